@@ -1,0 +1,108 @@
+// sinter_bench WORKLOAD...: times workloads and prints one JSON line a metric, in the form that the peers' scripts print.
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "bench/workload.h"
+
+namespace {
+
+using namespace sinter;
+using namespace sinter::bench;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Pins the process to the first `threads` processors it may use, as the peers do; a team made later inherits that.
+void pin(int threads) {
+  cpu_set_t allowed, chosen;
+  CPU_ZERO(&chosen);
+  if (sched_getaffinity(0, sizeof allowed, &allowed)) return;
+  for (int cpu = 0, left = threads; cpu < CPU_SETSIZE && left; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) {
+      CPU_SET(cpu, &chosen);
+      --left;
+    }
+  sched_setaffinity(0, sizeof chosen, &chosen);
+}
+
+void measure(const Workload& workload, const Job& job, const RunSettings& settings, int repeats, double seconds) {
+  constexpr double most_seconds = 20;
+  const auto begin = Clock::now();
+  double last = 0;
+  for (int i = 0; i < job.warm_up; ++i) {
+    const auto start = Clock::now();
+    job.call();
+    last = since(start);
+  }
+  const double warm = since(begin);
+  const auto inner = static_cast<std::int64_t>(std::clamp(seconds / std::max(last, 1e-9), 1.0, 2e6));
+  repeats = static_cast<int>(std::clamp(most_seconds / (static_cast<double>(inner) * last), 2.0, static_cast<double>(repeats)));
+  std::vector<double> times;
+  for (int r = 0; r < repeats; ++r) {
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < inner; ++i) job.call();
+    times.push_back(since(start) / static_cast<double>(inner));
+  }
+  std::sort(times.begin(), times.end());
+  const double median = times.size() % 2 ? times[times.size() / 2] : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
+  const nlohmann::ordered_json line{{"peer", "sinter"}, {"version", "0.1.0"}, {"mode", settings.mode == Mode::eager ? "eager" : "graph"}, {"workload", workload.name},
+                                    {"threads", settings.threads}, {"metric", job.metric}, {"unit", job.unit}, {"min", times.front() * job.scale}, {"median", median * job.scale},
+                                    {"n", times.size()}, {"calls_per_repeat", inner}, {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}};
+  std::cout << line.dump() << std::endl;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> names;
+  std::string mode = "graph";
+  RunSettings settings;
+  int repeats = 5;
+  double seconds = 0.4;
+  bool list = false;
+  CLI::App app{"Times Sinter on the workloads that its peers are timed on"};
+  app.add_option("workload", names, "names, or 'all'");
+  app.add_flag("--list", list, "print the names and exit");
+  app.add_option("--mode", mode, "eager or graph")->capture_default_str()->check(CLI::IsMember({"eager", "graph"}));
+  app.add_option("--threads", settings.threads)->capture_default_str()->check(CLI::Range(1, 256));
+  app.add_option("--repeats", repeats)->capture_default_str()->check(CLI::Range(2, 1000));
+  app.add_option("--seconds", seconds, "aim for this long a repeat")->capture_default_str()->check(CLI::Range(0.001, 60.0));
+  app.add_option("--data", settings.data_folder, "folder with x.npy, y.npy, w1.npy, ...: starts from them and prints the losses of steps 1 and 10")->check(CLI::ExistingDirectory);
+  app.add_flag("--per-node", settings.per_node, "also print eager beside graph, node by node");
+  CLI11_PARSE(app, argc, argv);
+  std::string known;
+  for (const Workload& workload : workloads()) known += (known.empty() ? "" : " ") + workload.name;
+  if (list) {
+    for (const Workload& workload : workloads()) std::cout << workload.name << "\n";
+    return 0;
+  }
+  if (names.empty()) {
+    std::cerr << "name a workload, or 'all'; there are " << known << "\n";
+    return 2;
+  }
+  settings.mode = mode == "eager" ? Mode::eager : Mode::graph;
+  pin(settings.threads);
+  try {
+    for (const std::string& name : names) {
+      bool found = false;
+      for (const Workload& workload : workloads()) {
+        if (name != "all" && name != workload.name) continue;
+        found = true;
+        for (const Job& job : workload.make(settings)) measure(workload, job, settings, repeats, seconds);
+      }
+      if (!found) {
+        std::cerr << "no workload '" << name << "'; there are " << known << "\n";
+        return 2;
+      }
+    }
+  } catch (const Error& error) {
+    std::cerr << "error: " << error.what() << "\n";
+    return 1;
+  }
+}

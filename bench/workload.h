@@ -1,0 +1,35 @@
+// What sinter_bench times: one entry a workload, under the name it has for the peers too.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sinter/sinter.h>
+
+namespace sinter::bench {
+
+struct RunSettings {
+  Mode mode = Mode::graph;
+  int threads = 2;
+  std::string data_folder;  ///< what the peers' export writes; "" for generated data of the same kind
+  bool per_node = false;    ///< print eager beside graph, node by node
+};
+
+/// One thing to time.
+struct Job {
+  std::string metric = "step_s", unit = "s";
+  double scale = 1;              ///< seconds a call times this are reported
+  std::function<void()> call;
+  int warm_up = 3;               ///< calls before timing; what they take beyond is reported as compile_s
+};
+
+struct Workload {
+  std::string name;
+  std::function<std::vector<Job>(const RunSettings&)> make;
+};
+
+const std::vector<Workload>& workloads();
+
+}  // namespace sinter::bench

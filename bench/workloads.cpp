@@ -1,0 +1,196 @@
+#include "bench/workload.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "frontend/core/random.h"
+
+namespace sinter::bench {
+
+namespace {
+
+constexpr std::int64_t training_set = 60000;
+
+Tensor uniform(const Shape& shape, double low, double high, std::uint64_t stream) {
+  RandomStream random(0, stream);
+  std::vector<float> data(static_cast<std::size_t>(shape.elements().factor()));
+  for (float& x : data) x = static_cast<float>(low + (high - low) * random.uniform());
+  return {data, shape};
+}
+
+Tensor labels(std::int64_t count, std::uint32_t classes, std::uint64_t stream) {
+  RandomStream random(0, stream);
+  std::vector<std::int32_t> data(static_cast<std::size_t>(count));
+  for (std::int32_t& x : data) x = static_cast<std::int32_t>(random.below(classes));
+  return {data, {count}};
+}
+
+// ---- the dense networks ----
+
+struct Mlp {
+  std::vector<std::int64_t> sizes;
+  std::int64_t batch;
+  Dataset data;
+  nn::Sequential model;
+  std::vector<Parameter> parameters;
+  optim::RMSprop optimizer{{.learning_rate = 1e-3f, .rho = 0.9f, .epsilon = 1e-7f}};
+  Step<Tensor(Tensor, Tensor)> step;
+  std::vector<std::pair<Tensor, Tensor>> batches;
+  std::size_t next = 0;
+  std::unique_ptr<Trainer> trainer;
+
+  Mlp(std::vector<std::int64_t> layer_sizes, std::int64_t batch_size, const RunSettings& settings)
+      : sizes(std::move(layer_sizes)), batch(batch_size), model(layers(sizes)), parameters(model.parameters()) {
+    load(settings.data_folder);
+    step = compile(
+        [this](const Tensor& x, const Tensor& y) {
+          const Tensor total = loss::categorical_crossentropy(model(x), y) + regularizer();
+          optimizer.update(parameters, grad(total, parameters));
+          return total;
+        },
+        {.name = "mlp_step", .mode = settings.mode, .threads = settings.threads});
+  }
+
+  static std::vector<std::shared_ptr<nn::Module>> layers(const std::vector<std::int64_t>& sizes) {
+    seed(3);
+    std::vector<std::shared_ptr<nn::Module>> result;
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) result.push_back(std::make_shared<nn::Dense>(sizes[i], sizes[i + 1], Activation::sigmoid));
+    return result;
+  }
+
+  Tensor regularizer() const { return loss::l2(0.01f, {model.parameter("dense_1.weight"), model.parameter("dense_2.weight")}); }
+
+  void load(const std::string& folder) {
+    if (folder.empty()) {
+      data = {uniform({training_set, sizes.front()}, 0, 1, 10), labels(training_set, static_cast<std::uint32_t>(sizes.back()), 11)};
+    } else {
+      data = {data::npy(folder + "/x.npy"), data::npy(folder + "/y.npy")};
+      for (std::size_t i = 1; i < sizes.size(); ++i) {
+        model.parameter(str("dense_", i, ".weight")).assign(data::npy(str(folder, "/w", i, ".npy")));
+        model.parameter(str("dense_", i, ".bias")).assign(data::npy(str(folder, "/b", i, ".npy")));
+      }
+    }
+    data.check("--data");
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(4, 10) && (i + 1) * batch <= data.size(); ++i) batches.emplace_back(rows(data.x, i), one_hot(rows(data.y, i), sizes.back()));
+  }
+
+  /// Batch number i of a table, in order.
+  Tensor rows(const Tensor& table, std::int64_t i) const {
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(batch));
+    for (std::int64_t k = 0; k < batch; ++k) numbers[static_cast<std::size_t>(k)] = static_cast<std::int32_t>((i * batch + k) % data.size());
+    return gather_rows(table, Tensor(numbers, {batch}));
+  }
+
+  /// The losses that every peer prints, from the exported weights and batches in order.
+  void check(const char* name) {
+    double first = 0, last = 0;
+    const std::vector<Parameter> states = [&] {
+      std::vector<Parameter> all = parameters;
+      for (const Parameter& p : optimizer.state()) all.push_back(p);
+      return all;
+    }();
+    for (std::size_t i = 0; i < 10; ++i) {
+      const Tensor x = rows(data.x, static_cast<std::int64_t>(i)), y = one_hot(rows(data.y, static_cast<std::int64_t>(i)), sizes.back());
+      last = step(x, y).item();
+      if (i == 0) first = last;
+    }
+    std::fprintf(stderr, "check %s: loss 1 %.5f, loss 10 %.5f\n", name, first, last);
+  }
+
+  void make_trainer(const RunSettings& settings) {
+    trainer = std::make_unique<Trainer>(model, loss::categorical_crossentropy, optim::RMSprop({.learning_rate = 1e-3f}),
+                                        TrainerOptions{.mode = settings.mode, .threads = settings.threads, .regularizer = [this] { return regularizer(); }});
+  }
+};
+
+std::vector<Job> mlp(const char* name, std::vector<std::int64_t> sizes, std::int64_t batch, const RunSettings& settings) {
+  auto mlp = std::make_shared<Mlp>(std::move(sizes), batch, settings);
+  if (!settings.data_folder.empty()) mlp->check(name);
+  if (settings.per_node) std::cerr << mlp->step.time(mlp->batches[0].first, mlp->batches[0].second);
+  mlp->make_trainer(settings);
+  std::vector<Job> jobs(2);
+  jobs[0].call = [mlp] {
+    const auto& [x, y] = mlp->batches[mlp->next++ % 4 % mlp->batches.size()];
+    mlp->step(x, y);
+  };
+  jobs[1].metric = "epoch_s";
+  jobs[1].call = [mlp] { mlp->trainer->fit(mlp->data, {.epochs = 1, .batch_size = mlp->batch, .verbose = false}); };
+  jobs[1].warm_up = 1;
+  return jobs;
+}
+
+// ---- linear regression ----
+
+std::vector<Job> linreg(const RunSettings& settings) {
+  constexpr std::int64_t samples = 10000;
+  constexpr int steps = 10000, eager_steps = 200;
+  struct State {
+    Parameter w{"w", Tensor(0.0f)}, b{"b", Tensor(0.0f)};
+    std::vector<Parameter> parameters{w, b};
+    optim::SGD optimizer{{.learning_rate = 0.01f}};
+    Tensor x, y;
+    Step<Tensor(Tensor, Tensor)> step;
+  };
+  auto state = std::make_shared<State>();
+  if (settings.data_folder.empty()) {
+    state->x = uniform({samples}, -1, 1, 20);
+    state->y = state->x * 3 + 2 + uniform({samples}, -0.17, 0.17, 21);
+  } else {
+    state->x = data::npy(settings.data_folder + "/x.npy");
+    state->y = data::npy(settings.data_folder + "/y.npy");
+  }
+  state->step = compile(
+      [s = state.get()](const Tensor& x, const Tensor& y) {
+        const Tensor loss = loss::mean_squared_error(s->w * x + s->b, y);
+        s->optimizer.update(s->parameters, grad(loss, s->parameters));
+        return loss;
+      },
+      {.name = "linreg", .mode = settings.mode, .threads = settings.threads});
+  if (settings.per_node) std::cerr << state->step.time(state->x, state->y);
+  const int run = settings.mode == Mode::eager ? eager_steps : steps;
+  Job job;
+  job.metric = run == steps ? "total_s" : "total_s (scaled from 200 steps)";
+  job.scale = static_cast<double>(steps) / run;
+  job.warm_up = 1;
+  job.call = [state, run] {
+    state->w.assign(Tensor(0.0f));
+    state->b.assign(Tensor(0.0f));
+    for (int i = 0; i < run; ++i) state->step(state->x, state->y);
+  };
+  return {job};
+}
+
+// ---- the cost of a call ----
+
+std::vector<Job> call_overhead(const RunSettings& settings) {
+  struct State {
+    Tensor w = uniform({4, 4}, -1, 1, 30), b = uniform({4}, -1, 1, 31), x = uniform({1, 4}, 0, 1, 32);
+    Step<Tensor(Tensor)> step;
+  };
+  auto state = std::make_shared<State>();
+  state->step = compile([s = state.get()](const Tensor& x) { return sigmoid(matmul(x, s->w) + s->b); }, {.name = "tiny", .mode = settings.mode, .threads = settings.threads});
+  Job job;
+  job.metric = "call_us";
+  job.unit = "us";
+  job.scale = 1e6;
+  job.call = [state] { state->step(state->x); };
+  return {job};
+}
+
+}  // namespace
+
+const std::vector<Workload>& workloads() {
+  static const std::vector<Workload> list{
+      {"mlp_b500", [](const RunSettings& s) { return mlp("mlp_b500", {784, 70, 30, 10}, 500, s); }},
+      {"mlp_b10000", [](const RunSettings& s) { return mlp("mlp_b10000", {784, 70, 30, 10}, 10000, s); }},
+      {"mlp5_b1500", [](const RunSettings& s) { return mlp("mlp5_b1500", {784, 200, 100, 50, 30, 10}, 1500, s); }},
+      {"linreg", linreg},
+      {"call_overhead", call_overhead},
+  };
+  return list;
+}
+
+}  // namespace sinter::bench

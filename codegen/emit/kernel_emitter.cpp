@@ -1,0 +1,405 @@
+#include "codegen/emit/kernel_emitter.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "ir/kernel.h"
+#include "ir/step.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : context_(context), kernel_(kernel), builder_(context.module.getContext()) {
+  const auto add = [&](ValueId value) {
+    const std::uint32_t buffer = context.plan.buffer_of[value];
+    if (std::find(arguments_.begin(), arguments_.end(), buffer) == arguments_.end()) arguments_.push_back(buffer);
+  };
+  for (const Read& read : kernel.reads) add(read.value);
+  for (const Write& write : kernel.writes) add(write.value);
+  if (kernel.product != no_value) add(kernel.product);
+  if (kernel.slots != no_value) add(kernel.slots);
+}
+
+llvm::Function* KernelEmitter::emit() {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
+  types.insert(types.end(), 4, llvm::Type::getInt64Ty(llvm));
+  types.push_back(llvm::PointerType::getUnqual(llvm));
+  const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
+  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::InternalLinkage, str("kernel_", number), context_.module);
+  for (unsigned i = 0; i < arguments_.size(); ++i) {
+    function_->addParamAttr(i, llvm::Attribute::NoAlias);
+    function_->addParamAttr(i, llvm::Attribute::NoUndef);
+  }
+  function_->addFnAttr(llvm::Attribute::NoInline);
+  const auto first = static_cast<unsigned>(arguments_.size());
+  begin_ = function_->getArg(first);
+  end_ = function_->getArg(first + 1);
+  chunk_ = function_->getArg(first + 2);
+  n_ = function_->getArg(first + 3);
+  ctx_ = function_->getArg(first + 4);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
+  current_builder() = &builder_;
+  switch (kernel_.kind) {
+    case Kernel::Kind::partial: emit_partial(); break;
+    case Kernel::Kind::combine: emit_combine(); break;
+    case Kernel::Kind::copy: emit_copy(); break;
+    case Kernel::Kind::nodes:
+      if (kernel_.anchor == ir::no_node) emit_pointwise();
+      else
+        std::visit(
+            [&]<class O>(const O&) {
+              if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense>) emit_product();
+              else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) emit_scatter();
+              else if constexpr (std::is_same_v<O, ir::Softmax>) emit_softmax(false);
+              else if constexpr (std::is_same_v<O, ir::LogSoftmax>) emit_softmax(true);
+              else if constexpr (std::is_same_v<O, ir::Argmax>) emit_argmax();
+              else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>) emit_reduction();
+              else emit_pointwise();  // elements are found one by one: reshape, transpose, gather, one-hot
+            },
+            context_.graph.node(kernel_.anchor).op);
+  }
+  builder_.CreateRetVoid();
+  current_builder() = nullptr;
+  return function_;
+}
+
+// ---- control flow ----
+
+Value* KernelEmitter::constant(std::int64_t value) const { return llvm::ConstantInt::getSigned(llvm::Type::getInt64Ty(context_.module.getContext()), value); }
+
+Value* KernelEmitter::extent(Dim dim) { return dim.is_batch() ? builder_.CreateMul(n_, constant(dim.factor())) : constant(dim.factor()); }
+
+void KernelEmitter::loop(Value* begin, Value* end, std::int64_t step, const Body& body) {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(llvm, "loop", function_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "body", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "done", function_);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
+  i->addIncoming(begin, before);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(i, end), inside, after);
+  builder_.SetInsertPoint(inside);
+  body(i);
+  i->addIncoming(builder_.CreateAdd(i, constant(step), "", true, true), builder_.GetInsertBlock());
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(after);
+}
+
+void KernelEmitter::when(Value* condition, const Body& body) {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "then", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "after", function_);
+  builder_.CreateCondBr(condition, inside, after);
+  builder_.SetInsertPoint(inside);
+  body(nullptr);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
+llvm::AllocaInst* KernelEmitter::variable(llvm::Type* type, const char* name) {
+  llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  return entry.CreateAlloca(type, nullptr, name);
+}
+
+// ---- iteration ----
+
+bool KernelEmitter::is_flat(const Shape& shape) { return shape.rank() > 0 && symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1); }
+
+Value* KernelEmitter::rows_begin(const Shape& shape) {
+  const Dim rows = symbolic_layout(shape).rows;
+  return kernel_.domain.samples ? builder_.CreateMul(begin_, constant(rows.factor())) : begin_;
+}
+
+Value* KernelEmitter::rows_end(const Shape& shape) {
+  const Dim rows = symbolic_layout(shape).rows;
+  return kernel_.domain.samples ? builder_.CreateMul(end_, constant(rows.factor())) : end_;
+}
+
+void KernelEmitter::for_each_block(const Shape& shape, Value* row, bool scalar, const std::function<void(const Site&)>& body) {
+  const SymbolicLayout at = symbolic_layout(shape);
+  if (scalar) {
+    loop(constant(0), extent(at.cols), 1, [&](Value* c) { body({row, c, 1, 1}); });
+    return;
+  }
+  if (at.cols.is_batch()) {  // not padded: whole vectors, then single elements
+    Value* cols = extent(at.cols);
+    Value* whole = builder_.CreateAnd(cols, constant(-static_cast<std::int64_t>(lanes)));
+    loop(constant(0), whole, lanes, [&](Value* c) { body({row, c, lanes, lanes}); });
+    loop(whole, cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
+    return;
+  }
+  const std::int64_t cols = at.cols.factor(), whole = cols / lanes * lanes, rest = cols - whole;
+  if (cols == 1) {
+    body({row, constant(0), 1, 1});
+    return;
+  }
+  if (whole) loop(constant(0), constant(whole), lanes, [&](Value* c) { body({row, c, lanes, lanes}); });
+  if (rest) {
+    const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - whole));
+    body({row, constant(whole), width, static_cast<unsigned>(rest)});
+  }
+}
+
+void KernelEmitter::for_each_site(const Shape& shape, Value* begin, Value* end, bool scalar, const std::function<void(const Site&)>& body, const Body& at_row) {
+  if (!is_flat(shape)) {
+    loop(begin, end, 1, [&](Value* row) {
+      if (at_row) at_row(row);
+      for_each_block(shape, row, scalar, body);
+    });
+    return;
+  }
+  // One column: the lanes of a vector are rows.
+  Value* tail = begin;
+  if (!scalar) {
+    Value* count = builder_.CreateSub(end, begin);
+    tail = builder_.CreateAdd(begin, builder_.CreateAnd(count, constant(-static_cast<std::int64_t>(lanes))));
+    loop(begin, tail, lanes, [&](Value* i) { body({constant(0), i, lanes, lanes}); });
+  }
+  loop(tail, end, 1, [&](Value* i) {
+    if (at_row) at_row(i);
+    body({constant(0), i, 1, 1});
+  });
+}
+
+// ---- values ----
+
+llvm::Type* KernelEmitter::memory_type(DType dtype, unsigned width) const {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::Type* element = is_float(dtype) ? llvm::Type::getFloatTy(llvm) : llvm::IntegerType::get(llvm, static_cast<unsigned>(size_of(dtype) * 8));
+  return width == 1 ? element : llvm::FixedVectorType::get(element, width);
+}
+
+Value* KernelEmitter::pointer(ValueId value) {
+  const auto found = std::find(arguments_.begin(), arguments_.end(), context_.plan.buffer_of[value]);
+  if (found == arguments_.end()) throw InternalError("codegen", str("kernel reads value ", context_.schedule.values[value].name, " that the schedule does not list"));
+  return function_->getArg(static_cast<unsigned>(found - arguments_.begin()));
+}
+
+/// For flat shapes the row is ignored and `last` counts rows.
+Value* KernelEmitter::address(ValueId value, Value* row, Value* last) {
+  const Type& type = context_.schedule.values[value].type;
+  const SymbolicLayout at = symbolic_layout(type.shape);
+  Value* offset = is_flat(type.shape) ? last : builder_.CreateAdd(builder_.CreateMul(row, extent(at.stride), "", true, true), last, "", true, true);
+  return builder_.CreateInBoundsGEP(memory_type(type.dtype, 1), pointer(value), {offset});
+}
+
+/// The address of element number `element` in row-major order.
+Value* KernelEmitter::element_address(ValueId value, Value* element) {
+  const Type& type = context_.schedule.values[value].type;
+  const SymbolicLayout at = symbolic_layout(type.shape);
+  if (is_flat(type.shape) || at.rows == Dim(1)) return address(value, constant(0), element);
+  Value* cols = extent(at.cols);
+  Value* row = builder_.CreateUDiv(element, cols);
+  return address(value, row, builder_.CreateURem(element, cols));
+}
+
+Vec KernelEmitter::splat(const Vec& scalar, unsigned width) { return width == 1 ? scalar : Vec(builder_.CreateVectorSplat(width, scalar.value), scalar.dtype); }
+
+Vec KernelEmitter::load(Value* where, DType dtype, unsigned width, bool repeat) {
+  Value* raw = builder_.CreateAlignedLoad(memory_type(dtype, repeat ? 1 : width), where, llvm::Align(size_of(dtype)));
+  if (dtype == DType::boolean) raw = builder_.CreateICmpNE(raw, llvm::ConstantInt::get(raw->getType(), 0));
+  const Vec result(raw, dtype);
+  return repeat ? splat(result, width) : result;
+}
+
+Vec KernelEmitter::only_valid(const Vec& x, unsigned valid, double fill) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.value->getType());
+  if (!vector || valid == vector->getNumElements()) return x;
+  std::vector<llvm::Constant*> mask;
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) mask.push_back(builder_.getInt1(i < valid));
+  llvm::Type* type = x.value->getType();
+  llvm::Constant* other = type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, fill) : llvm::Constant::getNullValue(type);
+  return {builder_.CreateSelect(llvm::ConstantVector::get(mask), x.value, other), x.dtype};
+}
+
+void KernelEmitter::store(const Vec& x, ValueId value, const Site& site) {
+  Value* raw = only_valid(x, site.valid, 0).value;
+  if (x.dtype == DType::boolean) raw = builder_.CreateZExt(raw, memory_type(DType::boolean, site.width));
+  builder_.CreateAlignedStore(raw, address(value, site.row, site.last), llvm::Align(size_of(x.dtype)));
+}
+
+/// Whether the lanes of a vector over `rows` are adjacent, or all the same, in an operand that broadcasts with it.
+bool KernelEmitter::is_vector_friendly(const Shape& operand, const Shape& rows) const {
+  if (!is_flat(rows)) return true;
+  if (operand.elements() == Dim(1)) return true;
+  return is_flat(operand) && operand.rank() == rows.rank() && std::equal(operand.begin(), operand.end(), rows.begin());
+}
+
+Vec KernelEmitter::load_operand(ValueId value, const Shape& rows, const Site& site) {
+  const Type& type = context_.schedule.values[value].type;
+  const Shape& shape = type.shape;
+  if (shape.elements() == Dim(1)) return load(address(value, constant(0), constant(0)), type.dtype, site.width, true);
+  if (shape == rows) return load(address(value, site.row, site.last), type.dtype, site.width, false);
+  // Index along each axis of `rows`, from the row and the place in the last axis.
+  const std::size_t rank = rows.rank();
+  std::vector<Value*> at(rank);
+  Value* rest = is_flat(rows) ? site.last : site.row;
+  if (is_flat(rows) && rank > 1) at[rank - 1] = constant(0);
+  else at[rank - 1] = site.last;
+  if (!(is_flat(rows) && rank == 1))
+    for (std::size_t axis = rank - 1; axis-- > 0;) {
+      Value* size = extent(rows[axis]);
+      at[axis] = axis ? builder_.CreateURem(rest, size) : rest;
+      if (axis) rest = builder_.CreateUDiv(rest, size);
+    }
+  const std::size_t lead = rank - shape.rank();
+  Value* row = constant(0);
+  for (std::size_t axis = 0; axis + 1 < shape.rank(); ++axis) {
+    row = builder_.CreateMul(row, extent(shape[axis]));
+    if (shape[axis] != Dim(1)) row = builder_.CreateAdd(row, at[lead + axis]);
+  }
+  const bool repeat = shape.back() == Dim(1) && rows.back() != Dim(1);
+  Value* last = shape.back() == Dim(1) ? constant(0) : at[rank - 1];
+  if (is_flat(shape) && shape.rank() > 1) last = row;  // one column: rows count
+  return load(address(value, row, last), type.dtype, site.width, repeat);
+}
+
+Vec KernelEmitter::evaluate_scalar(ir::NodeId id) {
+  Memo memo;
+  return evaluate(id, {}, {constant(0), constant(0), 1, 1}, memo);
+}
+
+Vec KernelEmitter::perturbed(ir::NodeId id, const Vec& x) {
+  if (id != context_.fault) return x;
+  return is_float(x.dtype) ? x * Vec(1.001f) : x.dtype == DType::boolean ? Vec(builder_.CreateNot(x.value), x.dtype) : x + Vec(1.0f);
+}
+
+Vec KernelEmitter::evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo) {
+  // Post-order with a stack of our own: chains of pointwise nodes can be long.
+  std::vector<ir::NodeId> stack{id};
+  while (!stack.empty()) {
+    const ir::NodeId next = stack.back();
+    if (memo.contains(next)) {
+      stack.pop_back();
+      continue;
+    }
+    const ir::Node& node = context_.graph.node(next);
+    const bool in_kernel = std::find(kernel_.nodes.begin(), kernel_.nodes.end(), next) != kernel_.nodes.end();
+    const bool computed = in_kernel || ir::is_recomputable(context_.graph, next);
+    if (!computed) {
+      memo[next] = load_operand(value_of(next), rows, site);
+      stack.pop_back();
+      continue;
+    }
+    bool ready = true;
+    if (!ir::is_anchor(node.op))
+      for (const ir::NodeId input : node.inputs)
+        if (!memo.contains(input)) {
+          stack.push_back(input);
+          ready = false;
+        }
+    if (!ready) continue;
+    memo[next] = perturbed(next, evaluate_node(next, rows, site, memo));
+    stack.pop_back();
+  }
+  return memo[id];
+}
+
+Vec KernelEmitter::evaluate_node(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo) {
+  const ir::Node& node = context_.graph.node(id);
+  (void)rows;
+  const auto in = [&](std::size_t i) -> const Vec& { return memo.at(node.inputs[i]); };
+  return std::visit(
+      [&]<class O>(const O& op) -> Vec {
+        if constexpr (std::is_same_v<O, ir::Constant>) {
+          llvm::Type* type = op.dtype == DType::boolean ? builder_.getInt1Ty() : memory_type(op.dtype, 1);
+          llvm::Constant* number = is_float(op.dtype) ? llvm::ConstantFP::get(type, op.value) : llvm::ConstantInt::get(type, static_cast<std::uint64_t>(static_cast<std::int64_t>(op.value)));
+          return splat(Vec(number, op.dtype), site.width);
+        } else if constexpr (std::is_same_v<O, ir::Extent>) {
+          return splat(Vec(builder_.CreateSIToFP(extent(op.dim), builder_.getFloatTy()), DType::f32), site.width);
+        } else if constexpr (std::is_same_v<O, ir::Cast>) {
+          return convert(in(0), op.dtype);
+        } else if constexpr (std::is_same_v<O, ir::Broadcast>) {
+          return in(0);
+        } else if constexpr (std::is_same_v<O, ir::Select>) {
+          return op.eval(VecMask{in(0).value}, in(1), in(2));
+        } else if constexpr (ir::IsElementwise<O>) {
+          if constexpr (O::arity == 1) return op.eval(in(0));
+          else {
+            using Result = decltype(op.eval(in(0), in(1)));
+            if constexpr (std::is_same_v<Result, VecMask>) return Vec(op.eval(in(0), in(1)).value, DType::boolean);
+            else return op.eval(in(0), in(1));
+          }
+        } else {
+          return virtual_anchor(id, site);
+        }
+      },
+      node.op);
+}
+
+void KernelEmitter::store_results(const Shape& rows, const Site& site, Memo& memo) {
+  // All is read before anything is written: a state is updated in place.
+  std::vector<std::pair<ValueId, Vec>> results;
+  for (const Write& write : kernel_.writes) results.emplace_back(write.value, evaluate(write.node, rows, site, memo));
+  for (const auto& [value, x] : results) store(x, value, site);
+}
+
+void KernelEmitter::zero_pads(const Shape& shape, Value* row) {
+  const SymbolicLayout at = symbolic_layout(shape);
+  if (!at.cols.is_fixed() || at.cols == at.stride) return;
+  for (const Write& write : kernel_.writes) {
+    const Type& type = context_.schedule.values[write.value].type;
+    loop(constant(at.cols.factor()), constant(at.stride.factor()), 1, [&](Value* c) {
+      builder_.CreateStore(llvm::Constant::getNullValue(memory_type(type.dtype, 1)), address(write.value, row, c));
+    });
+  }
+}
+
+/// A scalar in every kernel that reads it and a vector where the kernel's rows need one: scalar nodes are computed at the site's width.
+bool KernelEmitter::needs_scalars(const Shape& rows) const {
+  if (!is_flat(rows)) return false;
+  for (const ir::NodeId id : kernel_.nodes)
+    for (const ir::NodeId input : context_.graph.node(id).inputs) {
+      const bool outside = std::find(kernel_.nodes.begin(), kernel_.nodes.end(), input) == kernel_.nodes.end();
+      if (outside && !ir::is_recomputable(context_.graph, input) && ir::is_pointwise(context_.graph.node(id).op) && !is_vector_friendly(type_of(input).shape, rows)) return true;
+    }
+  return false;
+}
+
+Vec KernelEmitter::reduce_two(const Vec& a, const Vec& b, bool maximum) {
+  if (!maximum) return a + b;
+  return select(a != a, a, select(b <= a, a, b));  // NaN passes
+}
+
+/// Lanes are combined as a fixed tree: 16, 8, 4, 2, 1.
+Vec KernelEmitter::horizontal(const Vec& x, bool maximum) {
+  Vec current = x;
+  for (unsigned width = llvm::cast<llvm::FixedVectorType>(x.value->getType())->getNumElements(); width > 1; width /= 2) {
+    std::vector<int> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    const Vec a(builder_.CreateShuffleVector(current.value, low), x.dtype), b(builder_.CreateShuffleVector(current.value, high), x.dtype);
+    current = reduce_two(a, b, maximum);
+  }
+  return {builder_.CreateExtractElement(current.value, std::uint64_t{0}), x.dtype};
+}
+
+/// Chunks of the loop that filled this kernel's slots.
+Value* KernelEmitter::slot_count() {
+  for (const Kernel& other : context_.schedule.kernels) {
+    if (other.kind != Kernel::Kind::partial || other.slots != kernel_.slots) continue;
+    const Loop& loop = context_.schedule.phases[other.phase].loops[other.loop];
+    Value* units = extent(loop.domain.units);
+    Value* size = emit_chunk_units(builder_, units, loop.most_units);
+    return builder_.CreateUDiv(builder_.CreateAdd(units, builder_.CreateSub(size, constant(1))), size);
+  }
+  throw InternalError("codegen", "partial sums without a kernel that makes them");
+}
+
+Value* emit_chunk_units(Builder& b, Value* units, std::int64_t most) {
+  const auto number = [&](std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
+  Value* eighth = b.CreateUDiv(b.CreateAdd(units, number(7)), number(8));
+  Value* rounded = b.CreateAnd(b.CreateAdd(eighth, number(7)), number(-8));
+  Value* least = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rounded, number(8));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, least, number(std::max<std::int64_t>(1, most)));
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,115 @@
+// Emits one kernel as one LLVM function:
+//   void kernel_k(ptr noalias buffer..., i64 begin, i64 end, i64 chunk, i64 n, ptr ctx)
+// over the units [begin, end) of its domain.
+#pragma once
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "codegen/memory_plan.h"
+#include "codegen/schedule.h"
+#include "codegen/vec.h"
+
+namespace sinter::codegen {
+
+/// Lanes of the virtual vector: the same on every target, so that sums have the same bytes.
+inline constexpr unsigned lanes = 16;
+
+/// What kernels of a step share.
+struct EmitContext {
+  llvm::Module& module;
+  const ir::Graph& graph;
+  const Schedule& schedule;
+  const MemoryPlan& plan;
+  ir::NodeId fault = ir::no_node;  ///< node to perturb
+};
+
+/// chunk_of (codegen/schedule.h) in IR.
+llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, std::int64_t most);
+
+/// Some elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that of
+/// the shape's row view; for a vector over the batch the row is 0 and `last` counts.
+struct Site {
+  llvm::Value *row, *last;
+  unsigned width = 1, valid = 1;
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(EmitContext& context, const Kernel& kernel);
+  llvm::Function* emit();
+  /// Buffers in the order of the function's pointer arguments.
+  const std::vector<std::uint32_t>& arguments() const { return arguments_; }
+
+ private:
+  using Body = std::function<void(llvm::Value*)>;
+  using Memo = std::map<ir::NodeId, Vec>;
+
+  // ---- kinds of kernels (codegen/kernels) ----
+  void emit_pointwise();
+  void emit_product();
+  void emit_scatter();
+  void emit_softmax(bool logarithm);
+  void emit_argmax();
+  void emit_reduction();
+  void emit_row_reduction();
+  void emit_column_reduction();
+  void emit_partial();
+  void emit_combine();
+  void emit_copy();
+
+  // ---- control flow ----
+  llvm::Value* constant(std::int64_t value) const;
+  llvm::Value* extent(Dim dim);
+  void loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, const Body& body);
+  void when(llvm::Value* condition, const Body& body);
+
+  // ---- iteration ----
+  static bool is_flat(const Shape& shape);
+  llvm::Value* rows_begin(const Shape& shape);
+  llvm::Value* rows_end(const Shape& shape);
+  /// Calls body for every block of the rows of this shape: vectors, or single elements if `scalar`.
+  void for_each_site(const Shape& shape, llvm::Value* begin, llvm::Value* end, bool scalar, const std::function<void(const Site&)>& body, const Body& at_row = {});
+  void for_each_block(const Shape& shape, llvm::Value* row, bool scalar, const std::function<void(const Site&)>& body);
+
+  // ---- values ----
+  llvm::Type* memory_type(DType dtype, unsigned width) const;
+  llvm::Value* pointer(ValueId value);
+  llvm::Value* address(ValueId value, llvm::Value* row, llvm::Value* last);
+  llvm::Value* element_address(ValueId value, llvm::Value* element);
+  Vec load(llvm::Value* address, DType dtype, unsigned width, bool splat);
+  void store(const Vec& x, ValueId value, const Site& site);
+  Vec load_operand(ValueId value, const Shape& rows, const Site& site);
+  bool is_vector_friendly(const Shape& operand, const Shape& rows) const;
+  bool needs_scalars(const Shape& rows) const;
+  /// The node at a site of the tensors of shape `rows`; what is known already is in memo.
+  Vec evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
+  Vec evaluate_scalar(ir::NodeId id);
+  Vec evaluate_node(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
+  Vec virtual_anchor(ir::NodeId id, const Site& site);
+  Vec checked_index(ir::NodeId node, ValueId index, llvm::Value* element, llvm::Value* rows);
+  void store_results(const Shape& rows, const Site& site, Memo& memo);
+  void zero_pads(const Shape& shape, llvm::Value* row);
+  Vec splat(const Vec& scalar, unsigned width);
+  Vec perturbed(ir::NodeId id, const Vec& x);
+  Vec horizontal(const Vec& x, bool maximum);
+  llvm::Value* slot_count();
+  Vec reduce_two(const Vec& a, const Vec& b, bool maximum);
+  Vec only_valid(const Vec& x, unsigned valid, double fill);
+  llvm::AllocaInst* variable(llvm::Type* type, const char* name);
+  ValueId value_of(ir::NodeId id) const { return context_.schedule.value_of[id]; }
+  const Type& type_of(ir::NodeId id) const { return context_.graph.node(id).type; }
+
+  EmitContext& context_;
+  const Kernel& kernel_;
+  Builder builder_;
+  llvm::Function* function_ = nullptr;
+  std::vector<std::uint32_t> arguments_;
+  llvm::Value *begin_ = nullptr, *end_ = nullptr, *chunk_ = nullptr, *n_ = nullptr, *ctx_ = nullptr;
+};
+
+}  // namespace sinter::codegen

@@ -1,0 +1,129 @@
+// sinter_step: for each phase, threads claim chunks until none is left, then meet at a barrier.
+#include "codegen/emit/step.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstddef>
+
+#include "ir/step.h"
+
+namespace sinter::codegen {
+
+namespace {
+
+using llvm::Value;
+
+class StepEmitter {
+ public:
+  StepEmitter(EmitContext& context, bool profile) : context_(context), profile_(profile), b_(context.module.getContext()) {}
+
+  void run() {
+    for (const Kernel& kernel : context_.schedule.kernels) {
+      KernelEmitter emitter(context_, kernel);
+      functions_.push_back(emitter.emit());
+      arguments_.push_back(emitter.arguments());
+    }
+    step_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), llvm::Function::ExternalLinkage, step_name, context_.module);
+    ctx_ = step_->getArg(0);
+    thread_ = step_->getArg(1);
+    b_.SetInsertPoint(block("entry"));
+    n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
+    for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
+    b_.CreateRetVoid();
+  }
+
+ private:
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_.module.getContext(), name, step_); }
+  Value* field(std::size_t offset, llvm::Type* type) { return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ctx_, offset)); }
+  Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
+
+  void emit_phase(std::size_t p) {
+    const Phase& phase = context_.schedule.phases[p];
+    // Chunks of each loop, and where they begin in the phase's numbering.
+    std::vector<Value*> sizes, firsts;
+    Value* total = number(0);
+    for (const Loop& loop : phase.loops) {
+      Value* units = loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
+      Value* size = emit_chunk_units(b_, units, loop.most_units);
+      sizes.push_back(size);
+      firsts.push_back(total);
+      total = b_.CreateAdd(total, b_.CreateUDiv(b_.CreateAdd(units, b_.CreateSub(size, number(1))), size));
+    }
+    llvm::BasicBlock *claim = block("claim"), *work = block("work"), *done = block("done"), *healthy = block("healthy");
+    Value* counter = b_.CreateConstInBoundsGEP1_64(b_.getInt32Ty(), field(offsetof(StepContext, claims), b_.getPtrTy()), p * 16);
+    b_.CreateBr(claim);
+    b_.SetInsertPoint(claim);
+    // After a fault nothing more is computed, so that states that are written in later phases keep their values; barriers are still met.
+    llvm::LoadInst* fault = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ctx_, offsetof(StepContext, fault)));
+    fault->setAtomic(llvm::AtomicOrdering::Monotonic);
+    fault->setAlignment(llvm::Align(4));
+    b_.CreateCondBr(b_.CreateICmpEQ(fault, b_.getInt32(0)), healthy, done);
+    b_.SetInsertPoint(healthy);
+    Value* chunk = b_.CreateZExt(b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic), b_.getInt64Ty());
+    b_.CreateCondBr(b_.CreateICmpULT(chunk, total), work, done);
+    b_.SetInsertPoint(work);
+    for (std::size_t l = phase.loops.size(); l-- > 0;) {
+      llvm::BasicBlock *mine = block("loop"), *next = block("next");
+      b_.CreateCondBr(b_.CreateICmpUGE(chunk, firsts[l]), mine, next);
+      b_.SetInsertPoint(mine);
+      emit_chunk(phase.loops[l], b_.CreateSub(chunk, firsts[l]), sizes[l]);
+      b_.CreateBr(claim);
+      b_.SetInsertPoint(next);
+    }
+    b_.CreateBr(claim);
+    b_.SetInsertPoint(done);
+    if (p + 1 < context_.schedule.phases.size())
+      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
+  }
+
+  void emit_chunk(const Loop& loop, Value* chunk, Value* size) {
+    Value* units = loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
+    Value* begin = b_.CreateMul(chunk, size);
+    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units);
+    for (const std::size_t k : loop.kernels) {
+      std::vector<Value*> arguments;
+      for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, begin));
+      arguments.insert(arguments.end(), {begin, end, chunk, n_, ctx_});
+      Value* before = profile_ ? cycles() : nullptr;
+      b_.CreateCall(functions_[k], arguments);
+      if (profile_) count(k, before);
+    }
+  }
+
+  /// Address of row 0 of a buffer. Chunk scratch holds only the rows of the chunk, so its row 0 lies before it.
+  Value* base(std::uint32_t buffer, const Loop& loop, Value* begin) {
+    const BufferSpec& spec = context_.plan.buffers[buffer];
+    if (spec.place != Place::scratch) {
+      Value* list = field(offsetof(StepContext, buffers), b_.getPtrTy());
+      return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), list, buffer));
+    }
+    Value* own = b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(context_.plan.scratch_bytes));
+    const SymbolicLayout at = symbolic_layout(spec.type.shape);
+    const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)), rows = loop.domain.samples ? at.rows.factor() : 1;
+    Value* offset = b_.CreateSub(b_.CreateAdd(own, number(spec.offset)), b_.CreateMul(begin, number(row * rows)));
+    return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {offset});
+  }
+
+  Value* cycles() { return b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}); }
+
+  void count(std::size_t kernel, Value* before) {
+    Value* spent = b_.CreateSub(cycles(), before);
+    Value* slot = b_.CreateAdd(b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(static_cast<std::int64_t>(functions_.size()))), number(static_cast<std::int64_t>(kernel)));
+    Value* where = b_.CreateInBoundsGEP(b_.getInt64Ty(), field(offsetof(StepContext, ticks), b_.getPtrTy()), {slot});
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), where), spent), where);
+  }
+
+  EmitContext& context_;
+  bool profile_;
+  Builder b_;
+  std::vector<llvm::Function*> functions_;
+  std::vector<std::vector<std::uint32_t>> arguments_;
+  llvm::Function* step_ = nullptr;
+  Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr;
+};
+
+}  // namespace
+
+void emit_step(EmitContext& context, bool profile) { StepEmitter(context, profile).run(); }
+
+}  // namespace sinter::codegen

@@ -1,0 +1,149 @@
+#include "codegen/jit.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "codegen/emit/step.h"
+#include "ir/error.h"
+
+namespace sinter::codegen {
+
+namespace {
+
+void initialize_target() {
+  static const bool done = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)done;
+}
+
+[[noreturn]] void fail(const char* what, llvm::Error error) { throw InternalError("codegen", str(what, ": ", llvm::toString(std::move(error)))); }
+
+/// One JIT for the process; each step's code has a library of its own in it.
+llvm::orc::LLJIT& jit() {
+  static const std::unique_ptr<llvm::orc::LLJIT> instance = [] {
+    initialize_target();
+    auto made = llvm::orc::LLJITBuilder().setPlatformSetUp(llvm::orc::setUpInactivePlatform).setLinkProcessSymbolsByDefault(false).create();
+    if (!made) fail("cannot start the JIT", made.takeError());
+    return std::move(*made);
+  }();
+  return *instance;
+}
+
+/// What a named level of the x86-64 ABI needs (psABI, "Micro-architecture levels"), in LLVM's feature names.
+const std::vector<std::string>& level_features(const std::string& level) {
+  static const std::vector<std::string> none, v2{"sse4.2", "popcnt", "ssse3", "sse3"}, v3{"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"},
+      v4{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+  if (level == "x86-64") return none;
+  if (level == "x86-64-v2") return v2;
+  if (level == "x86-64-v3") return v3;
+  if (level == "x86-64-v4") return v4;
+  throw UserError("SINTER_TARGET", str("must be x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, got '", level, "'; unset it to use this machine's CPU"));
+}
+
+}  // namespace
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
+  initialize_target();
+  std::string cpu = target, features;
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  if (target.empty()) {
+    cpu = llvm::sys::getHostCPUName().str();
+    std::vector<std::string> enabled;
+    for (const auto& feature : host)
+      if (feature.second) enabled.push_back("+" + feature.first().str());
+    std::sort(enabled.begin(), enabled.end());
+    for (const std::string& feature : enabled) features += (features.empty() ? "" : ",") + feature;
+  } else {
+    for (const std::string& feature : level_features(target)) {
+      const auto found = host.find(feature);
+      if (found == host.end() || !found->second) throw UserError("SINTER_TARGET", str("this machine cannot run ", target, ": its CPU lacks ", feature, "; choose a lower level"));
+    }
+  }
+  std::string error;
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!backend) throw InternalError("codegen", error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive, true));
+}
+
+std::string target_text(const llvm::TargetMachine& machine) { return machine.getTargetTriple().str() + " " + machine.getTargetCPU().str() + " " + machine.getTargetFeatureString().str(); }
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  module.setTargetTriple(machine.getTargetTriple().str());
+  module.setDataLayout(machine.createDataLayout());
+  const bool wide = machine.getTargetFeatureString().contains("+avx512f") || machine.getTargetCPU() == "x86-64-v4";
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.addFnAttr("no-builtins");
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("denormal-fp-math", "preserve-sign,preserve-sign");
+    if (wide) {
+      function.addFnAttr("min-legal-vector-width", "512");
+      function.addFnAttr("prefer-vector-width", "512");
+    }
+  }
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;  // vectors are written out, and sums must keep their order
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+namespace {
+std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, kind)) throw InternalError("codegen", "the target cannot emit this kind of file");
+  passes.run(module);
+  return {bytes.begin(), bytes.end()};
+}
+}  // namespace
+
+std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::ObjectFile); }
+std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::AssemblyFile); }
+
+LoadedCode load_object(const std::string& object) {
+  static std::atomic<std::uint64_t> next{0};
+  llvm::orc::LLJIT& host = jit();
+  auto library = host.createJITDylib(str("step_", next++));
+  if (!library) fail("cannot make room for a step", library.takeError());
+  llvm::orc::JITDylib* dylib = &*library;
+  const auto remove = [dylib](const void*) { llvm::consumeError(jit().getExecutionSession().removeJITDylib(*dylib)); };
+  std::shared_ptr<const void> owner(dylib, remove);
+  if (auto error = host.addObjectFile(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
+  auto symbol = host.lookup(*dylib, step_name);
+  if (!symbol) fail("cannot link the step", symbol.takeError());
+  return {symbol->toPtr<StepEntry>(), std::move(owner)};
+}
+
+}  // namespace sinter::codegen

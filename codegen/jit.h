@@ -1,0 +1,33 @@
+// LLVM module → machine code in memory.
+#pragma once
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+#include <string>
+
+#include "ir/step.h"
+
+namespace sinter::codegen {
+
+/// The machine that code is made for: this one ("") or "x86-64-v3" and the like. Throws UserError for a target that this machine cannot run.
+std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target);
+/// CPU and features that change the code, as text: part of the cache key and of explain().
+std::string target_text(const llvm::TargetMachine& machine);
+
+/// Runs LLVM's O3 pipeline, with all library functions disabled: objects have no undefined symbols.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine);
+/// The relocatable object, or its assembly.
+std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine);
+std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine);
+
+/// Code loaded into this process; freed with the last copy of `owner`.
+struct LoadedCode {
+  StepEntry entry;
+  std::shared_ptr<const void> owner;
+};
+LoadedCode load_object(const std::string& object);
+
+}  // namespace sinter::codegen

@@ -1,0 +1,121 @@
+// Pointwise kernels, and the ops whose elements are found one by one: reshape, transpose, gather, one-hot.
+#include "codegen/emit/kernel_emitter.h"
+#include "ir/kernel.h"
+#include "ir/step.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// Whether whole vectors of the anchor's result lie in a vector of its operand.
+bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
+  const auto shape = [&](std::size_t i) -> const Shape& { return graph.node(anchor.inputs[i]).type.shape; };
+  return std::visit(
+      [&]<class O>(const O&) -> bool {
+        if constexpr (std::is_same_v<O, ir::Reshape>) return shape(0).rank() && anchor.type.shape.rank() && shape(0).back() == anchor.type.shape.back() && shape(0).rank() > 1 && anchor.type.shape.rank() > 1;
+        else if constexpr (std::is_same_v<O, ir::GatherRows>) return shape(0).rank() > 1 && shape(0).back() != Dim(1);
+        else if constexpr (std::is_same_v<O, ir::OneHot>) return anchor.type.shape.back() != Dim(1);
+        else return !std::is_same_v<O, ir::Transpose>;
+      },
+      anchor.op);
+}
+
+}  // namespace
+
+void KernelEmitter::emit_pointwise() {
+  const Shape& shape = kernel_.shape;
+  const bool scalar = needs_scalars(shape) || (kernel_.anchor != ir::no_node && !anchor_has_vectors(context_.graph, context_.graph.node(kernel_.anchor)));
+  for_each_site(shape, rows_begin(shape), rows_end(shape), scalar, [&](const Site& site) {
+    Memo memo;
+    store_results(shape, site, memo);
+  });
+  if (scalar && !is_flat(shape)) loop(rows_begin(shape), rows_end(shape), 1, [&](Value* row) { zero_pads(shape, row); });
+}
+
+void KernelEmitter::emit_copy() {
+  const Shape& shape = kernel_.shape;
+  for_each_site(shape, rows_begin(shape), rows_end(shape), false, [&](const Site& site) {
+    const ValueId from = kernel_.reads.front().value;
+    store(load(address(from, site.row, site.last), context_.schedule.values[from].type.dtype, site.width, false), kernel_.writes.front().value, site);
+  });
+}
+
+Vec KernelEmitter::checked_index(ir::NodeId node, ValueId index, Value* element, Value* rows) {
+  const DType dtype = context_.schedule.values[index].type.dtype;
+  const Vec raw = load(element_address(index, element), dtype, 1, false);
+  Value* wide = dtype == DType::i32 ? builder_.CreateSExt(raw.value, builder_.getInt64Ty()) : builder_.CreateZExt(raw.value, builder_.getInt64Ty());
+  Value* bad = builder_.CreateICmpUGE(wide, rows);
+  when(bad, [&](Value*) {
+    Value* fault = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, fault));
+    builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
+  });
+  return {builder_.CreateSelect(bad, constant(0), wide), DType::i32};
+}
+
+/// An anchor whose elements can be named one by one, at a site of its own shape.
+Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
+  const ir::Node& node = context_.graph.node(id);
+  const Shape& shape = node.type.shape;
+  const SymbolicLayout at = symbolic_layout(shape);
+  /// Row-major number of the site's first element.
+  const auto element = [&]() -> Value* { return is_flat(shape) || at.rows == Dim(1) ? site.last : builder_.CreateAdd(builder_.CreateMul(site.row, extent(at.cols)), site.last); };
+  return std::visit(
+      [&]<class O>(const O& op) -> Vec {
+        if constexpr (std::is_same_v<O, ir::Reshape>) {
+          const ValueId x = value_of(node.inputs[0]);
+          if (site.width > 1) return load(address(x, is_flat(shape) ? constant(0) : site.row, site.last), node.type.dtype, site.width, false);
+          return load(element_address(x, element()), node.type.dtype, 1, false);
+        } else if constexpr (std::is_same_v<O, ir::Transpose>) {
+          const ValueId x = value_of(node.inputs[0]);
+          Value* rows = extent(shape[shape.rank() - 2]);
+          Value* e = element();
+          Value* cols = extent(shape.back());
+          Value* matrix = builder_.CreateMul(builder_.CreateUDiv(e, builder_.CreateMul(rows, cols)), builder_.CreateMul(rows, cols));
+          Value* r = builder_.CreateURem(builder_.CreateUDiv(e, cols), rows);
+          Value* c = builder_.CreateURem(e, cols);
+          return load(element_address(x, builder_.CreateAdd(matrix, builder_.CreateAdd(builder_.CreateMul(c, rows), r))), node.type.dtype, 1, false);
+        } else if constexpr (std::is_same_v<O, ir::OneHot>) {
+          Value* e = element();
+          Value* first = constant(0);
+          if (!(is_flat(shape) || at.rows == Dim(1))) e = site.row;
+          else if (shape.rank() > 1 && is_flat(shape)) e = site.last;
+          else if (at.rows == Dim(1)) e = constant(0);
+          if (!is_flat(shape)) first = site.last;
+          const Vec hot = checked_index(id, value_of(node.inputs[0]), e, constant(op.depth));
+          Value* column = site.width == 1 ? first : builder_.CreateVectorSplat(site.width, first);
+          if (site.width > 1) {
+            std::vector<llvm::Constant*> steps;
+            for (unsigned i = 0; i < site.width; ++i) steps.push_back(builder_.getInt64(i));
+            column = builder_.CreateAdd(column, llvm::ConstantVector::get(steps));
+          }
+          Value* same = builder_.CreateICmpEQ(column, site.width == 1 ? hot.value : builder_.CreateVectorSplat(site.width, hot.value));
+          return {builder_.CreateUIToFP(same, memory_type(DType::f32, site.width)), DType::f32};
+        } else if constexpr (std::is_same_v<O, ir::GatherRows>) {
+          const ValueId table = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
+          const Shape& rows = context_.schedule.values[table].type.shape;
+          Value* count = constant(rows[0].factor());
+          if (rows[0].is_rows()) {
+            Value* list = builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, table_rows)));
+            count = builder_.CreateLoad(builder_.getInt64Ty(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), list, context_.schedule.values[table].index));
+          }
+          std::int64_t inner = 1;  // elements of a table row
+          for (std::size_t i = 1; i < rows.rank(); ++i) inner *= rows[i].factor();
+          Value* e = element();
+          Value* which = inner == 1 ? e : builder_.CreateUDiv(e, constant(inner));
+          const Vec row = checked_index(id, index, which, count);
+          Value* from = builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
+          return load(element_address(table, from), node.type.dtype, site.width, false);
+        } else if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::ScatterAddRows>) {
+          Vec x = load(address(kernel_.product, site.row, site.last), DType::f32, site.width, false);
+          if constexpr (std::is_same_v<O, ir::Dense>) x = x + load_operand(value_of(node.inputs[2]), shape, site);
+          return x;
+        } else {
+          throw InternalError("codegen", str(ir::name(node.op), " has no elements of its own"));
+        }
+      },
+      node.op);
+}
+
+}  // namespace sinter::codegen

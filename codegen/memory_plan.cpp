@@ -1,0 +1,114 @@
+#include "codegen/memory_plan.h"
+
+#include <algorithm>
+
+namespace sinter::codegen {
+
+namespace {
+
+constexpr std::int64_t line = 64;
+std::int64_t aligned(std::int64_t bytes) { return (bytes + line - 1) / line * line; }
+
+/// When a value is first written and last read, in phases; and whether one loop has it all to itself.
+struct Life {
+  std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
+  bool one_loop = true, used = false;
+
+  void touch(std::size_t phase, std::size_t in_loop, bool same_rows) {
+    if (!used) loop = in_loop;
+    one_loop = one_loop && same_rows && (!used || (first == phase && last == phase && loop == in_loop));
+    first = std::min(first, phase);
+    last = std::max(last, phase);
+    used = true;
+  }
+};
+
+struct Request {
+  ValueId value;
+  std::int64_t bytes;
+  std::size_t first, last;
+};
+
+/// First fit by falling size; requests whose lives overlap get memory of their own. Returns the total.
+std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std::int64_t>& offsets, std::int64_t alignment) {
+  std::stable_sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) { return a.bytes > b.bytes; });
+  std::vector<Request> placed;
+  std::int64_t total = 0;
+  for (const Request& request : requests) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> taken;
+    for (const Request& other : placed)
+      if (separate || (other.first <= request.last && request.first <= other.last)) taken.emplace_back(offsets[other.value], offsets[other.value] + other.bytes);
+    std::sort(taken.begin(), taken.end());
+    std::int64_t offset = 0;
+    for (const auto& [begin, end] : taken)
+      if (begin < offset + request.bytes) offset = std::max(offset, (end + alignment - 1) / alignment * alignment);
+    offsets[request.value] = offset;
+    placed.push_back(request);
+    total = std::max(total, offset + request.bytes);
+  }
+  return total;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
+  std::vector<Life> lives(schedule.values.size());
+  for (const Kernel& kernel : schedule.kernels) {
+    for (const Read& read : kernel.reads) lives[read.value].touch(kernel.phase, kernel.loop, read.same_rows);
+    for (const Write& write : kernel.writes) lives[write.value].touch(kernel.phase, kernel.loop, true);
+    if (kernel.product != no_value) lives[kernel.product].touch(kernel.phase, kernel.loop, true);
+    if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
+  }
+
+  MemoryPlan plan;
+  std::vector<std::int64_t> offsets(schedule.values.size());
+  std::vector<Place> places(schedule.values.size(), Place::fixed_arena);
+  std::vector<Request> fixed, batch;
+  for (ValueId v = 0; v < schedule.values.size(); ++v) {
+    const StoredValue& value = schedule.values[v];
+    if (value.home == StoredValue::Home::input) places[v] = Place::input;
+    if (value.home == StoredValue::Home::state) places[v] = Place::state;
+    if (value.home == StoredValue::Home::output) places[v] = Place::output;
+    if (value.home != StoredValue::Home::memory || !lives[v].used) continue;
+    const SymbolicLayout at = symbolic_layout(value.type.shape);
+    const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
+    const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
+    const std::int64_t bytes = at.rows.factor() * at.stride.factor() * element;
+    const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
+    if (!separate && lives[v].one_loop && !at.cols.is_batch()) {
+      places[v] = Place::scratch;
+      const std::int64_t rows = loop.most_units * (loop.domain.samples ? at.rows.factor() : 1);
+      offsets[v] = plan.scratch_bytes;
+      plan.scratch_bytes += aligned(std::min(rows, loop.domain.samples || at.rows.is_batch() ? rows : at.rows.factor()) * at.stride.factor() * element) + line;
+    } else if (per_sample) {
+      places[v] = Place::batch_arena;
+      batch.push_back({v, bytes, lives[v].first, lives[v].last});
+    } else {
+      fixed.push_back({v, aligned(bytes) + line, lives[v].first, lives[v].last});
+    }
+  }
+  plan.fixed_bytes = place(std::move(fixed), separate, offsets, line);
+  plan.batch_bytes = place(std::move(batch), separate, offsets, 1);
+
+  plan.buffer_of.resize(schedule.values.size());
+  for (ValueId v = 0; v < schedule.values.size(); ++v) {
+    const StoredValue& value = schedule.values[v];
+    const auto same = [&](const BufferSpec& b) { return b.place == Place::state && places[v] == Place::state && b.index == value.index; };
+    const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(), same);
+    plan.buffer_of[v] = static_cast<std::uint32_t>(found - plan.buffers.begin());
+    if (found == plan.buffers.end()) plan.buffers.push_back({places[v], value.index, value.type, offsets[v], value.name});
+  }
+  return plan;
+}
+
+std::string to_text(const Schedule& schedule, const MemoryPlan& plan) {
+  std::size_t scratch = 0, arena = 0;
+  for (ValueId v = 0; v < schedule.values.size(); ++v) {
+    const Place place = plan.buffers[plan.buffer_of[v]].place;
+    scratch += place == Place::scratch;
+    arena += place == Place::fixed_arena || place == Place::batch_arena;
+  }
+  return str("memory: ", arena, " buffers in arenas of ", plan.fixed_bytes, " + ", plan.batch_bytes, " N bytes; ", scratch, " in chunk scratch of ", plan.scratch_bytes, " bytes a thread\n");
+}
+
+}  // namespace sinter::codegen

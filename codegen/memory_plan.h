@@ -1,0 +1,19 @@
+// Where each value of a schedule lies: every buffer is a + b·N bytes, planned once.
+#pragma once
+
+#include "codegen/schedule.h"
+#include "ir/step.h"
+
+namespace sinter::codegen {
+
+struct MemoryPlan {
+  std::vector<BufferSpec> buffers;
+  std::vector<std::uint32_t> buffer_of;  ///< by value; values that share memory for good (old and new state) share a buffer
+  std::int64_t fixed_bytes = 0, batch_bytes = 0, scratch_bytes = 0;
+};
+
+/// `separate`: no two values share memory and none lies in chunk scratch.
+MemoryPlan plan_memory(const Schedule& schedule, bool separate);
+std::string to_text(const Schedule& schedule, const MemoryPlan& plan);
+
+}  // namespace sinter::codegen

@@ -1,0 +1,461 @@
+#include "codegen/schedule.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/kernel.h"
+
+namespace sinter::codegen {
+
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+
+/// Reductions of more elements than this into one row are split: each chunk sums its own rows into a slot.
+constexpr std::int64_t most_unsplit = 1024;
+
+Domain domain_of(const Shape& shape) {
+  if (shape.rank() && shape[0].is_batch()) return {Dim::batch(), true};
+  return {symbolic_layout(shape).rows, false};
+}
+
+bool same_leading(const Shape& a, const Shape& b) { return a.rank() == b.rank() && a.rank() > 0 && std::equal(a.begin(), a.end() - 1, b.begin()); }
+
+/// Whether a chunk over the rows of `rows` reads only its rows of an operand that broadcasts with it.
+bool pointwise_same_rows(const Shape& operand, const Shape& rows) {
+  const Domain domain = domain_of(rows);
+  if (domain.samples) return operand.rank() == rows.rank() && operand[0] == rows[0];
+  return same_leading(operand, rows);
+}
+
+struct Reduction {
+  std::int64_t first = -1, last = -1;
+};
+Reduction reduction_of(const ir::Op& op) {
+  if (const auto* sum = std::get_if<ir::Sum>(&op)) return {sum->first, sum->last};
+  if (const auto* max = std::get_if<ir::Max>(&op)) return {max->first, max->last};
+  return {};
+}
+
+class Builder {
+ public:
+  Builder(const Graph& graph, bool keep_all) : graph_(graph), keep_all_(keep_all), order_(graph.topological_order()) {}
+
+  Schedule run() {
+    add_leaves();
+    add_groups();
+    add_copies();
+    add_reads();
+    place_state_writes();
+    assign_phases();
+    return std::move(s_);
+  }
+
+ private:
+  // ---- values ----
+  ValueId add_value(StoredValue value) {
+    s_.values.push_back(std::move(value));
+    producer_.push_back(none);
+    return static_cast<ValueId>(s_.values.size() - 1);
+  }
+
+  void add_leaves() {
+    s_.value_of.assign(graph_.size(), no_value);
+    for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i)
+      s_.value_of[graph_.input_node(i)] = add_value({StoredValue::Home::input, i, graph_.inputs()[i].type, graph_.input_node(i), graph_.inputs()[i].name});
+    for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
+      s_.value_of[graph_.state_node(i)] = add_value({StoredValue::Home::state, i, graph_.states()[i].type, graph_.state_node(i), graph_.states()[i].name});
+  }
+
+  bool read_from_memory(NodeId id) const {
+    const ir::Node& node = graph_.node(id);
+    if (ir::is_recomputable(graph_, id)) return false;
+    return std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return graph_.node(user).kernel != node.kernel; });
+  }
+
+  /// Where a node's value goes: its outputs and states, or memory if another kernel reads it.
+  std::vector<Write> writes_of(NodeId id) {
+    std::vector<Write> writes;
+    const Type& type = graph_.node(id).type;
+    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
+      if (graph_.outputs()[i] == id) writes.push_back({id, add_value({StoredValue::Home::output, i, type, id, str("output ", i)})});
+    for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
+      if (graph_.updates()[i] == id) writes.push_back({id, add_value({StoredValue::Home::state, i, type, id, str("new ", graph_.states()[i].name)})});
+    const bool read = read_from_memory(id);
+    if (writes.empty() ? read : keep_all_) writes.push_back({id, add_value({StoredValue::Home::memory, 0, type, id, str("node ", id)})});
+    if (!writes.empty()) s_.value_of[id] = writes.back().value;
+    return writes;
+  }
+
+  // ---- kernels ----
+  std::size_t add_kernel(Kernel kernel) {
+    for (const Write& write : kernel.writes) producer_[write.value] = s_.kernels.size();
+    s_.kernels.push_back(std::move(kernel));
+    return s_.kernels.size() - 1;
+  }
+
+  void add_groups() {
+    std::map<std::int32_t, std::vector<NodeId>> groups;
+    for (const NodeId id : order_)
+      if (!ir::is_leaf(graph_.node(id).op) && graph_.node(id).kernel >= 0) groups[graph_.node(id).kernel].push_back(id);
+    for (auto& [group, nodes] : groups) add_group(group, std::move(nodes));
+  }
+
+  void add_group(std::int32_t group, std::vector<NodeId> nodes) {
+    Kernel kernel;
+    kernel.group = group;
+    for (const NodeId id : nodes)
+      if (ir::is_anchor(graph_.node(id).op)) kernel.anchor = id;
+    kernel.shape = graph_.node(kernel.anchor != ir::no_node ? kernel.anchor : nodes.back()).type.shape;
+    kernel.nodes = std::move(nodes);
+    kernel.domain = domain_of(kernel.shape);
+    for (const NodeId id : kernel.nodes)
+      for (const Write write : writes_of(id)) kernel.writes.push_back(write);
+    if (kernel.anchor == ir::no_node) {
+      add_kernel(std::move(kernel));
+      return;
+    }
+    const ir::Node& anchor = graph_.node(kernel.anchor);
+    if (std::holds_alternative<ir::ScatterAddRows>(anchor.op)) kernel.domain = {};
+    if (std::holds_alternative<ir::ScatterAddRows>(anchor.op) || std::holds_alternative<ir::Matmul>(anchor.op) || std::holds_alternative<ir::Dense>(anchor.op))
+      kernel.product = add_value({StoredValue::Home::memory, 0, anchor.type, ir::no_node, str("product ", kernel.anchor)});
+    if (splits(anchor)) {
+      add_split(std::move(kernel));
+      return;
+    }
+    const std::size_t k = add_kernel(kernel);
+    if (kernel.product != no_value) producer_[kernel.product] = k;
+  }
+
+  bool splits(const ir::Node& anchor) const {
+    if (reduction_of(anchor.op).first < 0) return false;
+    const Shape& in = graph_.node(anchor.inputs[0]).type.shape;
+    const Dim all = in.elements();
+    return anchor.type.shape.elements() == Dim(1) && (all.is_batch() || all.factor() > most_unsplit);
+  }
+
+  void add_split(Kernel kernel) {
+    Kernel partial = kernel, combine = kernel;
+    partial.kind = Kernel::Kind::partial;
+    combine.kind = Kernel::Kind::combine;
+    partial.shape = graph_.node(graph_.node(kernel.anchor).inputs[0]).type.shape;
+    partial.domain = domain_of(partial.shape);
+    partial.writes.clear();
+    // Before the reduction stands what has its input's shape; all else follows it.
+    const auto anchor_at = std::find(kernel.nodes.begin(), kernel.nodes.end(), kernel.anchor);
+    const auto is_prologue = [&](NodeId id) { return std::find(kernel.nodes.begin(), anchor_at, id) != anchor_at && graph_.node(id).type.shape == partial.shape; };
+    std::erase_if(partial.nodes, [&](NodeId id) { return id != kernel.anchor && !is_prologue(id); });
+    std::erase_if(combine.nodes, is_prologue);
+    const Dim slots = partial.domain.units;
+    partial.slots = combine.slots = add_value({StoredValue::Home::memory, 0, {DType::f32, Shape{slots}}, ir::no_node, str("partials ", kernel.anchor)});
+    producer_[partial.slots] = add_kernel(std::move(partial));
+    add_kernel(std::move(combine));
+  }
+
+  void add_copies() {
+    const auto copy = [&](NodeId leaf, StoredValue to) {
+      Kernel kernel;
+      kernel.kind = Kernel::Kind::copy;
+      kernel.shape = to.type.shape;
+      kernel.domain = domain_of(kernel.shape);
+      const ValueId value = add_value(std::move(to));
+      kernel.writes = {{leaf, value}};
+      kernel.reads = {{s_.value_of[leaf], true}};
+      add_kernel(std::move(kernel));
+    };
+    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
+      if (const NodeId id = graph_.outputs()[i]; ir::is_leaf(graph_.node(id).op)) copy(id, {StoredValue::Home::output, i, graph_.node(id).type, id, str("output ", i)});
+    for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
+      if (const NodeId id = graph_.updates()[i]; id != ir::no_node && id != graph_.state_node(i) && ir::is_leaf(graph_.node(id).op))
+        copy(id, {StoredValue::Home::state, i, graph_.node(id).type, id, str("new ", graph_.states()[i].name)});
+  }
+
+  // ---- reads ----
+  bool same_rows(const Kernel& kernel, NodeId user, std::size_t operand) const {
+    if (kernel.domain.units == Dim(1)) return true;
+    const ir::Node& node = graph_.node(user);
+    const Shape& shape = graph_.node(node.inputs[operand]).type.shape;
+    const bool leads = kernel.domain.samples && shape.rank() && shape[0].is_batch();
+    if (ir::is_pointwise(node.op)) {
+      // Prologue nodes have the reduction's input shape, all others the kernel's.
+      const Shape& rows = node.type.shape;
+      if (rows == kernel.shape) return pointwise_same_rows(shape, rows);
+      return leads && shape.rank() == rows.rank() && shape[0] == rows[0] && kernel.shape.rank() && kernel.shape[0] == rows[0];
+    }
+    return std::visit(
+        [&]<class O>(const O& op) -> bool {
+          if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a;
+          else if constexpr (std::is_same_v<O, ir::Dense>) return operand == 0;
+          else if constexpr (std::is_same_v<O, ir::Softmax> || std::is_same_v<O, ir::LogSoftmax>) return true;
+          else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>) return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
+          else if constexpr (std::is_same_v<O, ir::Argmax> || std::is_same_v<O, ir::OneHot> || std::is_same_v<O, ir::Reshape>) return leads;
+          else if constexpr (std::is_same_v<O, ir::GatherRows>) return operand == 1 && leads;
+          else if constexpr (std::is_same_v<O, ir::Transpose>) return leads && shape.rank() >= 3;
+          else return false;
+        },
+        node.op);
+  }
+
+  void add_read(Kernel& kernel, ValueId value, bool same) {
+    for (Read& read : kernel.reads)
+      if (read.value == value) {
+        read.same_rows = read.same_rows && same;
+        return;
+      }
+    kernel.reads.push_back({value, same});
+  }
+
+  void add_reads() {
+    for (Kernel& kernel : s_.kernels) {
+      if (kernel.kind == Kernel::Kind::copy) continue;
+      if (kernel.kind == Kernel::Kind::combine) add_read(kernel, kernel.slots, false);
+      for (const NodeId id : kernel.nodes) {
+        if (kernel.kind == Kernel::Kind::combine && id == kernel.anchor) continue;
+        const ir::Node& node = graph_.node(id);
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+          const NodeId input = node.inputs[i];
+          if (std::find(kernel.nodes.begin(), kernel.nodes.end(), input) != kernel.nodes.end()) continue;
+          if (ir::is_recomputable(graph_, input)) {
+            for (const NodeId leaf : ir::leaves_read(graph_, input)) add_read(kernel, s_.value_of[leaf], false);
+          } else {
+            if (s_.value_of[input] == no_value) throw InternalError("schedule", str("node ", input, " is read but not stored"));
+            add_read(kernel, s_.value_of[input], same_rows(kernel, id, i));
+          }
+        }
+      }
+    }
+  }
+
+  // ---- order ----
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  bool reaches(std::size_t from, std::size_t to) const {
+    std::vector<char> seen(s_.kernels.size());
+    std::vector<std::size_t> stack{to};  // backwards over dependencies
+    while (!stack.empty()) {
+      const std::size_t k = stack.back();
+      stack.pop_back();
+      if (k == from) return true;
+      if (seen[k]++) continue;
+      for (const Read& read : s_.kernels[k].reads)
+        if (producer_[read.value] != none && producer_[read.value] != k) stack.push_back(producer_[read.value]);
+      for (const auto& [before, after] : anti_)
+        if (after == k) stack.push_back(before);
+    }
+    return false;
+  }
+
+  std::vector<std::size_t> readers_of(ValueId value) const {
+    std::vector<std::size_t> readers;
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k)
+      for (const Read& read : s_.kernels[k].reads)
+        if (read.value == value) readers.push_back(k);
+    return readers;
+  }
+
+  /// A state is overwritten after every reader of its old value; where that cannot be, its new value goes to memory first.
+  void place_state_writes() {
+    for (std::size_t k = 0, count = s_.kernels.size(); k < count; ++k)
+      for (std::size_t w = 0; w < s_.kernels[k].writes.size(); ++w) {
+        const Write write = s_.kernels[k].writes[w];
+        if (s_.values[write.value].home != StoredValue::Home::state) continue;
+        const ValueId old = s_.value_of[graph_.state_node(s_.values[write.value].index)];
+        bool in_place = true;
+        for (const Read& read : s_.kernels[k].reads) in_place = in_place && (read.value != old || read.same_rows);
+        for (const std::size_t reader : readers_of(old)) in_place = in_place && (reader == k || !reaches(k, reader));
+        std::size_t writer = k;
+        if (!in_place) writer = write_later(k, w);
+        for (const std::size_t reader : readers_of(old))
+          if (reader != writer) anti_.emplace_back(reader, writer);
+      }
+  }
+
+  std::size_t write_later(std::size_t k, std::size_t w) {
+    const Write write = s_.kernels[k].writes[w];
+    const ValueId temporary = add_value({StoredValue::Home::memory, 0, s_.values[write.value].type, write.node, "later " + s_.values[write.value].name});
+    s_.kernels[k].writes[w].value = temporary;
+    producer_[temporary] = k;
+    Kernel copy;
+    copy.kind = Kernel::Kind::copy;
+    copy.shape = s_.values[write.value].type.shape;
+    copy.domain = domain_of(copy.shape);
+    copy.reads = {{temporary, true}};
+    copy.writes = {{write.node, write.value}};
+    // Readers of the node keep reading what the kernel wrote.
+    if (s_.value_of[write.node] == write.value) s_.value_of[write.node] = temporary;
+    for (Kernel& kernel : s_.kernels)
+      for (Read& read : kernel.reads)
+        if (read.value == write.value) read.value = temporary;
+    return add_kernel(std::move(copy));
+  }
+
+  bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
+    return before.domain == after.domain && (read.same_rows || after.domain.units == Dim(1)) && before.kind != Kernel::Kind::partial;
+  }
+
+  void assign_phases() {
+    std::vector<std::size_t> order = topological();
+    std::size_t phases = 0;
+    for (const std::size_t k : order) {
+      Kernel& kernel = s_.kernels[k];
+      for (const Read& read : kernel.reads) {
+        const std::size_t p = producer_[read.value];
+        if (p == none || p == k) continue;
+        kernel.phase = std::max(kernel.phase, s_.kernels[p].phase + (joinable(s_.kernels[p], kernel, read) ? 0 : 1));
+      }
+      for (const auto& [before, after] : anti_)
+        if (after == k) kernel.phase = std::max(kernel.phase, s_.kernels[before].phase + 1);
+      phases = std::max(phases, kernel.phase + 1);
+    }
+    s_.phases.resize(phases);
+    for (const std::size_t k : order) join_loop(k);
+    for (Phase& phase : s_.phases) {
+      std::vector<Loop> kept;
+      for (Loop& loop : phase.loops)
+        if (!loop.kernels.empty()) kept.push_back(std::move(loop));
+      phase.loops = std::move(kept);
+      for (std::size_t l = 0; l < phase.loops.size(); ++l) {
+        Loop& loop = phase.loops[l];
+        std::sort(loop.kernels.begin(), loop.kernels.end(), [&](std::size_t a, std::size_t b) { return position_[a] < position_[b]; });
+        for (const std::size_t k : loop.kernels) s_.kernels[k].loop = l;
+        set_chunks(loop);
+      }
+    }
+  }
+
+  std::vector<std::size_t> topological() {
+    std::vector<std::size_t> waiting(s_.kernels.size()), order;
+    std::vector<std::vector<std::size_t>> users(s_.kernels.size());
+    const auto edge = [&](std::size_t from, std::size_t to) {
+      users[from].push_back(to);
+      ++waiting[to];
+    };
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k)
+      for (const Read& read : s_.kernels[k].reads)
+        if (producer_[read.value] != none && producer_[read.value] != k) edge(producer_[read.value], k);
+    for (const auto& [before, after] : anti_) edge(before, after);
+    std::vector<std::size_t> ready;
+    for (std::size_t k = 0; k < waiting.size(); ++k)
+      if (!waiting[k]) ready.push_back(k);
+    for (std::size_t next = 0; next < ready.size(); ++next) {
+      order.push_back(ready[next]);
+      for (const std::size_t user : users[ready[next]])
+        if (--waiting[user] == 0) ready.push_back(user);
+    }
+    if (order.size() != s_.kernels.size()) throw InternalError("schedule", "the kernels depend on each other in a circle");
+    position_.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) position_[order[i]] = i;
+    return order;
+  }
+
+  /// All loops over samples of a phase are one; loops over rows are joined where a kernel reads what another of the phase wrote.
+  void join_loop(std::size_t k) {
+    Kernel& kernel = s_.kernels[k];
+    auto& loops = s_.phases[kernel.phase].loops;
+    std::size_t into = none;
+    const auto merge = [&](std::size_t l) {
+      if (into == none) into = l;
+      if (into == l) return;
+      loops[into].kernels.insert(loops[into].kernels.end(), loops[l].kernels.begin(), loops[l].kernels.end());
+      loops[l].kernels.clear();
+    };
+    for (std::size_t l = 0; l < loops.size(); ++l) {
+      if (loops[l].kernels.empty()) continue;
+      bool joins = kernel.domain.samples && loops[l].domain.samples;
+      for (const Read& read : kernel.reads)
+        joins = joins || (producer_[read.value] != none && std::find(loops[l].kernels.begin(), loops[l].kernels.end(), producer_[read.value]) != loops[l].kernels.end());
+      if (joins) merge(l);
+    }
+    if (into == none) {
+      loops.push_back({kernel.domain, {}, 1});
+      into = loops.size() - 1;
+    }
+    loops[into].kernels.push_back(k);
+  }
+
+  void set_chunks(Loop& loop) const {
+    double bytes = 1;
+    for (const std::size_t k : loop.kernels) {
+      const auto add = [&](ValueId value) {
+        const SymbolicLayout at = symbolic_layout(s_.values[value].type.shape);
+        bytes += static_cast<double>(at.rows.factor() * at.stride.factor()) * static_cast<double>(size_of(s_.values[value].type.dtype)) /
+                 (loop.domain.samples ? 1.0 : static_cast<double>(std::max<std::int64_t>(1, loop.domain.units.factor())));
+      };
+      for (const Read& read : s_.kernels[k].reads)
+        if (read.same_rows) add(read.value);
+      for (const Write& write : s_.kernels[k].writes) add(write.value);
+    }
+    constexpr double chunk_bytes = 512 * 1024;
+    const double most = chunk_bytes / bytes;
+    loop.most_units = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096) : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
+    if (loop.domain.units == Dim(1)) loop.most_units = 1;
+  }
+
+  const Graph& graph_;
+  bool keep_all_;
+  std::vector<NodeId> order_;
+  Schedule s_;
+  std::vector<std::size_t> producer_;                        // by value
+  std::vector<std::pair<std::size_t, std::size_t>> anti_;    // reader of an old state before its writer
+  std::vector<std::size_t> position_;
+};
+
+}  // namespace
+
+std::int64_t chunk_of(std::int64_t units, std::int64_t most) { return std::max<std::int64_t>(1, std::min(most, std::max<std::int64_t>(8, ((units + 7) / 8 + 7) / 8 * 8))); }
+
+std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), most_units); }
+
+void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
+  const auto fail = [&](const Kernel& kernel, const std::string& rule) { throw InternalError("schedule", str("kernel ", &kernel - schedule.kernels.data(), ": ", rule)); };
+  const auto place = [&](const Kernel& kernel) {
+    const auto& list = schedule.phases[kernel.phase].loops[kernel.loop].kernels;
+    return std::find(list.begin(), list.end(), static_cast<std::size_t>(&kernel - schedule.kernels.data())) - list.begin();
+  };
+  const auto writes = [](const Kernel& kernel, ValueId value) {
+    return kernel.slots == value || std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& w) { return w.value == value; });
+  };
+  for (const Kernel& reader : schedule.kernels)
+    for (const Read& read : reader.reads) {
+      for (const Kernel& writer : schedule.kernels) {
+        if (&writer == &reader || !writes(writer, read.value) || (writer.kind == Kernel::Kind::combine && writer.slots == read.value)) continue;
+        const bool before = writer.phase < reader.phase;
+        const bool same_loop = writer.phase == reader.phase && writer.loop == reader.loop && place(writer) < place(reader) && (read.same_rows || reader.domain.units == Dim(1));
+        if (!before && !same_loop) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
+      }
+      // Who overwrites a state whose old value this kernel reads comes in a later phase.
+      const StoredValue& value = schedule.values[read.value];
+      if (value.home != StoredValue::Home::state || value.node != graph.state_node(value.index)) continue;
+      for (const Kernel& writer : schedule.kernels)
+        for (const Write& write : writer.writes) {
+          const StoredValue& target = schedule.values[write.value];
+          if (target.home != StoredValue::Home::state || target.index != value.index) continue;
+          if (&writer == &reader ? !read.same_rows : writer.phase <= reader.phase) fail(reader, str("reads state '", value.name, "' while it is overwritten"));
+        }
+    }
+}
+
+std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
+  std::string text = str("schedule: ", schedule.phases.size(), schedule.phases.size() == 1 ? " phase\n" : " phases\n");
+  for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
+    text += str("  phase ", p + 1, "\n");
+    for (const Loop& loop : schedule.phases[p].loops) {
+      text += str("    over ", loop.domain.units, loop.domain.samples ? " samples" : loop.domain.units == Dim(1) ? " row" : " rows", ", at most ", loop.most_units, " a chunk:\n");
+      for (const std::size_t k : loop.kernels) {
+        const Kernel& kernel = schedule.kernels[k];
+        const char* kind = kernel.kind == Kernel::Kind::partial ? " (a slot a chunk)" : kernel.kind == Kernel::Kind::combine ? " (slots combined)" : "";
+        text += str("      ", kernel.kind == Kernel::Kind::copy ? "copy" : str("kernel ", kernel.group), kind, ":");
+        for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));
+        if (!kernel.writes.empty()) text += " ->";
+        for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);
+        text += "\n";
+      }
+    }
+  }
+  return text;
+}
+
+Schedule make_schedule(const ir::Graph& graph, bool keep_all) { return Builder(graph, keep_all).run(); }
+
+}  // namespace sinter::codegen

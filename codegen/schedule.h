@@ -1,0 +1,91 @@
+// Graph → phases of loops of kernels. Plain data, printable, checked by verify_schedule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/layout.h"
+
+namespace sinter::codegen {
+
+/// What the chunks of a loop divide: N samples, or a number of rows.
+struct Domain {
+  Dim units = 1;
+  bool samples = false;  ///< units are samples: tensors have a leading dimension k·N, of which a unit owns k
+  bool operator==(const Domain&) const = default;
+};
+
+using ValueId = std::uint32_t;
+inline constexpr ValueId no_value = ~ValueId{0};
+
+/// A value that passes through memory.
+struct StoredValue {
+  enum class Home : std::uint8_t { input, state, output, memory };
+  Home home = Home::memory;
+  std::uint32_t index = 0;             ///< of the input, state or output
+  Type type;
+  ir::NodeId node = ir::no_node;       ///< whose value it is; no_node for partial sums
+  std::string name;
+};
+
+/// An operand of a kernel that lies in memory.
+struct Read {
+  ValueId value;
+  bool same_rows;  ///< a chunk reads only its own rows of it
+};
+
+/// A node's value written by a kernel.
+struct Write {
+  ir::NodeId node;
+  ValueId value;
+};
+
+struct Kernel {
+  /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or state.
+  enum class Kind : std::uint8_t { nodes, partial, combine, copy };
+  Kind kind = Kind::nodes;
+  std::int32_t group = -1;             ///< kernel group of the graph
+  std::vector<ir::NodeId> nodes;       ///< in topological order
+  ir::NodeId anchor = ir::no_node;
+  Shape shape;                         ///< what the rows of the domain belong to
+  Domain domain;
+  std::vector<Read> reads;
+  std::vector<Write> writes;
+  ValueId product = no_value;          ///< where a product or scatter is collected before its epilogue
+  ValueId slots = no_value;            ///< partial sums
+  std::size_t phase = 0, loop = 0;
+};
+
+/// Kernels that run back to back on each chunk.
+struct Loop {
+  Domain domain;
+  std::vector<std::size_t> kernels;
+  std::int64_t most_units = 1;         ///< units a chunk at most
+  /// Chunk size at batch size n: a function of shape and n alone.
+  std::int64_t chunk_units(std::int64_t n) const;
+};
+
+/// Loops that need nothing of each other: their chunks are claimed in any order. A barrier follows.
+struct Phase {
+  std::vector<Loop> loops;
+};
+
+struct Schedule {
+  std::vector<StoredValue> values;
+  std::vector<ValueId> value_of;       ///< by node: where readers find it; no_value if it is not stored
+  std::vector<Kernel> kernels;
+  std::vector<Phase> phases;
+};
+
+/// `keep_all` stores every node that a kernel group hands on or could show: for taps.
+Schedule make_schedule(const ir::Graph& graph, bool keep_all);
+/// Throws InternalError if a kernel reads what no earlier phase or same-row kernel before it wrote, or a state is overwritten while it is still read.
+void verify_schedule(const ir::Graph& graph, const Schedule& schedule);
+std::string to_text(const ir::Graph& graph, const Schedule& schedule);
+
+/// Split of the work of a loop: about eight chunks or more, none of less than `least` units, for the machines of today.
+std::int64_t chunk_of(std::int64_t units, std::int64_t most);
+
+}  // namespace sinter::codegen

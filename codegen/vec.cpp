@@ -1,0 +1,97 @@
+#include "codegen/vec.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+namespace sinter::codegen {
+
+Builder*& current_builder() {
+  thread_local Builder* builder = nullptr;
+  return builder;
+}
+
+namespace {
+
+Builder& b() { return *current_builder(); }
+
+llvm::Constant* literal(double number, llvm::Type* type) {
+  if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::get(type, number);
+  return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
+}
+
+struct Pair {
+  llvm::Value *a, *b;
+  DType dtype;
+};
+Pair pair(const Vec& x, const Vec& y) {
+  const DType dtype = x.value ? x.dtype : y.dtype;
+  return {materialize(x, y), materialize(y, x), dtype};
+}
+
+bool is_signed(DType dtype) { return dtype == DType::i32; }
+
+VecMask compare(const Vec& x, const Vec& y, llvm::CmpInst::Predicate f, llvm::CmpInst::Predicate s, llvm::CmpInst::Predicate u) {
+  const Pair p = pair(x, y);
+  if (is_float(p.dtype)) return {b().CreateFCmp(f, p.a, p.b)};
+  return {b().CreateICmp(is_signed(p.dtype) ? s : u, p.a, p.b)};
+}
+
+}  // namespace
+
+llvm::Value* materialize(const Vec& x, const Vec& like) {
+  if (x.value) return x.value;
+  return literal(x.number, like.value ? like.value->getType() : llvm::Type::getFloatTy(b().getContext()));
+}
+
+Vec operator+(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {is_float(p.dtype) ? b().CreateFAdd(p.a, p.b) : b().CreateAdd(p.a, p.b), p.dtype};
+}
+Vec operator-(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {is_float(p.dtype) ? b().CreateFSub(p.a, p.b) : b().CreateSub(p.a, p.b), p.dtype};
+}
+Vec operator*(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {is_float(p.dtype) ? b().CreateFMul(p.a, p.b) : b().CreateMul(p.a, p.b), p.dtype};
+}
+Vec operator/(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {b().CreateFDiv(p.a, p.b), p.dtype};
+}
+Vec operator-(const Vec& x) { return {is_float(x.dtype) ? b().CreateFNeg(x.value) : b().CreateNeg(x.value), x.dtype}; }
+
+VecMask operator<(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_OLT, llvm::CmpInst::ICMP_SLT, llvm::CmpInst::ICMP_ULT); }
+VecMask operator<=(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_OLE, llvm::CmpInst::ICMP_SLE, llvm::CmpInst::ICMP_ULE); }
+VecMask operator>(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_OGT, llvm::CmpInst::ICMP_SGT, llvm::CmpInst::ICMP_UGT); }
+VecMask operator==(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_OEQ, llvm::CmpInst::ICMP_EQ, llvm::CmpInst::ICMP_EQ); }
+VecMask operator!=(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_UNE, llvm::CmpInst::ICMP_NE, llvm::CmpInst::ICMP_NE); }
+
+Vec select(const VecMask& condition, const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {b().CreateSelect(condition.value, p.a, p.b), p.dtype};
+}
+
+Vec sqrt(const Vec& x) { return {b().CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x.value), x.dtype}; }
+
+Vec fma(const Vec& x, const Vec& y, const Vec& z) {
+  const Vec& typed = x.value ? x : y.value ? y : z;
+  llvm::Value* a = materialize(x, typed);
+  return {b().CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, materialize(y, typed), materialize(z, typed)}), DType::f32};
+}
+
+Vec convert(const Vec& x, DType to) {
+  if (x.dtype == to) return x;
+  llvm::Type* element = to == DType::f32 ? llvm::Type::getFloatTy(b().getContext()) : llvm::IntegerType::get(b().getContext(), to == DType::boolean ? 1 : to == DType::u8 ? 8 : 32);
+  llvm::Type* type = element;
+  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(x.value->getType())) type = llvm::VectorType::get(element, vector->getElementCount());
+  if (to == DType::boolean) return {(x != Vec(0.0f)).value, to};
+  if (x.dtype == DType::f32) {
+    // Saturating: the nearest value of the type, NaN becomes 0.
+    return {b().CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, x.value->getType()}, {x.value}), to};
+  }
+  if (to == DType::f32) return {is_signed(x.dtype) ? b().CreateSIToFP(x.value, type) : b().CreateUIToFP(x.value, type), to};
+  return {is_signed(x.dtype) ? b().CreateSExtOrTrunc(x.value, type) : b().CreateZExtOrTrunc(x.value, type), to};
+}
+
+}  // namespace sinter::codegen

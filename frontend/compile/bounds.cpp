@@ -1,0 +1,174 @@
+#include "frontend/compile/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ir/reference.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr double ulp = 0x1p-23;
+constexpr double smallest = 0x1p-120;  // below this, results may have been flushed to zero
+
+template <class F>
+ir::Array mapped(const Bounded& x, F&& f) {
+  ir::Array result = x.value;
+  for (std::size_t i = 0; i < result.data.size(); ++i) result.data[i] = f(x.value.data[i], x.error[i]);
+  return result;
+}
+
+bool has_error(const Bounded& x) {
+  return std::any_of(x.error.begin(), x.error.end(), [](double e) { return e != 0; });
+}
+
+ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in, std::int64_t n) {
+  std::vector<const ir::Array*> pointers;
+  for (const ir::Array& a : in) pointers.push_back(&a);
+  return ir::evaluate(op, type, pointers, n);
+}
+
+/// Moves each operand by its error both ways and adds up how far the result moves.
+void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!has_error(*in[k])) continue;
+    std::vector<double> moved(result.error.size());
+    for (const double sign : {-1.0, 1.0}) {
+      std::vector<ir::Array> operands;
+      for (std::size_t j = 0; j < in.size(); ++j) operands.push_back(in[j]->value);
+      operands[k] = mapped(*in[k], [&](double x, double e) { return x + sign * e; });
+      if (in[k]->value.dtype == DType::boolean) operands[k] = mapped(*in[k], [&](double x, double e) { return e != 0 ? 1 - x : x; });
+      const ir::Array other = evaluate(op, type, std::move(operands), n);
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        const double difference = std::abs(other.data[i] - result.value.data[i]);
+        moved[i] = std::max(moved[i], std::isnan(difference) && !std::isnan(result.value.data[i]) ? std::numeric_limits<double>::infinity() : difference);
+      }
+    }
+    for (std::size_t i = 0; i < moved.size(); ++i)
+      if (!std::isnan(moved[i])) result.error[i] += moved[i];
+  }
+}
+
+/// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms.
+void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, double terms, std::size_t first_float) {
+  std::vector<ir::Array> magnitudes;
+  for (const Bounded* x : in) magnitudes.push_back(is_float(x->value.dtype) ? mapped(*x, [](double v, double e) { return std::abs(v) + e; }) : x->value);
+  const ir::Array total = evaluate(op, type, magnitudes, n);
+  for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * total.data[i];
+  for (std::size_t k = first_float; k < in.size(); ++k) {
+    if (!has_error(*in[k])) continue;
+    std::vector<ir::Array> operands = magnitudes;
+    operands[k] = mapped(*in[k], [](double, double e) { return e; });
+    if (std::holds_alternative<ir::Dense>(op) && k < 2) std::fill(operands[2].data.begin(), operands[2].data.end(), 0.0);
+    if (std::holds_alternative<ir::Dense>(op) && k == 2) std::fill(operands[0].data.begin(), operands[0].data.end(), 0.0);
+    const ir::Array carried = evaluate(op, type, std::move(operands), n);
+    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += carried.data[i];
+  }
+}
+
+/// An error e in every input of a row moves log-softmax by at most 2e and softmax by that factor.
+void carry_softmax(Bounded& result, const Bounded& in, bool logarithm) {
+  const auto cols = static_cast<std::size_t>(result.value.extents.back());
+  for (std::size_t row = 0; row < result.error.size(); row += cols) {
+    const double e = *std::max_element(in.error.begin() + static_cast<std::ptrdiff_t>(row), in.error.begin() + static_cast<std::ptrdiff_t>(row + cols));
+    const double rounding = (static_cast<double>(cols) + 8) * ulp;
+    for (std::size_t i = row; i < row + cols; ++i) {
+      const double v = std::abs(result.value.data[i]);
+      result.error[i] += logarithm ? 2 * e + rounding * (1 + v) : v * (std::expm1(2 * e) + rounding * (1 + std::abs(in.value.data[i])));
+    }
+  }
+}
+
+/// The index may be any whose value is within the errors of the greatest.
+void carry_argmax(Bounded& result, const Bounded& in) {
+  const auto cols = static_cast<std::size_t>(in.value.extents.back());
+  for (std::size_t row = 0; row < result.error.size(); ++row) {
+    const auto best = static_cast<std::size_t>(result.value.data[row]);
+    for (std::size_t i = 0; i < cols; ++i) {
+      const std::size_t at = row * cols + i, top = row * cols + best;
+      if (i != best && in.error[at] + in.error[top] > 0 && in.value.data[at] + in.error[at] >= in.value.data[top] - in.error[top]) result.error[row] = static_cast<double>(cols);
+    }
+  }
+}
+
+double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, const Bounded& result) {
+  return std::visit(
+      [&]<class O>(const O& o) -> double {
+        if constexpr (std::is_same_v<O, ir::Matmul>) return static_cast<double>(in[0]->value.extents[o.transpose_a ? 0 : 1]);
+        else if constexpr (std::is_same_v<O, ir::Dense>) return static_cast<double>(in[0]->value.extents[1] + 1);
+        else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) return static_cast<double>(in[0]->value.elements());
+        else return static_cast<double>(in[0]->value.elements()) / static_cast<double>(std::max<std::int64_t>(1, result.value.elements()));
+      },
+      op);
+}
+
+double own_ulps(const ir::Op& op) {
+  return std::visit(
+      []<class O>(const O&) -> double {
+        if constexpr (std::is_same_v<O, ir::Exp> || std::is_same_v<O, ir::Log> || std::is_same_v<O, ir::Tanh> || std::is_same_v<O, ir::Sigmoid>) return 4;
+        else if constexpr (ir::IsElementwise<O>) return 1;
+        else return 0;
+      },
+      op);
+}
+
+}  // namespace
+
+Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+  std::vector<const ir::Array*> values;
+  for (const Bounded* x : in) values.push_back(&x->value);
+  Bounded result{ir::evaluate(op, type, values, n), {}};
+  result.error.assign(result.value.data.size(), 0.0);
+  std::visit(
+      [&]<class O>(const O&) {
+        if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum>)
+          carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 0);
+        else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
+        else if constexpr (std::is_same_v<O, ir::Softmax>) carry_softmax(result, *in[0], false);
+        else if constexpr (std::is_same_v<O, ir::LogSoftmax>) carry_softmax(result, *in[0], true);
+        else if constexpr (std::is_same_v<O, ir::Argmax>) carry_argmax(result, *in[0]);
+        else carry_by_moving(result, op, type, in, n);
+      },
+      op);
+  if (is_float(type.dtype))
+    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += own_ulps(op) * ulp * std::abs(result.value.data[i]) + (own_ulps(op) > 0 ? smallest : 0);
+  return result;
+}
+
+Bounded exact(const Tensor& tensor) {
+  Bounded result{ir::Array(tensor.dtype(), tensor.shape().extents(1)), {}};
+  const auto read = [&]<class T>(T) {
+    std::vector<T> data(result.value.data.size());
+    tensor.copy_to(data.data());
+    std::copy(data.begin(), data.end(), result.value.data.begin());
+  };
+  switch (tensor.dtype()) {
+    case DType::f32: read(float{}); break;
+    case DType::i32: read(std::int32_t{}); break;
+    case DType::u32: read(std::uint32_t{}); break;
+    case DType::u8:
+    case DType::boolean: read(std::uint8_t{}); break;
+  }
+  result.error.assign(result.value.data.size(), 0.0);
+  return result;
+}
+
+std::int64_t first_difference(const ir::Array& got, const Bounded& wanted, double& worst) {
+  std::int64_t first = -1;
+  for (std::size_t i = 0; i < got.data.size(); ++i) {
+    const double g = got.data[i], w = wanted.value.data[i], allowed = wanted.error[i] + smallest;
+    const double rounded = is_float(got.dtype) ? static_cast<double>(static_cast<float>(w)) : w;
+    if (g == rounded || (std::isnan(g) && std::isnan(w))) continue;
+    const double difference = std::abs(g - w);
+    if (std::isnan(difference) || difference > allowed) {
+      if (first < 0) first = static_cast<std::int64_t>(i);
+    } else {
+      worst = std::max(worst, difference / allowed);
+    }
+  }
+  return first;
+}
+
+}  // namespace sinter

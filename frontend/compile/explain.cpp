@@ -1,0 +1,72 @@
+// explain(): what became of a step.
+#include <iomanip>
+#include <sstream>
+
+#include "frontend/compile/step_impl.h"
+#include "ir/cost.h"
+#include "ir/print.h"
+
+namespace sinter {
+
+namespace {
+
+void explain_inputs(std::ostream& out, const ir::Graph& graph) {
+  out << "inputs:";
+  for (const ir::InputSpec& input : graph.inputs()) {
+    const char* kind = input.kind == InputKind::batch ? "" : input.kind == InputKind::fixed ? " (fixed)" : input.kind == InputKind::table ? " (table)" : " (captured)";
+    out << "  " << input.name << ": " << input.type << kind;
+  }
+  out << "\nstates: " << graph.states().size() << ", outputs: " << graph.outputs().size() << "\n";
+}
+
+void explain_constants(std::ostream& out, const ir::Graph& graph) {
+  out << "numbers compiled in:";
+  for (const ir::NodeId id : graph.topological_order())
+    if (const auto* constant = std::get_if<ir::Constant>(&graph.node(id).op)) out << "  " << ir::number_text(constant->value);
+  out << "\n";
+}
+
+void explain_kernels(std::ostream& out, const ir::Graph& graph) {
+  std::vector<std::string> kernels;
+  const auto names = ir::printed_names(graph);
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (node.kernel < 0) continue;
+    const auto kernel = static_cast<std::size_t>(node.kernel);
+    if (kernels.size() <= kernel) kernels.resize(kernel + 1);
+    kernels[kernel] += str(kernels[kernel].empty() ? "" : " + ", ir::name(node.op));
+  }
+  for (std::size_t i = 0; i < kernels.size(); ++i) out << "  kernel " << i << ": " << kernels[i] << "\n";
+}
+
+}  // namespace
+
+std::string StepCore::explain() const {
+  const CompiledGraph& compiled = impl_->latest().compiled();
+  std::ostringstream out;
+  out << "step " << impl_->options.name << ", traced at " << Origin::from(impl_->where).text() << ", variants: " << impl_->variants.size() << ", compiled " << impl_->compiles
+      << (impl_->compiles == 1 ? " time\n" : " times\n");
+  explain_inputs(out, compiled.graph);
+  explain_constants(out, compiled.graph);
+  out << "passes:\n";
+  for (const passes::PassReport& pass : compiled.passes) {
+    out << "  " << std::left << std::setw(22) << pass.name << std::right << std::setw(5) << pass.nodes_before << " -> " << std::setw(5) << pass.nodes_after << " nodes, " << std::fixed
+        << std::setprecision(2) << pass.seconds * 1e3 << " ms\n";
+    for (const std::string& note : pass.notes) out << "    " << note << "\n";
+  }
+  ir::Cost flops;
+  for (const ir::NodeId id : compiled.graph.topological_order()) flops += ir::flops(compiled.graph, id);
+  out << std::setprecision(0) << "arithmetic a call: " << flops.fixed << " + " << flops.per_sample << " N flops\n";
+  out << "kernels:\n";
+  explain_kernels(out, compiled.graph);
+#ifdef SINTER_JIT
+  out << compiled.report.schedule << compiled.report.memory_plan;
+  out << "target: " << compiled.report.target << "\n";
+  out << std::setprecision(2) << "compile time: " << compiled.seconds() * 1e3 << " ms: trace " << compiled.trace_seconds * 1e3 << ", passes " << compiled.pass_seconds * 1e3;
+  for (const auto& [stage, seconds] : compiled.report.stages) out << ", " << stage << " " << seconds * 1e3;
+  out << (compiled.report.cache_hit ? " (object cache: hit)\n" : " (object cache: miss)\n");
+#endif
+  return out.str();
+}
+
+}  // namespace sinter

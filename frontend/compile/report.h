@@ -1,0 +1,41 @@
+// What verify() and time() return.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace sinter {
+
+/// One judgement of verify(): a node whose value is not what it should be.
+struct Disagreement {
+  std::string part;    ///< "kernels", "memory plan", "graph", "eager"
+  std::string node;    ///< "%4 = sigmoid   # dense_1, mlp.cpp:14"
+  std::size_t index = 0;   ///< first differing element, row-major
+  double got = 0, wanted = 0, tolerance = 0;
+};
+
+struct VerifyReport {
+  std::vector<Disagreement> disagreements;  ///< the first of each node that disagrees, in execution order; empty: all agree
+  std::size_t nodes = 0;                    ///< nodes judged
+  double worst = 0;                         ///< greatest error as a fraction of its tolerance
+  bool ok() const { return disagreements.empty(); }
+};
+std::ostream& operator<<(std::ostream& out, const VerifyReport& report);
+
+struct TimeReport {
+  struct Row {
+    std::string node;         ///< "%4 = sigmoid   # dense_1, mlp.cpp:14", or the kernel's nodes
+    int kernel = -1;          ///< kernel group that does it in the graph; -1: none
+    double eager_seconds = 0; ///< minimum over the repeats
+  };
+  double eager_seconds = 0, graph_seconds = 0;  ///< a whole call, minimum over the repeats
+  double compile_seconds = 0;
+  std::vector<Row> rows;
+  std::vector<double> kernel_seconds;  ///< by kernel: its share of the step's cycles, times seconds and threads; empty without the code generator
+  double speedup() const { return graph_seconds > 0 ? eager_seconds / graph_seconds : 0; }
+};
+std::ostream& operator<<(std::ostream& out, const TimeReport& report);
+
+}  // namespace sinter

@@ -1,0 +1,247 @@
+#include "frontend/compile/step.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "frontend/compile/judge.h"
+#include "frontend/compile/step_impl.h"
+#include "frontend/core/interpret.h"
+
+namespace sinter {
+
+namespace {
+
+/// Marks a step busy for the length of a call.
+class Busy {
+ public:
+  Busy(std::atomic<bool>& flag, const std::string& name) : flag_(flag) {
+    if (flag_.exchange(true, std::memory_order_acquire)) throw UserError(name, "this step is already running on another thread; give each thread a clone()");
+  }
+  ~Busy() { flag_.store(false, std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+Type typed(DType dtype, Dim first, const std::vector<std::int64_t>& dims) {
+  std::vector<Dim> all{first};
+  all.insert(all.end(), dims.begin(), dims.end());
+  return {dtype, Shape(std::span<const Dim>(all))};
+}
+
+}  // namespace
+
+Spec Spec::batch(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, Dim::batch(), dims), InputKind::batch}; }
+Spec Spec::fixed(DType dtype, const std::vector<std::int64_t>& dims) { return {{dtype, Shape::fixed(dims)}, InputKind::fixed}; }
+Spec Spec::table(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, Dim::rows(), dims), InputKind::table}; }
+
+StepCore::StepCore(Function function, StepOptions options, std::source_location where) : impl_(std::make_unique<Impl>()) {
+  impl_->function = std::move(function);
+  impl_->options = std::move(options);
+  impl_->where = where;
+}
+
+StepCore::StepCore(Traced traced, StepOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->recorded = std::make_shared<Traced>(std::move(traced));
+  impl_->options = std::move(options);
+  if (impl_->options.name == StepOptions{}.name) impl_->options.name = impl_->recorded->graph.name();
+}
+
+StepCore::StepCore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StepCore::~StepCore() = default;
+
+// ---- variants ----
+
+std::vector<Spec> StepCore::Impl::specs_of(std::span<const Tensor* const> in) const {
+  std::vector<Spec> specs;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!in[i]->defined()) throw UserError(options.name, str("input ", i, " was never set"));
+    const Shape& shape = in[i]->shape();
+    InputKind kind = shape.rank() ? InputKind::batch : InputKind::fixed;
+    if (i < options.kinds.size()) kind = options.kinds[i];
+    if (kind != InputKind::fixed && shape.rank() == 0) throw UserError(options.name, str("input ", i, " is declared a ", kind == InputKind::batch ? "batch" : "table", " but is a scalar"));
+    Type type = in[i]->type();
+    if (kind == InputKind::batch) type.shape = shape.with(0, Dim::batch());
+    if (kind == InputKind::table) type.shape = shape.with(0, Dim::rows());
+    specs.push_back({type, kind});
+  }
+  return specs;
+}
+
+Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
+  if (recorded) {
+    const auto declared = recorded->graph.inputs().size() - recorded->captured.size();
+    if (specs.size() != declared) throw UserError(options.name, str("takes ", declared, " inputs, got ", specs.size()));
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      if (specs[i].type != recorded->graph.inputs()[i].type)
+        throw UserError(options.name, str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
+    return *recorded;
+  }
+  Trace trace(options.name);
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < specs.size(); ++i) inputs.push_back(trace.input({str("x", i), specs[i].type, specs[i].kind}));
+  for (const Tensor& output : function(inputs)) trace.output(output);
+  return trace.finish();
+}
+
+Variant& StepCore::Impl::build(std::span<const Spec> specs) {
+  constexpr std::size_t most_variants = 8;
+  const auto start = std::chrono::steady_clock::now();
+  Traced traced = trace(specs);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto compiled = std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.settings = settings()}));
+  compiled->trace_seconds = seconds;
+  ++compiles;
+  compile_seconds += compiled->seconds();
+  if (variants.size() == most_variants) {
+    if (options.log)
+      options.log(str("[", options.name, "] more than ", most_variants, " combinations of input shapes and types; the one used least recently is dropped and will be compiled anew. "
+                      "Only the leading (batch) dimension may vary freely"));
+    variants.pop_back();
+  }
+  variants.insert(variants.begin(), std::make_unique<Variant>(std::move(compiled)));
+  return *variants.front();
+}
+
+Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    if (variants[i]->compiled().graph.inputs().size() - variants[i]->compiled().traced.captured.size() == in.size() && variants[i]->accepts(in)) {
+      std::rotate(variants.begin(), variants.begin() + static_cast<std::ptrdiff_t>(i), variants.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      return *variants.front();
+    }
+  return build(specs_of(in));
+}
+
+const Variant& StepCore::Impl::latest() const {
+  if (variants.empty()) throw UserError(options.name, "has not been compiled yet; call it once in graph mode, or compile it with the types of its inputs");
+  return *variants.front();
+}
+
+// ---- eager ----
+
+std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> in) const {
+  if (!recorded) {
+    std::vector<Tensor> inputs;
+    for (const Tensor* tensor : in) inputs.push_back(*tensor);
+    std::vector<Tensor> out = function(inputs);
+    for (Tensor& tensor : out) tensor = tensor.detach();
+    return out;
+  }
+  const ir::Graph& graph = recorded->graph;
+  (void)trace(specs_of(in));  // checks the inputs
+  std::vector<Tensor> values = leaf_values(*recorded, in);
+  interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});
+  for (std::size_t i = 0; i < recorded->cells.size(); ++i)
+    if (const ir::NodeId update = graph.updates()[i]; update != ir::no_node) {
+      recorded->cells[i]->buffer = values[update].buffer();
+      ++recorded->cells[i]->version;
+    }
+  std::vector<Tensor> out;
+  for (const ir::NodeId id : graph.outputs()) out.push_back(values[id]);
+  return out;
+}
+
+std::vector<Tensor> leaf_values(const Traced& traced, std::span<const Tensor* const> in) {
+  const ir::Graph& graph = traced.graph;
+  std::vector<Tensor> values(graph.size());
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = i < in.size() ? in[i]->detach() : traced.captured[i - in.size()];
+  for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = Tensor(traced.cells[i]->type, traced.cells[i]->buffer);
+  return values;
+}
+
+// ---- calls ----
+
+void StepCore::call(std::span<const Tensor* const> in, std::span<Tensor> out) {
+  if (Trace::current() || effective_mode(impl_->options.mode) == Mode::eager) {
+    const std::vector<Tensor> result = call(in);
+    std::copy(result.begin(), result.end(), out.begin());
+    return;
+  }
+  const Busy busy(impl_->busy, impl_->options.name);
+  Variant& variant = impl_->variant_for(in);
+  if (variant.output_count() != out.size()) throw UserError(impl_->options.name, str("returns ", variant.output_count(), " tensors, not ", out.size()));
+  variant.run(in, out, impl_->options.threads, impl_->options.force);
+}
+
+std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
+  if (Trace::current()) {  // inlined into the trace around it
+    if (impl_->recorded) throw UserError(impl_->options.name, "a step loaded from a file cannot be called inside a trace");
+    std::vector<Tensor> inputs;
+    for (const Tensor* tensor : in) inputs.push_back(*tensor);
+    return impl_->function(inputs);
+  }
+  const Busy busy(impl_->busy, impl_->options.name);
+  if (effective_mode(impl_->options.mode) == Mode::eager) return impl_->run_eagerly(in);
+  Variant& variant = impl_->variant_for(in);
+  std::vector<Tensor> out(variant.output_count());
+  variant.run(in, out, impl_->options.threads, impl_->options.force);
+  return out;
+}
+
+void StepCore::call_one(std::span<const float> in, std::span<float> out) {
+  Impl& impl = *impl_;
+  const std::string& name = impl.options.name;
+  const Traced& traced = impl.variants.empty() && impl.recorded ? *impl.recorded : impl.latest().compiled().traced;
+  const auto specs = traced.graph.inputs();
+  if (specs.size() - traced.captured.size() != 1 || specs[0].type.dtype != DType::f32) throw UserError(name, "predict_one needs a step of one f32 input");
+  const Shape one = specs[0].type.shape.at(1);
+  if (static_cast<std::size_t>(one.elements().factor()) != in.size()) throw UserError(name, str("predict_one: a sample has ", one.elements(), " numbers, got ", in.size()));
+  if (!impl.sample.defined() || impl.sample.shape() != one || !impl.sample.buffer().unique()) impl.sample = Tensor::zeros({DType::f32, one});
+  runtime::copy_from_dense(in.data(), impl.sample.view());
+  const Tensor* input = &impl.sample;
+  Tensor result;
+  call({&input, 1}, {&result, 1});
+  if (result.dtype() != DType::f32 || static_cast<std::size_t>(result.elements()) != out.size())
+    throw UserError(name, str("predict_one: the result is ", result.type(), ", but there is room for ", out.size(), " numbers"));
+  runtime::copy_to_dense(result.view(), out.data());
+}
+
+void StepCore::compile(std::span<const Spec> specs) {
+  if (effective_mode(impl_->options.mode) == Mode::graph) impl_->build(specs);
+}
+
+Traced StepCore::record(std::span<const Spec> specs) const { return impl_->trace(specs); }
+
+// ---- looking inside ----
+
+const ir::Graph& StepCore::graph() const { return impl_->latest().compiled().graph; }
+const ir::Graph& StepCore::traced_graph() const { return impl_->variants.empty() && impl_->recorded ? impl_->recorded->graph : impl_->latest().compiled().traced.graph; }
+std::vector<std::shared_ptr<Cell>> StepCore::cells() const {
+  return impl_->variants.empty() && impl_->recorded ? impl_->recorded->cells : impl_->latest().compiled().traced.cells;
+}
+std::size_t StepCore::compile_count() const { return impl_->compiles; }
+double StepCore::compile_seconds() const { return impl_->compile_seconds; }
+std::int64_t StepCore::last_threads() const { return impl_->variants.empty() ? 0 : impl_->variants.front()->executor().last_threads(); }
+const StepOptions& StepCore::options() const { return impl_->options; }
+void StepCore::set_mode(Mode mode) { impl_->options.mode = mode; }
+
+void StepCore::set_threads(int threads, bool force) {
+  if (threads < 0) throw UserError(impl_->options.name, str("threads must not be negative, got ", threads));
+  impl_->options.threads = threads;
+  impl_->options.force = force;
+}
+
+std::shared_ptr<StepCore> StepCore::clone() const {
+  auto impl = std::make_unique<Impl>();
+  impl->function = impl_->function;
+  impl->recorded = impl_->recorded;
+  impl->options = impl_->options;
+  impl->where = impl_->where;
+  for (const auto& variant : impl_->variants) impl->variants.push_back(std::make_unique<Variant>(variant->shared()));
+  return std::shared_ptr<StepCore>(new StepCore(std::move(impl)));
+}
+
+VerifyReport StepCore::verify(std::span<const Tensor* const> in) {
+  const Busy busy(impl_->busy, impl_->options.name);
+  return judge(*impl_, in);
+}
+
+TimeReport StepCore::time(std::span<const Tensor* const> in, int repeats) {
+  const Busy busy(impl_->busy, impl_->options.name);
+  return measure(*impl_, in, repeats);
+}
+
+}  // namespace sinter

@@ -1,0 +1,233 @@
+// compile(fn): a function on tensors as one native function, with the same signature.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "frontend/compile/report.h"
+#include "frontend/compile/settings.h"
+#include "frontend/core/tensor.h"
+#include "frontend/core/trace.h"
+#include "ir/graph.h"
+
+namespace sinter {
+
+using InputKind = ir::InputSpec::Kind;
+
+/// The type of one input, for compile(fn, spec...).
+struct Spec {
+  Type type;
+  InputKind kind = InputKind::batch;
+  /// [N, dims...]: a batch of samples.
+  static Spec batch(DType dtype, const std::vector<std::int64_t>& dims);
+  /// Exactly this shape at every call.
+  static Spec fixed(DType dtype, const std::vector<std::int64_t>& dims);
+  /// [R, dims...]: a data set or the like, of any number of rows, that only gather_rows reads.
+  static Spec table(DType dtype, const std::vector<std::int64_t>& dims);
+};
+
+struct StepOptions {
+  std::string name = "step";
+  Mode mode = Mode::graph;
+  int threads = 0;           ///< at most so many; 0: as OMP_NUM_THREADS, affinity and cgroup quota say
+  bool force = false;        ///< exactly `threads` threads, whatever the cost model says: for tests
+  std::vector<InputKind> kinds = {};  ///< one an input; those not listed are batch (scalars: fixed)
+  std::function<void(const std::string&)> log = {};  ///< warnings go here; without it nowhere
+};
+
+/// What a Step is inside: the function, its compiled variants and their buffers. One caller at a time; clone() for more.
+class StepCore {
+ public:
+  using Function = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+  StepCore(Function function, StepOptions options, std::source_location where);
+  /// From a recorded graph and its states, in place of a function.
+  StepCore(Traced traced, StepOptions options);
+  ~StepCore();
+  StepCore(const StepCore&) = delete;
+  StepCore& operator=(const StepCore&) = delete;
+
+  /// Runs once. `out` has room for the outputs. Throws UserError for inputs that do not fit, InternalError never for what a user can cause.
+  void call(std::span<const Tensor* const> in, std::span<Tensor> out);
+  std::vector<Tensor> call(std::span<const Tensor* const> in);
+  /// One sample: dense row-major f32 in and out, for a step of one input and one output. Allocates nothing.
+  void call_one(std::span<const float> in, std::span<float> out);
+  void compile(std::span<const Spec> specs);
+  /// The graph for inputs of these types, traced anew and not compiled.
+  Traced record(std::span<const Spec> specs) const;
+
+  std::string explain() const;
+  VerifyReport verify(std::span<const Tensor* const> in);
+  TimeReport time(std::span<const Tensor* const> in, int repeats);
+  const ir::Graph& graph() const;         ///< optimized, of the variant used last. Throws UserError before the first
+  const ir::Graph& traced_graph() const;  ///< as recorded
+  std::vector<std::shared_ptr<Cell>> cells() const;
+  std::size_t compile_count() const;
+  double compile_seconds() const;
+  std::int64_t last_threads() const;
+  const StepOptions& options() const;
+  void set_mode(Mode mode);
+  void set_threads(int threads, bool force);
+  std::shared_ptr<StepCore> clone() const;
+  /// Graph, states and captured tensors into a `.sinter` file.
+  void save(const std::string& path) const;
+
+  struct Impl;
+
+ private:
+  explicit StepCore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+namespace detail {
+
+template <class F>
+struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
+template <class C, class R, class... A>
+struct SignatureOf<R (C::*)(A...) const> {
+  using type = R(std::decay_t<A>...);
+};
+template <class C, class R, class... A>
+struct SignatureOf<R (C::*)(A...)> {
+  using type = R(std::decay_t<A>...);
+};
+template <class R, class... A>
+struct SignatureOf<R (*)(A...)> {
+  using type = R(std::decay_t<A>...);
+};
+
+/// How a function's result maps to a list of tensors. `count` is -1 where only the function knows.
+template <class R>
+struct Results;
+template <>
+struct Results<void> {
+  static constexpr int count = 0;
+};
+template <>
+struct Results<Tensor> {
+  static constexpr int count = 1;
+  static std::vector<Tensor> list(Tensor r) { return {std::move(r)}; }
+  static Tensor make(std::span<Tensor> out) { return std::move(out[0]); }
+};
+template <class... T>
+struct Results<std::tuple<T...>> {
+  static_assert((std::is_same_v<T, Tensor> && ...), "a compiled function returns tensors");
+  static constexpr int count = sizeof...(T);
+  static std::vector<Tensor> list(std::tuple<T...> r) {
+    return std::apply([](auto&... t) { return std::vector<Tensor>{std::move(t)...}; }, r);
+  }
+  static std::tuple<T...> make(std::span<Tensor> out) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<T...>{std::move(out[I])...}; }(std::index_sequence_for<T...>());
+  }
+};
+template <>
+struct Results<std::pair<Tensor, Tensor>> {
+  static constexpr int count = 2;
+  static std::vector<Tensor> list(std::pair<Tensor, Tensor> r) { return {std::move(r.first), std::move(r.second)}; }
+  static std::pair<Tensor, Tensor> make(std::span<Tensor> out) { return {std::move(out[0]), std::move(out[1])}; }
+};
+template <>
+struct Results<std::vector<Tensor>> {
+  static constexpr int count = -1;
+  static std::vector<Tensor> list(std::vector<Tensor> r) { return r; }
+};
+
+template <class F, class R, class... A>
+StepCore::Function erase(F function, R (*)(A...)) {
+  static_assert((std::is_same_v<A, Tensor> && ...), "a compiled function takes const Tensor& arguments");
+  return [function = std::move(function)](std::span<const Tensor> in) mutable -> std::vector<Tensor> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Tensor> {
+      if constexpr (std::is_void_v<R>) {
+        function(in[I]...);
+        return {};
+      } else {
+        return Results<R>::list(function(in[I]...));
+      }
+    }(std::index_sequence_for<A...>());
+  };
+}
+
+}  // namespace detail
+
+template <class Signature>
+class Step;
+
+/// A function on tensors that runs as native code (or line by line, in Mode::eager). What the function captures by reference must outlive the Step.
+/// One call at a time: a second, concurrent one throws UserError; see clone().
+template <class R, class... A>
+class Step<R(A...)> {
+ public:
+  Step() = default;
+  explicit Step(std::shared_ptr<StepCore> core) : core_(std::move(core)) {}
+
+  R operator()(const A&... args) {
+    const std::array<const Tensor*, sizeof...(A)> in{&args...};
+    if constexpr (std::is_void_v<R>) {
+      core_->call(in, std::span<Tensor>{});
+    } else if constexpr (detail::Results<R>::count < 0) {
+      return core_->call(in);
+    } else {
+      std::array<Tensor, static_cast<std::size_t>(detail::Results<R>::count)> out;
+      core_->call(in, out);
+      return detail::Results<R>::make(out);
+    }
+  }
+
+  /// One sample, dense row-major, for a step of one f32 input and one f32 output: [dims...] in, [dims...] out. Allocates nothing.
+  void predict_one(std::span<const float> in, std::span<float> out) { core_->call_one(in, out); }
+
+  /// Why it compiled, what each pass removed, the phases and kernels, where the compile time went.
+  std::string explain() const { return core_->explain(); }
+  /// Eager, graph and the double reference on the same inputs and state, judged node by node. State is restored.
+  VerifyReport verify(const A&... args) {
+    const std::array<const Tensor*, sizeof...(A)> in{&args...};
+    return core_->verify(in);
+  }
+  /// Eager beside graph, node by node, compile time apart. State is restored.
+  TimeReport time(const A&... args) {
+    const std::array<const Tensor*, sizeof...(A)> in{&args...};
+    return core_->time(in, 20);
+  }
+  const ir::Graph& graph() const { return core_->graph(); }
+  std::size_t compile_count() const { return core_->compile_count(); }
+  void save(const std::string& path) const { core_->save(path); }
+  /// A step for another thread: shares code and weights, has memory of its own. For steps that assign nothing.
+  Step clone() const { return Step(core_->clone()); }
+  const std::shared_ptr<StepCore>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<StepCore> core_;
+};
+
+
+
+
+/// Makes a step of a function: compiled at the first call, and once more for each new combination of rank, type and non-batch dimensions (at most 8
+/// are kept). In graph mode a call runs fully compiled or throws: nothing ever falls back to eager silently.
+template <class F>
+auto compile(F function, StepOptions options = {}, std::source_location where = std::source_location::current()) {
+  using Signature = typename detail::SignatureOf<F>::type;
+  return Step<Signature>(std::make_shared<StepCore>(detail::erase(std::move(function), static_cast<Signature*>(nullptr)), std::move(options), where));
+}
+
+/// The same, compiled at once for inputs of these types.
+template <class F, class... Specs>
+  requires(sizeof...(Specs) > 0 && (std::is_same_v<Specs, Spec> && ...))
+auto compile(F function, Specs... specs) {
+  auto step = compile(std::move(function), StepOptions{.kinds = {specs.kind...}});
+  const std::array<Spec, sizeof...(Specs)> list{specs...};
+  step.core()->compile(list);
+  return step;
+}
+
+/// Reads what Step::save wrote: a step that runs without the C++ that defined it. Throws UserError for a damaged file.
+std::shared_ptr<StepCore> load_step(const std::string& path, StepOptions options = {});
+
+}  // namespace sinter

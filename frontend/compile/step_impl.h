@@ -1,0 +1,36 @@
+// The inside of StepCore, for the files that implement it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <source_location>
+#include <vector>
+
+#include "frontend/compile/step.h"
+#include "frontend/compile/variant.h"
+
+namespace sinter {
+
+struct StepCore::Impl {
+  Function function;                  ///< what to trace, or
+  std::shared_ptr<Traced> recorded;   ///< what was traced before
+  StepOptions options;
+  std::source_location where;
+  std::vector<std::unique_ptr<Variant>> variants;  ///< most recently used first
+  std::atomic<bool> busy{false};
+  std::size_t compiles = 0;
+  double compile_seconds = 0;
+  Tensor sample;  ///< input buffer of call_one
+
+  std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
+  Traced trace(std::span<const Spec> specs) const;
+  Variant& build(std::span<const Spec> specs);
+  Variant& variant_for(std::span<const Tensor* const> in);
+  const Variant& latest() const;
+  std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in) const;
+};
+
+/// Values of a graph's leaves, by node id, for interpret().
+std::vector<Tensor> leaf_values(const Traced& traced, std::span<const Tensor* const> in);
+
+}  // namespace sinter

@@ -1,0 +1,118 @@
+// time(): eager beside graph.
+#include <algorithm>
+#include <chrono>
+#include <iomanip>
+#include <limits>
+#include <numeric>
+#include <ostream>
+
+#include "frontend/compile/judge.h"
+#include "frontend/compile/step_impl.h"
+#include "frontend/core/interpret.h"
+#include "ir/print.h"
+
+namespace sinter {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+template <class F>
+double minimum(int repeats, F&& f) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = Clock::now();
+    f();
+    best = std::min(best, since(start));
+  }
+  return best;
+}
+
+/// Minimum seconds of each node of the optimized graph when the interpreter runs it.
+std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, int repeats) {
+  const Traced shown{compiled.graph, compiled.traced.cells, compiled.traced.captured};
+  std::vector<double> seconds(compiled.graph.size(), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < repeats; ++i) {
+    std::vector<Tensor> values = leaf_values(shown, in);
+    interpret(compiled.graph, values,
+              {.batch = batch_of(compiled.graph, in), .observer = [&](ir::NodeId id, double s) { seconds[id] = std::min(seconds[id], s); }});
+  }
+  return seconds;
+}
+
+#ifdef SINTER_JIT
+/// Each kernel group's share of a step's cycles, as a share of its seconds on all threads.
+std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds, int repeats) {
+  Variant profiled(std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings()})));
+  std::vector<Tensor> outputs(profiled.output_count());
+  profiled.executor().count_ticks(profiled.compiled().image.kernels);
+  for (int i = 0; i < repeats; ++i) profiled.run(in, outputs, step.options.threads, step.options.force);
+  const std::vector<std::uint64_t> ticks = profiled.executor().ticks();
+  const double total = std::accumulate(ticks.begin(), ticks.end(), 0.0);
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const std::int32_t group = profiled.compiled().report.kernel_groups[i];
+    if (group < 0) continue;
+    seconds.resize(std::max(seconds.size(), static_cast<std::size_t>(group) + 1));
+    seconds[static_cast<std::size_t>(group)] += static_cast<double>(ticks[i]) / total * graph_seconds * profiled.executor().last_threads();
+  }
+  return seconds;
+}
+#endif
+
+}  // namespace
+
+TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int repeats) {
+  Variant& variant = step.variant_for(in);
+  const CompiledGraph& compiled = variant.compiled();
+  const auto& cells = compiled.traced.cells;
+  std::vector<std::pair<runtime::Buffer, std::uint64_t>> saved;
+  for (const auto& cell : cells) saved.push_back({cell->buffer, cell->version});
+
+  TimeReport report;
+  report.compile_seconds = compiled.seconds();
+  std::vector<Tensor> outputs(variant.output_count());
+  variant.run(in, outputs, step.options.threads, step.options.force);  // detaches the saved state
+  report.graph_seconds = minimum(repeats, [&] { variant.run(in, outputs, step.options.threads, step.options.force); });
+  report.eager_seconds = minimum(repeats, [&] { (void)step.run_eagerly(in); });
+#ifdef SINTER_JIT
+  report.kernel_seconds = kernel_seconds(compiled, in, step, report.graph_seconds, repeats);
+#endif
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i]->buffer = saved[i].first;
+    cells[i]->version = saved[i].second;
+  }
+  const std::vector<double> seconds = node_seconds(compiled, in, repeats);
+  const auto names = ir::printed_names(compiled.graph);
+  for (const ir::NodeId id : compiled.graph.topological_order()) {
+    const ir::Node& node = compiled.graph.node(id);
+    if (ir::is_leaf(node.op) || node.kernel == ir::inlined) continue;
+    const std::string origin = node.origin.text();
+    report.rows.push_back({str(names[id], " = ", ir::name(node.op), " ", node.type, origin.empty() ? "" : "   # ", origin), node.kernel, seconds[id]});
+  }
+  std::stable_sort(report.rows.begin(), report.rows.end(), [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
+  return report;
+}
+
+std::ostream& operator<<(std::ostream& out, const TimeReport& report) {
+  const auto flags = out.flags();
+  out << std::fixed << std::setprecision(1) << "eager " << report.eager_seconds * 1e6 << " us, graph " << report.graph_seconds * 1e6 << " us (" << std::setprecision(2) << report.speedup()
+      << "x), compile " << std::setprecision(1) << report.compile_seconds * 1e3 << " ms\n";
+  out << " kernel   graph us   eager us  node\n";
+  int kernel = -1;
+  for (const TimeReport::Row& row : report.rows) {
+    const bool first = row.kernel != kernel;
+    kernel = row.kernel;
+    if (first) out << std::setw(7) << kernel;
+    else out << "       ";
+    const auto k = static_cast<std::size_t>(kernel);
+    if (first && k < report.kernel_seconds.size()) out << std::setw(11) << report.kernel_seconds[k] * 1e6;
+    else out << "           ";
+    out << std::setw(11) << row.eager_seconds * 1e6 << "  " << row.node << "\n";
+  }
+  out.flags(flags);
+  return out;
+}
+
+}  // namespace sinter

@@ -1,0 +1,164 @@
+#include "frontend/compile/variant.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "ir/print.h"
+#include "ir/reference.h"
+#include "ir/verify.h"
+
+namespace sinter {
+
+namespace {
+
+GraphFilter graph_filter = nullptr;
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Constants are folded by the double reference and rounded once.
+double evaluate_constant(const ir::Op& op, const Type& type, std::span<const ir::Constant> operands) {
+  std::vector<ir::Array> arrays;
+  for (const ir::Constant& c : operands) {
+    arrays.emplace_back(c.dtype, std::vector<std::int64_t>{});
+    arrays.back().data[0] = c.value;
+  }
+  std::vector<const ir::Array*> in;
+  for (const ir::Array& a : arrays) in.push_back(&a);
+  return ir::wrap(type.dtype, ir::evaluate(op, type, in, 1).data[0]);
+}
+
+#ifdef SINTER_JIT
+void generate_code(CompiledGraph& result, const CompileOptions& options) {
+  const auto start = Clock::now();
+  codegen::Options codegen_options;
+  codegen_options.tap = options.tap;
+  codegen_options.profile = options.profile;
+  codegen_options.target = options.settings.target;
+  codegen_options.dump_folder = options.settings.dump_folder;
+  codegen_options.fault = options.settings.fault;
+  codegen::Compiled compiled = codegen::compile(result.graph, codegen_options);
+  result.image = std::move(compiled.image);
+  result.report = std::move(compiled.report);
+  result.taps = std::move(compiled.taps);
+  result.codegen_seconds = since(start);
+}
+#else
+void generate_code(CompiledGraph&, const CompileOptions&) {
+  throw UserError("compile", "this build of Sinter has no code generator (SINTER_JIT=OFF), so Mode::graph cannot run; use Mode::eager or build with -DSINTER_JIT=ON");
+}
+#endif
+
+bool matches_beyond_first(const Shape& a, const Shape& b) { return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1); }
+
+/// Where the index operand of a node that met an index out of range comes from, for the message.
+std::string index_message(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const std::size_t operand = std::holds_alternative<ir::GatherRows>(node.op) ? 1 : 0;
+  std::string text = str(ir::name(node.op), ": an index is outside [0, ");
+  if (const auto* one_hot = std::get_if<ir::OneHot>(&node.op)) text += str(one_hot->depth);
+  else if (const auto* scatter = std::get_if<ir::ScatterAddRows>(&node.op)) text += str(scatter->rows);
+  else text += str(graph.node(node.inputs[0]).type.shape[0]);
+  text += ")";
+  const ir::Node& index = graph.node(node.inputs[operand]);
+  if (const auto* input = std::get_if<ir::Input>(&index.op)) text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
+  return text + "; check the labels or indices of this batch";
+}
+
+}  // namespace
+
+std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings& settings, std::int64_t sample_batch) {
+  passes::PipelineOptions options;
+  options.evaluate = evaluate_constant;
+  options.dump_folder = settings.dump_folder;
+  options.stop_after = settings.stop_after;
+  options.sample_batch = sample_batch;
+#ifndef NDEBUG
+  options.verify = true;
+#endif
+  return passes::optimize(graph, options);
+}
+
+CompiledGraph compile_graph(Traced traced, const CompileOptions& options) {
+  CompiledGraph result;
+  result.traced = std::move(traced);
+  result.graph = graph_filter ? graph_filter(result.traced.graph) : result.traced.graph;
+  const auto start = Clock::now();
+  ir::verify(result.graph);
+  result.passes = optimize_graph(result.graph, options.settings);
+  result.pass_seconds = since(start);
+  generate_code(result, options);
+  return result;
+}
+
+void set_graph_filter(GraphFilter filter) { graph_filter = filter; }
+
+bool accepts(const ir::InputSpec& spec, const Type& type) {
+  if (type.dtype != spec.type.dtype) return false;
+  const bool open = spec.kind == ir::InputSpec::Kind::batch || spec.kind == ir::InputSpec::Kind::table;
+  return open ? matches_beyond_first(spec.type.shape, type.shape) : spec.type.shape == type.shape;
+}
+
+std::int64_t batch_of(const ir::Graph& graph, std::span<const Tensor* const> in) {
+  std::int64_t batch = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (graph.inputs()[i].kind != ir::InputSpec::Kind::batch) continue;
+    const std::int64_t rows = in[i]->shape()[0].factor();
+    if (rows == 0) throw UserError(graph.name(), str("input '", graph.inputs()[i].name, "' has no samples"));
+    if (batch && rows != batch)
+      throw UserError(graph.name(), str("inputs '", graph.inputs()[first].name, "' and '", graph.inputs()[i].name, "' have ", batch, " and ", rows,
+                                        " samples; all batch inputs need the same number, declare others fixed"));
+    if (!batch) first = i;
+    batch = rows;
+  }
+  return batch ? batch : 1;
+}
+
+Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std::move(compiled)), executor_(compiled_->image) {
+  const ir::Graph& graph = compiled_->graph;
+  inputs_.resize(graph.inputs().size());
+  table_rows_.resize(graph.inputs().size());
+  states_.resize(graph.states().size());
+  outputs_.resize(graph.outputs().size());
+  const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
+  for (std::size_t i = declared; i < inputs_.size(); ++i) inputs_[i] = compiled_->traced.captured[i - declared].buffer().data();
+}
+
+bool Variant::accepts(std::span<const Tensor* const> in) const {
+  const auto specs = compiled_->graph.inputs();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (!sinter::accepts(specs[i], in[i]->type())) return false;
+  return true;
+}
+
+void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force) {
+  const ir::Graph& graph = compiled_->graph;
+  const std::int64_t batch = batch_of(graph, in);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    inputs_[i] = in[i]->buffer().data();
+    table_rows_[i] = graph.inputs()[i].kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
+  }
+  const auto& cells = compiled_->traced.cells;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    Cell& cell = *cells[i];
+    if (graph.updates()[i] != ir::no_node && !cell.buffer.unique()) {  // a snapshot still reads the old value
+      runtime::Buffer own = runtime::Buffer::allocate(cell.buffer.bytes());
+      std::memcpy(own.data(), cell.buffer.data(), cell.buffer.bytes());
+      cell.buffer = std::move(own);
+    }
+    states_[i] = cell.buffer.data();
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const Type& symbolic = graph.node(graph.outputs()[i]).type;
+    const Type type{symbolic.dtype, symbolic.shape.at(batch)};
+    out[i] = Tensor(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
+    outputs_[i] = out[i].buffer().data();
+  }
+  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch}, threads, force);
+  if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (graph.updates()[i] != ir::no_node) ++cells[i]->version;
+}
+
+}  // namespace sinter

@@ -1,0 +1,76 @@
+// One compiled variant of a step: for one combination of rank, element type and non-batch dimensions of the inputs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/compile/settings.h"
+#include "frontend/core/trace.h"
+#include "ir/graph.h"
+#include "passes/pipeline.h"
+#include "runtime/executor.h"
+#ifdef SINTER_JIT
+#include "codegen/compile.h"
+#endif
+
+namespace sinter {
+
+/// What compiling yields; shared by clones.
+struct CompiledGraph {
+  Traced traced;      ///< as recorded
+  ir::Graph graph;    ///< optimized and grouped
+  std::vector<passes::PassReport> passes;
+  StepImage image;
+#ifdef SINTER_JIT
+  codegen::Report report;
+  std::vector<codegen::Tap> taps;
+#endif
+  double trace_seconds = 0, pass_seconds = 0, codegen_seconds = 0;
+  double seconds() const { return trace_seconds + pass_seconds + codegen_seconds; }
+};
+
+struct CompileOptions {
+  bool tap = false;      ///< keep every kernel's results readable, for verify
+  bool profile = false;  ///< count the time of each kernel
+  Settings settings = {};
+};
+
+/// Passes and code generation. Throws UserError if this build has no code generator.
+CompiledGraph compile_graph(Traced traced, const CompileOptions& options);
+
+/// Passes only: the optimized graph that compile_graph would generate code for.
+std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings& settings, std::int64_t sample_batch = 0);
+
+/// Applied to every traced graph before the passes, where set: the tests send each graph through a file. Not thread-safe.
+using GraphFilter = ir::Graph (*)(const ir::Graph&);
+void set_graph_filter(GraphFilter filter);
+
+/// Whether a tensor can be passed for this input.
+bool accepts(const ir::InputSpec& spec, const Type& type);
+
+/// A compiled graph with the buffers to run it.
+class Variant {
+ public:
+  explicit Variant(std::shared_ptr<const CompiledGraph> compiled);
+
+  const CompiledGraph& compiled() const { return *compiled_; }
+  std::shared_ptr<const CompiledGraph> shared() const { return compiled_; }
+  bool accepts(std::span<const Tensor* const> in) const;
+  /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ or an index out of range.
+  void run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force);
+  std::size_t output_count() const { return compiled_->graph.outputs().size(); }
+  runtime::Executor& executor() { return executor_; }
+
+ private:
+  std::shared_ptr<const CompiledGraph> compiled_;
+  runtime::Executor executor_;
+  std::vector<std::byte*> inputs_, states_, outputs_;
+  std::vector<std::int64_t> table_rows_;
+};
+
+/// The batch size of a call: the leading dimension of the batch inputs, 1 without any. Throws UserError if they differ.
+std::int64_t batch_of(const ir::Graph& graph, std::span<const Tensor* const> in);
+
+}  // namespace sinter

@@ -1,0 +1,182 @@
+// verify(): a compiled step judged in four parts. See docs/design.md, "Tests".
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+
+#include "frontend/compile/bounds.h"
+#include "frontend/compile/judge.h"
+#include "frontend/compile/step_impl.h"
+#include "ir/print.h"
+#include "ir/reference.h"
+
+namespace sinter {
+
+namespace {
+
+/// Holds the cells' values and puts them back.
+class SavedState {
+ public:
+  explicit SavedState(std::vector<std::shared_ptr<Cell>> cells) : cells_(std::move(cells)) {
+    for (const auto& cell : cells_) saved_.push_back({cell->buffer, cell->version});
+  }
+  ~SavedState() { restore(); }
+  SavedState(const SavedState&) = delete;
+  SavedState& operator=(const SavedState&) = delete;
+  void restore() {
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      cells_[i]->buffer = saved_[i].first;
+      cells_[i]->version = saved_[i].second;
+    }
+  }
+
+ private:
+  std::vector<std::shared_ptr<Cell>> cells_;
+  std::vector<std::pair<runtime::Buffer, std::uint64_t>> saved_;
+};
+
+/// Outputs and new state values of one run.
+struct Results {
+  std::vector<Tensor> outputs, updates;
+};
+
+Results results_of(const Traced& traced, std::vector<Tensor> outputs) {
+  Results results{std::move(outputs), {}};
+  for (const auto& cell : traced.cells) results.updates.push_back(Tensor(cell->type, cell->buffer));
+  return results;
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  std::vector<std::byte> x(static_cast<std::size_t>(a.elements()) * size_of(a.dtype())), y(x.size());
+  a.copy_to(x.data());
+  b.copy_to(y.data());
+  return x == y;
+}
+
+std::string described(const ir::Graph& graph, ir::NodeId id, const std::vector<std::string>& names) {
+  const ir::Node& node = graph.node(id);
+  const std::string origin = node.origin.text();
+  return str(names[id], " = ", ir::name(node.op), origin.empty() ? "" : "   # ", origin);
+}
+
+void judge_value(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Bounded& wanted) {
+  ++report.nodes;
+  const Bounded actual = exact(got);
+  const std::int64_t at = first_difference(actual.value, wanted, report.worst);
+  if (at < 0) return;
+  const auto i = static_cast<std::size_t>(at);
+  report.disagreements.push_back({part, node, i, actual.value.data[i], wanted.value.data[i], wanted.error[i]});
+}
+
+#ifdef SINTER_JIT
+/// Part 2: each kernel re-evaluated in double from the tapped values that it read.
+void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, std::int64_t n) {
+  const ir::Graph& graph = tapped.compiled().graph;
+  const auto names = ir::printed_names(graph);
+  std::vector<Bounded> computed(graph.size()), read(graph.size());
+  const std::vector<Tensor> leaf = leaf_values(leaves, in);
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) computed[graph.input_node(i)] = read[graph.input_node(i)] = exact(leaf[leaves.graph.input_node(i)]);
+  for (std::size_t i = 0; i < graph.states().size(); ++i) computed[graph.state_node(i)] = read[graph.state_node(i)] = exact(leaf[leaves.graph.state_node(i)]);
+  std::vector<Tensor> values(graph.size());
+  for (const codegen::Tap& tap : tapped.compiled().taps) {
+    const Type type{graph.node(tap.node).type.dtype, graph.node(tap.node).type.shape.at(n)};
+    runtime::Buffer copy = runtime::Buffer::allocate(runtime::storage_bytes(type));
+    std::memcpy(copy.data(), tapped.executor().buffer(tap.buffer), runtime::storage_bytes(type));
+    values[tap.node] = Tensor(type, std::move(copy));
+  }
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (ir::is_leaf(node.op)) continue;
+    std::vector<const Bounded*> operands;
+    for (const ir::NodeId input : node.inputs) {
+      const bool same_kernel = graph.node(input).kernel == node.kernel;
+      operands.push_back(!same_kernel && read[input].value.elements() ? &read[input] : &computed[input]);
+    }
+    computed[id] = evaluate_bounded(node.op, node.type, operands, n);
+    if (!values[id].defined()) continue;
+    judge_value(report, "kernels", described(graph, id, names), values[id], computed[id]);
+    read[id] = exact(values[id]);
+  }
+}
+#endif
+
+/// Part 4: the graph as traced, in double from the inputs, against what a path returned.
+void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
+  const auto names = ir::printed_names(traced.graph);
+  for (std::size_t i = 0; i < got.outputs.size(); ++i) {
+    const ir::NodeId id = traced.graph.outputs()[i];
+    judge_value(report, part, str("output ", i, ": ", described(traced.graph, id, names)), got.outputs[i], reference[id]);
+  }
+  for (std::size_t i = 0; i < got.updates.size(); ++i) {
+    const ir::NodeId id = traced.graph.updates()[i];
+    if (id != ir::no_node) judge_value(report, part, str("state ", traced.graph.states()[i].name, ": ", described(traced.graph, id, names)), got.updates[i], reference[id]);
+  }
+}
+
+std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* const> in, std::int64_t n) {
+  const ir::Graph& graph = traced.graph;
+  const std::vector<Tensor> leaves = leaf_values(traced, in);
+  std::vector<Bounded> values(graph.size());
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (ir::is_leaf(graph.node(id).op)) {
+      values[id] = exact(leaves[id]);
+      continue;
+    }
+    std::vector<const Bounded*> operands;
+    for (const ir::NodeId input : graph.node(id).inputs) operands.push_back(&values[input]);
+    values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, n);
+  }
+  return values;
+}
+
+}  // namespace
+
+VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
+  VerifyReport report;
+#ifdef SINTER_JIT
+  Variant& ordinary = step.variant_for(in);
+  const Traced& traced = ordinary.compiled().traced;
+  const std::int64_t n = batch_of(traced.graph, in);
+  SavedState saved(traced.cells);
+
+  // 1. The same kernels with memory of their own, every kernel's results kept.
+  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(traced, {.tap = true, .settings = settings()})));
+  std::vector<Tensor> outputs(tapped.output_count());
+  tapped.run(in, outputs, step.options.threads, step.options.force);
+  const Results tapped_results = results_of(traced, outputs);
+  saved.restore();
+
+  judge_kernels(report, tapped, traced, in, n);
+
+  // 3. The ordinary run has the same bytes, else the memory plan or the schedule is to blame.
+  ordinary.run(in, outputs, step.options.threads, step.options.force);
+  const Results results = results_of(traced, outputs);
+  saved.restore();
+  const auto compare = [&](const std::string& node, const Tensor& a, const Tensor& b) {
+    if (!same_bytes(a, b)) report.disagreements.push_back({"memory plan", node, 0, 0, 0, 0});
+  };
+  for (std::size_t i = 0; i < results.outputs.size(); ++i) compare(str("output ", i), results.outputs[i], tapped_results.outputs[i]);
+  for (std::size_t i = 0; i < results.updates.size(); ++i) compare(str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
+
+  // 4. The traced graph, unoptimized, says what both the compiled and the eager run should have returned.
+  const std::vector<Bounded> reference = reference_of(traced, in, n);
+  judge_results(report, "graph", traced, reference, results);
+  std::vector<Tensor> eager_outputs = step.run_eagerly(in);
+  judge_results(report, "eager", traced, reference, results_of(traced, std::move(eager_outputs)));
+#else
+  (void)step.variant_for(in);  // throws: there is no code generator to judge
+#endif
+  return report;
+}
+
+std::ostream& operator<<(std::ostream& out, const VerifyReport& report) {
+  if (report.ok()) return out << "verify: " << report.nodes << " values agree; the greatest error is " << report.worst << " of its tolerance\n";
+  out << "verify: " << report.disagreements.size() << " of " << report.nodes << " values disagree\n";
+  for (const Disagreement& d : report.disagreements) {
+    out << "  [" << d.part << "] " << d.node;
+    if (d.part == "memory plan") out << ": the ordinary run and the run with separate memory differ\n";
+    else out << ": element " << d.index << " is " << d.got << ", should be " << d.wanted << " within " << d.tolerance << "\n";
+  }
+  return out;
+}
+
+}  // namespace sinter

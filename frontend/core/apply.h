@@ -1,0 +1,16 @@
+// The one door through which every op of the front end goes: evaluated now, or recorded.
+#pragma once
+
+#include <initializer_list>
+#include <source_location>
+
+#include "frontend/core/tensor.h"
+#include "ir/ops.h"
+
+namespace sinter {
+
+/// Inside a trace: appends a node. Outside: evaluates at once, and keeps a record if the result depends on a trainable parameter.
+/// Throws UserError naming layer and line.
+Tensor apply(const ir::Op& op, std::initializer_list<const Tensor*> in, const std::source_location& where);
+
+}  // namespace sinter

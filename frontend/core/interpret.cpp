@@ -1,0 +1,42 @@
+#include "frontend/core/interpret.h"
+
+#include <chrono>
+
+namespace sinter {
+
+namespace {
+
+Tensor evaluate(const ir::Node& node, const std::vector<Tensor>& values, std::int64_t n) {
+  std::vector<runtime::View> views;
+  for (const ir::NodeId input : node.inputs) views.push_back(values[input].view());
+  const Type type{node.type.dtype, node.type.shape.at(n)};
+  runtime::Buffer buffer = runtime::Buffer::allocate(runtime::storage_bytes(type));
+  try {
+    runtime::evaluate(ir::at_batch(node.op, n), views, {type, buffer.data()});
+  } catch (const UserError& error) {
+    throw UserError(node.origin.text(), str(ir::name(node.op), ": ", error.what()));
+  }
+  return {type, std::move(buffer)};
+}
+
+}  // namespace
+
+void interpret(const ir::Graph& graph, std::vector<Tensor>& values, const InterpretOptions& options) {
+  values.resize(graph.size());
+  std::vector<std::size_t> uses(graph.size());
+  for (ir::NodeId id = 0; id < graph.size(); ++id) uses[id] = graph.use_count(id);
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!values[id].defined()) {
+      if (ir::is_leaf(node.op)) throw InternalError(graph.name(), str("leaf %", id, " has no value"));
+      const auto start = std::chrono::steady_clock::now();
+      values[id] = evaluate(node, values, options.batch);
+      if (options.observer) options.observer(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    if (options.keep_all) continue;
+    for (const ir::NodeId input : node.inputs)
+      if (--uses[input] == 0) values[input] = {};
+  }
+}
+
+}  // namespace sinter

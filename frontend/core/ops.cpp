@@ -1,0 +1,181 @@
+#include "frontend/core/ops.h"
+
+#include <algorithm>
+
+#include "frontend/core/apply.h"
+#include "frontend/core/trace.h"
+
+namespace sinter {
+
+namespace {
+
+Tensor number(double value, DType dtype, const std::source_location& where) {
+  const double exact = is_float(dtype) ? static_cast<double>(static_cast<float>(value)) : value;
+  if (ir::wrap(dtype, exact) != exact && exact == exact) throw UserError(Origin::from(where, current_layer()).text(), str("the number ", value, " is not exact in ", dtype));
+  if (Trace* trace = Trace::current()) return trace->apply(ir::Constant{exact, dtype}, {}, where);
+  return Tensor::filled({dtype, {}}, exact);
+}
+
+Tensor unary(const ir::Op& op, const Arg& x) {
+  const Tensor a = x.as(DType::f32);
+  return apply(op, {&a}, x.where());
+}
+
+Tensor binary(const ir::Op& op, const Arg& a, const Arg& b) {
+  const DType dtype = a.is_number() ? (b.is_number() ? DType::f32 : b.tensor().dtype()) : a.tensor().dtype();
+  const Tensor x = a.as(dtype), y = b.as(dtype);
+  return apply(op, {&x, &y}, a.where());
+}
+
+/// Runs `f`, putting the operand's origin in front of what it throws.
+template <class F>
+auto with_origin(const Arg& arg, F&& f) {
+  try {
+    return f();
+  } catch (const UserError& error) {
+    throw UserError(Origin::from(arg.where(), current_layer()).text(), error.what());
+  }
+}
+
+/// Reduces runs of adjacent axes from the last to the first, so that the axes still to come keep their numbers.
+template <class Op>
+Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
+  Tensor x = arg.as(DType::f32);
+  const Shape shape = x.shape();
+  std::vector<char> reduced(shape.rank());
+  for (const std::size_t axis : with_origin(arg, [&] { return axes.resolve(shape); })) reduced[axis] = 1;
+  std::vector<Dim> kept(shape.begin(), shape.end());
+  for (std::size_t last = shape.rank(); last > 0;) {
+    std::size_t first = last;
+    while (first > 0 && reduced[first - 1]) kept[--first] = 1;
+    if (first == last) {
+      --last;
+      continue;
+    }
+    Op op;
+    op.first = static_cast<std::int64_t>(first);
+    op.last = static_cast<std::int64_t>(last);
+    x = apply(op, {&x}, arg.where());
+    last = first;
+  }
+  return keepdims ? reshape({x, arg.where()}, kept) : x;
+}
+
+}  // namespace
+
+Tensor Arg::as(DType dtype) const { return number_ ? number(*number_, dtype, where_) : tensor_; }
+
+Tensor operator+(const Arg& a, const Arg& b) { return binary(ir::Add{}, a, b); }
+Tensor operator-(const Arg& a, const Arg& b) { return binary(ir::Sub{}, a, b); }
+Tensor operator*(const Arg& a, const Arg& b) { return binary(ir::Mul{}, a, b); }
+Tensor operator/(const Arg& a, const Arg& b) { return binary(ir::Div{}, a, b); }
+Tensor operator-(const Arg& x) { return unary(ir::Neg{}, x); }
+Tensor exp(const Arg& x) { return unary(ir::Exp{}, x); }
+Tensor log(const Arg& x) { return unary(ir::Log{}, x); }
+Tensor sqrt(const Arg& x) { return unary(ir::Sqrt{}, x); }
+Tensor square(const Arg& x) { return unary(ir::Square{}, x); }
+
+Tensor clip(const Arg& x, float low, float high) {
+  if (!(low <= high)) throw UserError(Origin::from(x.where(), current_layer()).text(), str("clip needs low <= high, got ", low, " and ", high));
+  return unary(ir::Clip{{}, low, high}, x);
+}
+
+Tensor operator<(const Arg& a, const Arg& b) { return binary(ir::Less{}, a, b); }
+Tensor operator<=(const Arg& a, const Arg& b) { return binary(ir::LessEqual{}, a, b); }
+Tensor operator>(const Arg& a, const Arg& b) { return binary(ir::Less{}, b, a); }
+Tensor operator>=(const Arg& a, const Arg& b) { return binary(ir::LessEqual{}, b, a); }
+Tensor equal(const Arg& a, const Arg& b) { return binary(ir::Equal{}, a, b); }
+Tensor not_equal(const Arg& a, const Arg& b) { return binary(ir::NotEqual{}, a, b); }
+
+Tensor select(const Arg& condition, const Arg& a, const Arg& b) {
+  const DType dtype = a.is_number() ? (b.is_number() ? DType::f32 : b.tensor().dtype()) : a.tensor().dtype();
+  const Tensor c = condition.as(DType::boolean), x = a.as(dtype), y = b.as(dtype);
+  return apply(ir::Select{}, {&c, &x, &y}, condition.where());
+}
+
+Tensor cast(const Arg& x, DType dtype) {
+  const Tensor a = x.as(dtype);
+  if (a.dtype() == dtype) return a;
+  ir::Cast op;
+  op.dtype = dtype;
+  return apply(op, {&a}, x.where());
+}
+
+Tensor sigmoid(const Arg& x) { return unary(ir::Sigmoid{}, x); }
+Tensor tanh(const Arg& x) { return unary(ir::Tanh{}, x); }
+Tensor relu(const Arg& x) { return unary(ir::Relu{}, x); }
+Tensor softmax(const Arg& x) { return unary(ir::Softmax{}, x); }
+Tensor log_softmax(const Arg& x) { return unary(ir::LogSoftmax{}, x); }
+
+Tensor reshape(const Arg& x, const std::vector<Dim>& dims) {
+  const Tensor a = x.as(DType::f32);
+  const auto fail = [&](const std::string& rule) { throw UserError(Origin::from(x.where(), current_layer()).text(), "reshape: " + rule); };
+  std::vector<Dim> wanted = dims;
+  const auto open = std::find(wanted.begin(), wanted.end(), Dim(-1));
+  if (open != wanted.end()) {
+    *open = 1;
+    if (std::find(wanted.begin(), wanted.end(), Dim(-1)) != wanted.end()) fail("only one dimension may be -1");
+    const Dim rest = Shape(std::span<const Dim>(wanted)).elements(), all = a.shape().elements();
+    if (rest.factor() == 0 || all.factor() % rest.factor() || (rest.is_batch() && !all.is_batch())) fail(str("cannot fit ", a.shape(), " with what is left to -1"));
+    const std::int64_t factor = all.factor() / rest.factor();
+    *open = all.is_batch() && !rest.is_batch() ? Dim::batch(factor) : Dim(factor);
+  }
+  const Shape shape{std::span<const Dim>(wanted)};
+  return a.shape() == shape ? a : apply(ir::Reshape{shape}, {&a}, x.where());
+}
+
+Tensor broadcast_to(const Arg& x, const Shape& shape) {
+  const Tensor a = x.as(DType::f32);
+  return a.shape() == shape ? a : apply(ir::Broadcast{shape}, {&a}, x.where());
+}
+
+Tensor transpose(const Arg& x) { return unary(ir::Transpose{}, x); }
+
+std::vector<std::size_t> Axes::resolve(const Shape& shape) const {
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  std::vector<char> chosen(shape.rank(), !list_);
+  if (list_)
+    for (const std::int64_t axis : *list_) {
+      const std::int64_t at = axis < 0 ? axis + rank : axis;
+      if (at < 0 || at >= rank) throw UserError(str("axis ", axis, " does not exist in ", shape, ", which has ", rank, " dimensions"));
+      if (chosen[static_cast<std::size_t>(at)]) throw UserError(str("axis ", axis, " is listed twice"));
+      chosen[static_cast<std::size_t>(at)] = 1;
+    }
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) result.push_back(i);
+  return result;
+}
+
+Tensor sum(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Sum>(x, axes, keepdims); }
+Tensor max(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Max>(x, axes, keepdims); }
+
+Tensor mean(const Arg& x, const Axes& axes, bool keepdims) {
+  const Shape shape = x.as(DType::f32).shape();
+  Dim count = 1;
+  for (const std::size_t axis : with_origin(x, [&] { return axes.resolve(shape); })) count = count * shape[axis];
+  const Tensor total = reduce<ir::Sum>(x, axes, keepdims);
+  if (count.is_fixed()) return Arg(total, x.where()) / Arg(static_cast<double>(count.factor()), x.where());
+  return Arg(total, x.where()) / Arg(apply(ir::Extent{count}, {}, x.where()), x.where());
+}
+
+Tensor argmax(const Arg& x) { return unary(ir::Argmax{}, x); }
+
+Tensor matmul(const Arg& a, const Arg& b, bool transpose_a, bool transpose_b) { return binary(ir::Matmul{transpose_a, transpose_b}, a, b); }
+
+Tensor gather_rows(const Arg& table, const Arg& index) {
+  const Tensor t = table.as(DType::f32), i = index.as(DType::i32);
+  return apply(ir::GatherRows{}, {&t, &i}, table.where());
+}
+
+Tensor scatter_add_rows(const Arg& index, const Arg& updates, std::int64_t rows) {
+  const Tensor i = index.as(DType::i32), u = updates.as(DType::f32);
+  return apply(ir::ScatterAddRows{rows}, {&i, &u}, index.where());
+}
+
+Tensor one_hot(const Arg& index, std::int64_t depth) {
+  const Tensor i = index.as(DType::i32);
+  return apply(ir::OneHot{depth}, {&i}, index.where());
+}
+
+}  // namespace sinter

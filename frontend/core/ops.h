@@ -1,0 +1,103 @@
+// The functions and operators of the language. Each works eagerly and in a trace alike; operands broadcast as in NumPy.
+#pragma once
+
+#include <optional>
+#include <source_location>
+#include <vector>
+
+#include "frontend/core/parameter.h"
+#include "frontend/core/tensor.h"
+
+namespace sinter {
+
+/// An operand: a tensor, a parameter (its present value) or a number, with the user's source line. Operators cannot take default arguments, so
+/// this type carries the line for them. A number takes the element type of the other operand.
+class Arg {
+ public:
+  Arg(const Tensor& tensor, std::source_location where = std::source_location::current()) : tensor_(tensor), where_(where) {}        // NOLINT
+  Arg(const Parameter& parameter, std::source_location where = std::source_location::current()) : tensor_(parameter), where_(where) {}  // NOLINT
+  Arg(double number, std::source_location where = std::source_location::current()) : number_(number), where_(where) {}                // NOLINT
+
+  const std::source_location& where() const { return where_; }
+  bool is_number() const { return number_.has_value(); }
+  /// The tensor; a number becomes a scalar of this type.
+  Tensor as(DType dtype) const;
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Tensor tensor_;
+  std::optional<double> number_;
+  std::source_location where_;
+};
+
+// ---- arithmetic ----
+Tensor operator+(const Arg& a, const Arg& b);
+Tensor operator-(const Arg& a, const Arg& b);
+Tensor operator*(const Arg& a, const Arg& b);
+Tensor operator/(const Arg& a, const Arg& b);
+Tensor operator-(const Arg& x);
+Tensor exp(const Arg& x);
+Tensor log(const Arg& x);
+Tensor sqrt(const Arg& x);
+Tensor square(const Arg& x);
+Tensor clip(const Arg& x, float low, float high);
+
+// ---- comparison and choice: results are bool ----
+Tensor operator<(const Arg& a, const Arg& b);
+Tensor operator<=(const Arg& a, const Arg& b);
+Tensor operator>(const Arg& a, const Arg& b);
+Tensor operator>=(const Arg& a, const Arg& b);
+Tensor equal(const Arg& a, const Arg& b);
+Tensor not_equal(const Arg& a, const Arg& b);
+/// a where the condition holds, else b.
+Tensor select(const Arg& condition, const Arg& a, const Arg& b);
+Tensor cast(const Arg& x, DType dtype);
+
+// ---- activations ----
+Tensor sigmoid(const Arg& x);
+Tensor tanh(const Arg& x);
+Tensor relu(const Arg& x);
+/// Over the last axis.
+Tensor softmax(const Arg& x);
+Tensor log_softmax(const Arg& x);
+
+// ---- shape ----
+/// The same elements under another shape. One dimension may be -1: what is left.
+Tensor reshape(const Arg& x, const std::vector<Dim>& dims);
+Tensor broadcast_to(const Arg& x, const Shape& shape);
+/// Exchanges the last two dimensions.
+Tensor transpose(const Arg& x);
+
+// ---- reductions ----
+/// Which axes to reduce: all by default, else those listed; negative ones count from the last.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(std::int64_t axis) : list_{{axis}} {}                            // NOLINT: one axis
+  Axes(std::initializer_list<std::int64_t> axes) : list_{{axes}} {}
+  /// Ascending and checked against the rank. Throws UserError for an axis that does not exist or is listed twice.
+  std::vector<std::size_t> resolve(const Shape& shape) const;
+
+ private:
+  std::optional<std::vector<std::int64_t>> list_;
+};
+Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+/// The sum divided by the number of elements, of which N is known only at run time.
+Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+/// i32 index of the first NaN, else of the first greatest element, along the last axis.
+Tensor argmax(const Arg& x);
+
+// ---- products ----
+/// a[M,K] b[K,F]. Either may be read transposed.
+Tensor matmul(const Arg& a, const Arg& b, bool transpose_a = false, bool transpose_b = false);
+
+// ---- index ----
+/// Rows of table[R, ...] by integer index.
+Tensor gather_rows(const Arg& table, const Arg& index);
+/// Zeros [rows, ...] with each row of the updates added at its index.
+Tensor scatter_add_rows(const Arg& index, const Arg& updates, std::int64_t rows);
+/// [..., depth]
+Tensor one_hot(const Arg& index, std::int64_t depth);
+
+}  // namespace sinter

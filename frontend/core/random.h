@@ -1,0 +1,27 @@
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sinter {
+
+/// The 128 random bits at a counter of the stream that a key names. Any element of any stream costs the same, in any order.
+std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter, std::uint64_t stream = 0);
+
+/// A sequence of numbers from one stream.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t key, std::uint64_t stream) : key_(key), stream_(stream) {}
+  std::uint32_t next();
+  double uniform();                          ///< in [0, 1), 32 bits
+  double normal();                           ///< mean 0, variance 1 (Box and Muller 1958)
+  std::uint32_t below(std::uint32_t bound);  ///< in [0, bound), without bias (Lemire 2019)
+
+ private:
+  std::uint64_t key_, stream_, counter_ = 0;
+  std::array<std::uint32_t, 4> block_{};
+  int left_ = 0;
+};
+
+}  // namespace sinter

@@ -1,0 +1,129 @@
+#include "frontend/core/tensor.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "frontend/core/trace.h"
+
+namespace sinter {
+
+namespace {
+
+Type checked_type(DType dtype, const Shape& shape, std::size_t count) {
+  if (!shape.is_fixed()) throw UserError("Tensor", str("data needs a fixed shape, got ", shape));
+  const auto wanted = static_cast<std::size_t>(shape.elements().factor());
+  if (wanted != count) throw UserError("Tensor", str("shape ", shape, " has ", wanted, " elements, got ", count));
+  return {dtype, shape};
+}
+
+}  // namespace
+
+Tensor::Tensor(std::span<const float> data, const Shape& shape) { *this = from_bytes(checked_type(DType::f32, shape, data.size()), data.data()); }
+Tensor::Tensor(std::span<const std::int32_t> data, const Shape& shape) { *this = from_bytes(checked_type(DType::i32, shape, data.size()), data.data()); }
+Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape) { *this = from_bytes(checked_type(DType::u8, shape, data.size()), data.data()); }
+Tensor::Tensor(float value) : Tensor(filled({}, value)) {}
+
+Tensor Tensor::from_bytes(const Type& type, const void* data) {
+  Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
+  runtime::copy_from_dense(data, result.view());
+  return result;
+}
+
+Tensor Tensor::zeros(const Type& type) {
+  if (!type.shape.is_fixed()) throw UserError("Tensor", str("data needs a fixed shape, got ", type.shape));
+  return {type, runtime::Buffer::zeroed(runtime::storage_bytes(type))};
+}
+
+Tensor Tensor::filled(const Type& type, double value) {
+  Tensor result = zeros(type);
+  const Layout at = result.view().layout();
+  const auto fill = [&]<class T>(T v) {
+    T* data = result.view().as<T>();
+    for (std::int64_t r = 0; r < at.rows; ++r) std::fill_n(data + r * at.stride, at.cols, v);
+  };
+  switch (type.dtype) {
+    case DType::f32: fill(static_cast<float>(value)); break;
+    case DType::i32: fill(static_cast<std::int32_t>(value)); break;
+    case DType::u32: fill(static_cast<std::uint32_t>(value)); break;
+    case DType::u8: fill(static_cast<std::uint8_t>(value)); break;
+    case DType::boolean: fill(static_cast<std::uint8_t>(value != 0)); break;
+  }
+  return result;
+}
+
+Dim Tensor::dim(std::int64_t axis) const {
+  const auto rank = static_cast<std::int64_t>(shape().rank());
+  const std::int64_t at = axis < 0 ? axis + rank : axis;
+  if (at < 0 || at >= rank) throw UserError("Tensor::dim", str("axis ", axis, " does not exist in ", shape(), ", which has ", rank, " dimensions"));
+  return shape()[static_cast<std::size_t>(at)];
+}
+
+void Tensor::require_data(const char* what, const std::source_location& where) const {
+  if (trace_)
+    throw UserError(Origin::from(where, current_layer()).text(),
+                    str(what, " needs a value, but ", *this, " has none while it is traced; use select() for choices, or return the tensor and read it after the step"));
+  if (!buffer_) throw UserError(Origin::from(where, current_layer()).text(), str(what, " of a tensor that was never set"));
+}
+
+Tensor::operator bool() const {
+  require_data("if (tensor)", std::source_location::current());
+  return item() != 0;
+}
+
+std::int64_t Tensor::elements() const { return shape().elements().factor(); }
+
+double Tensor::item(std::source_location where) const {
+  require_data("item()", where);
+  if (elements() != 1) throw UserError(Origin::from(where).text(), str("item() needs one element, got ", type(), "; use to_vector"));
+  switch (dtype()) {
+    case DType::f32: return *view().as<float>();
+    case DType::i32: return *view().as<std::int32_t>();
+    case DType::u32: return *view().as<std::uint32_t>();
+    case DType::u8:
+    case DType::boolean: return *view().as<std::uint8_t>();
+  }
+  throw InternalError("Tensor", "unknown element type");
+}
+
+void Tensor::copy_to(void* dense, std::source_location where) const {
+  require_data("reading data", where);
+  runtime::copy_to_dense(view(), dense);
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector(std::source_location where) const {
+  require_data("to_vector()", where);
+  const bool fits = (std::is_same_v<T, float> && dtype() == DType::f32) || (std::is_same_v<T, std::int32_t> && dtype() == DType::i32) ||
+                    (std::is_same_v<T, std::uint32_t> && dtype() == DType::u32) || (std::is_same_v<T, std::uint8_t> && size_of(dtype()) == 1);
+  if (!fits) throw UserError(Origin::from(where).text(), str("to_vector of another element type than the tensor's, which is ", type()));
+  std::vector<T> result(static_cast<std::size_t>(elements()));
+  runtime::copy_to_dense(view(), result.data());
+  return result;
+}
+template std::vector<float> Tensor::to_vector(std::source_location) const;
+template std::vector<std::int32_t> Tensor::to_vector(std::source_location) const;
+template std::vector<std::uint32_t> Tensor::to_vector(std::source_location) const;
+template std::vector<std::uint8_t> Tensor::to_vector(std::source_location) const;
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  if (tensor.is_traced()) return out << "%" << tensor.node() << ": " << tensor.type();
+  if (!tensor.defined()) return out << "(no tensor)";
+  out << tensor.type() << " {";
+  const Layout at = tensor.view().layout();
+  constexpr std::int64_t most = 12;
+  const std::int64_t count = std::min(at.elements(), most);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t offset = i / at.cols * at.stride + i % at.cols;
+    out << (i ? ", " : "");
+    switch (tensor.dtype()) {
+      case DType::f32: out << tensor.view().as<float>()[offset]; break;
+      case DType::i32: out << tensor.view().as<std::int32_t>()[offset]; break;
+      case DType::u32: out << tensor.view().as<std::uint32_t>()[offset]; break;
+      case DType::u8: out << static_cast<int>(tensor.view().as<std::uint8_t>()[offset]); break;
+      case DType::boolean: out << (tensor.view().as<std::uint8_t>()[offset] ? "true" : "false"); break;
+    }
+  }
+  return out << (at.elements() > most ? ", …}" : "}");
+}
+
+}  // namespace sinter

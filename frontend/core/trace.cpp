@@ -1,0 +1,88 @@
+#include "frontend/core/trace.h"
+
+#include <atomic>
+
+#include "ir/differentiate.h"
+
+namespace sinter {
+
+namespace {
+thread_local Trace* current_trace = nullptr;
+thread_local const std::string* layer = nullptr;
+std::atomic<std::uint64_t> next_serial{1};
+}  // namespace
+
+Trace::Trace(std::string name) : serial_(next_serial++), outer_(current_trace), result_{ir::Graph(std::move(name)), {}, {}} { current_trace = this; }
+
+Trace::~Trace() { current_trace = outer_; }
+
+Trace* Trace::current() { return current_trace; }
+
+Tensor Trace::tensor_of(ir::Value value) const { return {value.type(), serial_, value.id}; }
+
+Tensor Trace::input(ir::InputSpec spec) { return tensor_of(result_.graph.add_input(std::move(spec))); }
+
+ir::NodeId Trace::node_of(const Tensor& tensor, const std::source_location& where) {
+  if (tensor.trace() == serial_) return tensor.node();
+  const auto origin = [&] { return Origin::from(where, current_layer()).text(); };
+  if (tensor.is_traced()) throw UserError(origin(), str("tensor ", tensor, " belongs to another trace; a traced tensor lives only inside the function that made it"));
+  if (!tensor.defined()) throw UserError(origin(), "an operand was never set");
+  // A tensor with data that the function captured: a hidden input, bound now.
+  const auto [found, fresh] = captured_nodes_.try_emplace(tensor.buffer().data(), ir::no_node);
+  if (fresh || result_.graph.node(found->second).type != tensor.type()) {
+    const std::string name = str("captured_", result_.captured.size());
+    found->second = result_.graph.add_input({name, tensor.type(), ir::InputSpec::Kind::hidden}).id;
+    result_.captured.push_back(tensor.detach());
+  }
+  return found->second;
+}
+
+void Trace::output(const Tensor& value) { result_.graph.add_output({&result_.graph, node_of(value, std::source_location::current())}); }
+
+Tensor Trace::apply(ir::Op op, std::span<const Tensor* const> in, const std::source_location& where) {
+  std::vector<ir::NodeId> nodes;
+  for (const Tensor* tensor : in) nodes.push_back(node_of(*tensor, where));
+  return tensor_of(result_.graph.add(std::move(op), nodes, Origin::from(where, current_layer())));
+}
+
+Tensor Trace::read(const std::shared_ptr<Cell>& cell) {
+  const auto found = states_.find(cell.get());
+  if (found != states_.end()) return tensor_of({&result_.graph, found->second.present});
+  const std::size_t index = result_.cells.size();
+  std::string name = cell->name;
+  for (int copy = 2; result_.graph.find_state(name); ++copy) name = str(cell->name, "#", copy);
+  const ir::Value leaf = result_.graph.add_state({std::move(name), cell->type, cell->trainable});
+  result_.cells.push_back(cell);
+  states_[cell.get()] = {index, leaf.id};
+  return tensor_of(leaf);
+}
+
+void Trace::assign(const std::shared_ptr<Cell>& cell, const Tensor& value, const std::source_location& where) {
+  (void)read(cell);  // declares the state
+  StateOf& state = states_[cell.get()];
+  const ir::NodeId node = node_of(value, where);
+  result_.graph.set_update(state.index, node);
+  // As in eager mode, what is read from now on carries no gradient record of how it was made.
+  const ir::OriginScope scope(result_.graph, Origin::from(where, current_layer()));
+  state.present = is_float(cell->type.dtype) ? result_.graph.add(ir::StopGradient{}, {ir::Value{&result_.graph, node}}).id : node;
+}
+
+std::vector<Tensor> Trace::gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where) {
+  ir::Values values;
+  for (const Tensor& tensor : wrt) values.push_back({&result_.graph, node_of(tensor, where)});
+  std::vector<Tensor> result;
+  for (const ir::Value gradient : ir::differentiate({&result_.graph, node_of(loss, where)}, values)) result.push_back(gradient ? tensor_of(gradient) : Tensor());
+  return result;
+}
+
+Traced Trace::finish() { return std::move(result_); }
+
+const std::string& current_layer() {
+  static const std::string none;
+  return layer ? *layer : none;
+}
+
+LayerScope::LayerScope(const std::string& name) : outer_(layer) { layer = &name; }
+LayerScope::~LayerScope() { layer = outer_; }
+
+}  // namespace sinter

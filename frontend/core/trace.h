@@ -1,0 +1,75 @@
+// Recording: while a Trace is current on a thread, ops append to its graph instead of running.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/core/parameter.h"
+#include "frontend/core/tensor.h"
+#include "ir/graph.h"
+
+namespace sinter {
+
+/// A finished recording: the graph and what its states and hidden inputs are.
+struct Traced {
+  ir::Graph graph;
+  std::vector<std::shared_ptr<Cell>> cells;  ///< one a state
+  std::vector<Tensor> captured;              ///< one a hidden input; those follow the declared inputs
+};
+
+class Trace {
+ public:
+  /// Becomes current on this thread until destroyed.
+  explicit Trace(std::string name);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  /// The innermost trace of this thread, or null.
+  static Trace* current();
+
+  Tensor input(ir::InputSpec spec);
+  void output(const Tensor& value);
+  Tensor apply(ir::Op op, std::span<const Tensor* const> in, const std::source_location& where);
+  Tensor read(const std::shared_ptr<Cell>& cell);
+  void assign(const std::shared_ptr<Cell>& cell, const Tensor& value, const std::source_location& where);
+  /// Gradients of a traced loss with respect to cells' present values; empty tensors where the loss does not depend on one.
+  std::vector<Tensor> gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where);
+
+  Traced finish();
+
+ private:
+  ir::NodeId node_of(const Tensor& tensor, const std::source_location& where);
+  Tensor tensor_of(ir::Value value) const;
+
+  struct StateOf {
+    std::size_t index;
+    ir::NodeId present;
+  };
+  std::uint64_t serial_;
+  Trace* outer_;
+  Traced result_;
+  std::unordered_map<const Cell*, StateOf> states_;
+  std::unordered_map<const std::byte*, ir::NodeId> captured_nodes_;
+};
+
+/// The layer that is running on this thread ("dense_2"), for error messages and node origins.
+const std::string& current_layer();
+
+class LayerScope {
+ public:
+  explicit LayerScope(const std::string& name);
+  ~LayerScope();
+  LayerScope(const LayerScope&) = delete;
+  LayerScope& operator=(const LayerScope&) = delete;
+
+ private:
+  const std::string* outer_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,123 @@
+#include "frontend/data/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "frontend/data/npy_header.h"
+#include "ir/error.h"
+#include "runtime/file/disk.h"
+
+namespace sinter::data {
+
+namespace {
+
+/// A type as NumPy writes it and what it becomes.
+struct Stored {
+  std::string_view descr;
+  DType dtype;
+  std::size_t size;
+};
+constexpr std::array<Stored, 7> stored_types{{{"<f4", DType::f32, 4},
+                                              {"<i4", DType::i32, 4},
+                                              {"<u4", DType::u32, 4},
+                                              {"|u1", DType::u8, 1},
+                                              {"|b1", DType::boolean, 1},
+                                              {"<f8", DType::f32, 8},
+                                              {"<i8", DType::i32, 8}}};
+
+/// Elements of From become To, which is narrower; `fits` says whether a value may.
+template <class From, class To, class Fits>
+std::vector<std::byte> narrow(const std::string& where, const std::vector<std::byte>& raw, const Fits& fits, std::string_view advice) {
+  std::vector<std::byte> result(raw.size() / sizeof(From) * sizeof(To));
+  for (std::size_t i = 0; i < raw.size() / sizeof(From); ++i) {
+    From value;
+    std::memcpy(&value, raw.data() + i * sizeof(From), sizeof value);
+    if (!fits(value)) throw UserError(where, str("element ", i, " is ", value, ", ", advice));
+    const To converted = static_cast<To>(value);
+    std::memcpy(result.data() + i * sizeof(To), &converted, sizeof converted);
+  }
+  return result;
+}
+
+/// What NumPy's file says and how long its header is.
+std::pair<NpyHeader, std::uint64_t> read_header(const runtime::InputFile& file, const std::string& where) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  std::array<char, 12> start{};
+  const std::size_t have = std::min<std::uint64_t>(file.size(), start.size());
+  file.read(0, std::as_writable_bytes(std::span(start).first(have)));
+  if (have < 10 || std::string_view(start.data(), magic.size()) != magic)
+    throw UserError(where, "is no .npy file: it does not begin with NumPy's mark; write it with numpy.save");
+  const int version = start[6];
+  if (version != 1 && version != 2)
+    throw UserError(where, str(".npy format version ", version, " is not supported, 1 and 2 are; write it with numpy.save and plain types"));
+  std::uint64_t length = 0;
+  const std::uint64_t begin = version == 1 ? 10 : 12;
+  std::memcpy(&length, start.data() + 8, begin - 8);
+  if (begin + length > file.size())
+    throw UserError(where, str("the header takes ", length, " bytes, but the file has ", file.size(), "; copy it again"));
+  constexpr std::uint64_t longest = 64 << 10;
+  if (length > longest) throw UserError(where, str("the header takes ", length, " bytes, more than ", longest, "; the file is damaged"));
+  std::string text(length, '\0');
+  file.read(begin, std::as_writable_bytes(std::span(text)));
+  return {parse_npy_header(text, where), begin + length};
+}
+
+}  // namespace
+
+HostArray read_npy(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  const runtime::InputFile file(path);
+  const auto [header, begin] = read_header(file, where);
+  if (header.fortran_order)
+    throw UserError(where, "is in column-major (Fortran) order; write it with numpy.save(file, numpy.ascontiguousarray(array))");
+  const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.descr == header.descr; });
+  if (type == stored_types.end())
+    throw UserError(where,
+                    str("element type '", header.descr, "' is not supported; convert it with array.astype('<f4'), or '<i4', '<u4', '|u1', '|b1'"));
+  if (header.shape.size() > Shape::max_rank)
+    throw UserError(where, str("has ", header.shape.size(), " dimensions, at most ", Shape::max_rank, " are supported; reshape it"));
+
+  std::uint64_t size = type->size;
+  bool fits = true;
+  for (const std::int64_t extent : header.shape) fits = fits && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size);
+  if (!fits || size != file.size() - begin)
+    throw UserError(where, str("shape ", Shape::fixed(header.shape), " of '", header.descr, "' needs ", fits ? str(size) : "far more",
+                               " bytes of elements, but ", file.size() - begin, " follow the header; copy or write the file again"));
+  HostArray array{type->dtype, header.shape, std::vector<std::byte>(size)};
+  file.read(begin, array.bytes);
+  if (header.descr == "<f8")
+    array.bytes = narrow<double, float>(
+        where, array.bytes, [](double v) { return !std::isfinite(v) || std::isfinite(static_cast<float>(v)); },
+        "which is too large for f32; scale the data");
+  if (header.descr == "<i8")
+    array.bytes = narrow<std::int64_t, std::int32_t>(
+        where, array.bytes, [](std::int64_t v) { return std::in_range<std::int32_t>(v); }, "which does not fit i32; store smaller numbers");
+  if (array.dtype == DType::boolean && std::any_of(array.bytes.begin(), array.bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
+    throw UserError(where, "holds a bool that is neither 0 nor 1; the file is damaged");
+  return array;
+}
+
+void write_npy(const std::filesystem::path& path, const HostArray& array) {
+  const auto type =
+      std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.dtype == array.dtype && s.size == size_of(s.dtype); });
+  const std::int64_t elements = Shape::fixed(array.shape).elements().factor();
+  if (array.bytes.size() != static_cast<std::size_t>(elements) * type->size)
+    throw UserError(path.string(), str("an array of ", array.dtype, Shape::fixed(array.shape), " takes ",
+                                       static_cast<std::size_t>(elements) * type->size, " bytes, got ", array.bytes.size()));
+  std::string text = npy_header_text({std::string(type->descr), false, array.shape});
+  constexpr std::size_t begin = 10, alignment = 64;
+  text.append((alignment - (begin + text.size() + 1) % alignment) % alignment, ' ').push_back('\n');
+  const auto length = static_cast<std::uint16_t>(text.size());
+  const std::string start{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  runtime::AtomicFile file(path);
+  file.write(std::as_bytes(std::span(start)));
+  file.write(std::as_bytes(std::span(text)));
+  file.write(array.bytes);
+  file.commit();
+}
+
+}  // namespace sinter::data

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "frontend/nn/init.h"
+#include "frontend/nn/module.h"
+
+namespace sinter::nn {
+
+/// activation(x W + b): x [N, inputs], W [inputs, units], b [units]. Parameters `weight` and `bias`.
+class Dense : public Module {
+ public:
+  struct Options {
+    init::Scheme weight = init::Scheme::glorot_uniform;
+    init::Scheme bias = init::Scheme::zeros;
+    bool use_bias = true;
+  };
+  /// Throws UserError for sizes below 1.
+  Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options);
+  Dense(std::int64_t inputs, std::int64_t units, Activation activation = Activation::none) : Dense(inputs, units, activation, Options()) {}
+
+  /// Throws UserError if x is not [N, inputs].
+  Tensor forward(const Tensor& x) override;
+
+  Parameter weight, bias;  ///< bias is undefined without use_bias
+
+ private:
+  std::int64_t inputs_, units_;
+  Activation activation_;
+};
+
+}  // namespace sinter::nn

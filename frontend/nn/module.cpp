@@ -1,0 +1,93 @@
+#include "frontend/nn/module.h"
+
+#include <algorithm>
+
+#include "frontend/core/trace.h"
+
+namespace sinter::nn {
+
+Tensor Module::operator()(const Tensor& x) {
+  const LayerScope scope(name_);
+  return forward(x);
+}
+
+Parameter Module::add(std::string name, const Tensor& initial, bool trainable) {
+  own_.emplace_back(name_ + "." + name, initial, trainable);
+  own_names_.push_back(std::move(name));
+  return own_.back();
+}
+
+void Module::add(Module& child) {
+  const auto kind = [](const std::string& path) {
+    std::string last = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
+    const auto underscore = last.rfind('_');
+    const bool numbered = underscore != last.npos && underscore + 1 < last.size() && std::all_of(last.begin() + static_cast<std::ptrdiff_t>(underscore) + 1, last.end(), [](char c) { return c >= '0' && c <= '9'; });
+    return numbered ? last.substr(0, underscore) : last;
+  };
+  const std::string own = kind(child.name_);
+  const auto same = std::count_if(children_.begin(), children_.end(), [&](const Module* other) { return kind(other->name_) == own; });
+  children_.push_back(&child);
+  child.rename((name_.empty() ? "" : name_ + ".") + own + "_" + std::to_string(same + 1));
+}
+
+void Module::rename(const std::string& path) {
+  const std::string old = name_;
+  name_ = path;
+  for (std::size_t i = 0; i < own_.size(); ++i) own_[i].set_name(path + "." + own_names_[i]);
+  for (Module* child : children_) {
+    const std::string last = child->name_.substr(old.empty() ? 0 : old.size() + 1);
+    child->rename(path + "." + last);
+  }
+}
+
+std::vector<Parameter> Module::parameters() const {
+  std::vector<Parameter> result;
+  std::vector<const Module*> stack{this};
+  while (!stack.empty()) {
+    const Module* module = stack.back();
+    stack.pop_back();
+    for (const Parameter& parameter : module->own_)
+      if (std::find(result.begin(), result.end(), parameter) == result.end()) result.push_back(parameter);
+    stack.insert(stack.end(), module->children_.rbegin(), module->children_.rend());
+  }
+  return result;
+}
+
+std::vector<Parameter> Module::trainable_parameters() const {
+  std::vector<Parameter> result = parameters();
+  std::erase_if(result, [](const Parameter& p) { return !p.trainable(); });
+  return result;
+}
+
+Parameter Module::parameter(std::string_view wanted) const {
+  std::string known;
+  for (const Parameter& parameter : parameters()) {
+    if (parameter.name() == wanted) return parameter;
+    known += (known.empty() ? "" : ", ") + parameter.name();
+  }
+  throw UserError(name_, str("there is no parameter '", wanted, "'; there are ", known));
+}
+
+Tensor activate(Activation activation, const Tensor& x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::sigmoid: return sigmoid(x);
+    case Activation::tanh: return tanh(x);
+    case Activation::relu: return relu(x);
+    case Activation::softmax: return softmax(x);
+  }
+  throw InternalError("activation", "unknown activation");
+}
+
+std::string_view name(Activation activation) {
+  switch (activation) {
+    case Activation::none: return "none";
+    case Activation::sigmoid: return "sigmoid";
+    case Activation::tanh: return "tanh";
+    case Activation::relu: return "relu";
+    case Activation::softmax: return "softmax";
+  }
+  throw InternalError("activation", "unknown activation");
+}
+
+}  // namespace sinter::nn

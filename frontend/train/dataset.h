@@ -1,0 +1,32 @@
+// Samples and their targets, in memory.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "frontend/core/tensor.h"
+
+namespace sinter {
+
+/// x [samples, features...], f32 or u8; y [samples] class numbers (i32, u32, u8) or [samples, targets...] f32. u8 features are multiplied by `scale`
+/// inside the compiled step, so that images stay one byte a pixel in memory.
+struct Dataset {
+  Tensor x, y;
+  float scale = 1.0f;
+
+  std::int64_t size() const { return x.defined() ? x.shape()[0].factor() : 0; }
+  /// Throws UserError for missing, empty or differently long x and y, or element types that training cannot use.
+  void check(const char* where) const;
+};
+
+namespace data {
+
+/// Training and test set of MNIST or a set in its format (Fashion-MNIST): the four IDX files, gzip'd or not, in one folder. Images as u8 [n, 784] with
+/// scale 1/255, labels as u8 [n]. Throws UserError naming the file.
+std::pair<Dataset, Dataset> mnist(const std::string& folder);
+
+/// An array from a .npy file: f32, i32, u32, u8 or bool; f64 and i64 become f32 and i32. Throws UserError naming the file.
+Tensor npy(const std::string& path);
+
+}  // namespace data
+}  // namespace sinter

@@ -1,0 +1,100 @@
+// Trainer: model, loss and optimizer as three compiled steps (train, evaluate, predict) and the loops around them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/compile/step.h"
+#include "frontend/nn/module.h"
+#include "frontend/optim/optimizer.h"
+#include "frontend/train/dataset.h"
+
+namespace sinter {
+
+/// Mean loss over the batch from predictions and targets: one of loss::, or your own.
+using LossFunction = std::function<Tensor(const Tensor& prediction, const Tensor& target)>;
+
+struct TrainerOptions {
+  Mode mode = Mode::graph;
+  int threads = 0;     ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota say
+  bool force = false;  ///< exactly `threads`, for tests
+  std::function<Tensor()> regularizer = {};          ///< added to the training loss, e.g. [&] { return loss::l2(1e-5f, {...}); }
+  std::function<void(const std::string&)> log = {};  ///< warnings of the compiler
+};
+
+struct EpochResult {
+  std::int64_t epoch = 0;  ///< from 1, counted over all calls of fit
+  double loss = 0;         ///< mean over the epoch's samples, while it trained
+  std::optional<double> accuracy;             ///< where the targets are class numbers
+  std::optional<double> validation_loss, validation_accuracy;
+  double seconds = 0;      ///< training alone
+};
+
+struct FitOptions {
+  std::int64_t epochs = 1;
+  std::int64_t batch_size = 32;  ///< the last batch of an epoch may be smaller; nothing is compiled anew for it
+  std::optional<Dataset> validation = {};
+  bool shuffle = true;
+  std::uint64_t seed = 0;        ///< of the shuffles; the order of an epoch depends on seed and epoch number alone
+  bool verbose = true;
+  std::function<float(std::int64_t step, std::int64_t steps)> schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
+  std::function<void(const EpochResult&)> on_epoch = {};
+};
+
+struct Evaluation {
+  double loss = 0;
+  std::optional<double> accuracy;
+};
+
+class Trainer {
+ public:
+  /// The model must outlive the trainer. The optimizer is moved in.
+  template <class Optimizer>
+    requires std::is_base_of_v<optim::Optimizer, Optimizer>
+  Trainer(nn::Module& model, LossFunction loss, Optimizer optimizer, TrainerOptions options = {})
+      : Trainer(model, std::move(loss), std::make_shared<Optimizer>(std::move(optimizer)), std::move(options)) {}
+  Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+
+  /// Trains for some epochs. Throws UserError for an empty data set, batch_size or epochs below 1, and labels out of range.
+  std::vector<EpochResult> fit(const Dataset& train, const FitOptions& options);
+  Evaluation evaluate(const Dataset& data);
+  /// The model's output for x [N, ...].
+  Tensor predict(const Tensor& x);
+  /// One sample, dense row-major; allocates nothing after the first call.
+  void predict_one(std::span<const float> in, std::span<float> out);
+  /// One step on this batch; its loss before the step.
+  double train_on_batch(const Tensor& x, const Tensor& y);
+
+  /// May be called at any time; training goes on from the same state.
+  void set_mode(Mode mode);
+  void set_learning_rate(float rate);
+  float learning_rate() const;
+
+  /// Graphs, weights, optimizer state and counters into a file from which another program can predict and go on training. Throws UserError before the
+  /// first call of fit, train_on_batch, evaluate or predict, when the shapes are not known yet, and if the file cannot be written.
+  void save(const std::string& path);
+  /// What save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
+  static Trainer load(const std::string& path, TrainerOptions options = {});
+
+  /// All states: parameters, then optimizer state.
+  std::vector<Parameter> parameters() const;
+  /// The training step, for explain(), verify() and time(); its inputs are (x table, y table, row numbers).
+  StepCore& train_step();
+  StepCore& predict_step();
+  /// explain() of the training step.
+  std::string explain();
+  std::int64_t epoch() const;
+
+ private:
+  struct Impl;
+  explicit Trainer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,72 @@
+#include "ir/differentiate.h"
+
+#include <algorithm>
+
+namespace sinter::ir {
+
+namespace {
+
+/// What the loss depends on, its inputs included.
+std::vector<char> ancestors(const Graph& graph, NodeId loss) {
+  std::vector<char> reached(graph.size());
+  std::vector<NodeId> stack{loss};
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (reached[id]) continue;
+    reached[id] = 1;
+    stack.insert(stack.end(), graph.node(id).inputs.begin(), graph.node(id).inputs.end());
+  }
+  return reached;
+}
+
+Values gradients_of_inputs(const Op& op, const Vjp& v) {
+  return std::visit(
+      [&]<class O>(const O& o) -> Values {
+        if constexpr (HasNoGradient<O>) return Values(v.x.size());
+        else return o.vjp(v);
+      },
+      op);
+}
+
+}  // namespace
+
+Values differentiate(Value loss, std::span<const Value> wrt) {
+  Graph& graph = *loss.graph;
+  if (loss.type() != Type{})
+    throw UserError(graph.node(loss.id).origin.text(), str("grad needs a scalar f32 loss, got ", loss.type(), "; take its mean or sum first"));
+  const std::vector<char> reached = ancestors(graph, loss.id);
+  std::vector<NodeId> order = graph.topological_order();
+  std::reverse(order.begin(), order.end());
+
+  std::vector<Value> gradients(graph.size());  // of the nodes that were there before; new nodes need none
+  gradients[loss.id] = constant(graph, 1);
+  for (const NodeId id : order) {
+    if (!reached[id] || !gradients[id] || is_leaf(graph.node(id).op)) continue;
+    const Op op = graph.node(id).op;  // copies: the arena grows below
+    const std::vector<NodeId> inputs = graph.node(id).inputs;
+    Origin origin = graph.node(id).origin;
+    const OriginScope scope(graph, std::move(origin));
+    Values x;
+    for (const NodeId input : inputs) x.push_back({&graph, input});
+    const Values dx = gradients_of_inputs(op, {graph, x, {&graph, id}, gradients[id]});
+    if (dx.size() != inputs.size()) throw InternalError(name(op), "the gradient rule must return one value an input");
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Type type = graph.node(inputs[i]).type;
+      if (!dx[i] || !is_float(type.dtype)) continue;
+      // A rule may return something narrower than y (a scalar seed, say): widen before narrowing to the input's shape.
+      const Shape& y = graph.node(id).type.shape;
+      const Value full = is_elementwise(op) ? broadcast(dx[i], y) : dx[i];
+      const Value fitted = sum_to(full, type.shape);
+      gradients[inputs[i]] = gradients[inputs[i]] ? gradients[inputs[i]] + fitted : fitted;
+    }
+  }
+  // A node may be the gradient of several values (add hands its own on): then it counts as that of the first, the one nearest to the leaves.
+  for (NodeId id = 0; id < gradients.size(); ++id)
+    if (gradients[id] && graph.node(gradients[id].id).gradient_of == no_node) graph.set_gradient_of(gradients[id].id, id);
+  Values result;
+  for (const Value w : wrt) result.push_back(w.id < gradients.size() ? gradients[w.id] : Value{});
+  return result;
+}
+
+}  // namespace sinter::ir

@@ -1,0 +1,15 @@
+// Reverse-mode differentiation, graph in, graph out. The only place that derives gradients, for eager and compiled alike.
+#pragma once
+
+#include <span>
+
+#include "ir/graph.h"
+
+namespace sinter::ir {
+
+/// Appends the gradient of a scalar f32 loss to its graph and returns d loss / d w for each of `wrt`, in its shape. Where the loss does not
+/// depend on a value, the entry is an empty Value. Gradients of all differentiable inputs of all nodes between are made: removing those that
+/// nobody reads is the work of the passes. Throws UserError if the loss is not a scalar f32.
+Values differentiate(Value loss, std::span<const Value> wrt);
+
+}  // namespace sinter::ir

@@ -1,0 +1,25 @@
+#include "ir/error.h"
+
+#include <utility>
+
+namespace sinter {
+
+std::string Origin::text() const {
+  std::string place = file.empty() ? "" : line ? str(file, ":", line) : file;
+  if (layer.empty() || place.empty()) return layer + place;
+  return layer + ", " + place;
+}
+
+Origin Origin::from(const std::source_location& where, std::string layer) {
+  const std::string_view path = where.file_name();
+  const auto slash = path.rfind('/');
+  return {std::move(layer), std::string(slash == path.npos ? path : path.substr(slash + 1)), where.line()};
+}
+
+UserError::UserError(std::string_view where, std::string_view message)
+    : Error(where.empty() ? std::string(message) : str("[", where, "] ", message)) {}
+
+InternalError::InternalError(std::string_view where, std::string_view message)
+    : Error(str("[", where, "] internal error: ", message, "; this is a bug in Sinter, please report it with the program that shows it")) {}
+
+}  // namespace sinter

@@ -1,0 +1,52 @@
+// Errors and the place in the user's program that they name.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace sinter {
+
+/// Where a node came from: the layer that was running and the user's source line. Either part may be empty.
+struct Origin {
+  std::string layer;
+  std::string file;  ///< base name, without folders
+  std::uint32_t line = 0;
+
+  bool operator==(const Origin&) const = default;
+  /// "dense_2, mlp.cpp:15", "mlp.cpp:15", "dense_2" or "".
+  std::string text() const;
+  static Origin from(const std::source_location& where, std::string layer = {});
+};
+
+/// Everything that this library throws on purpose. The text has the form `[where] rule, actual values; next step`.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Something a user can cause and mend: a wrong shape, a broken file, a bad setting.
+class UserError : public Error {
+ public:
+  explicit UserError(const std::string& message) : Error(message) {}
+  UserError(std::string_view where, std::string_view message);
+};
+
+/// Something a user cannot cause: a bug in Sinter. The text asks for a report.
+class InternalError : public Error {
+ public:
+  InternalError(std::string_view where, std::string_view message);
+};
+
+/// Concatenates its arguments as operator<< would print them.
+template <class... Args>
+std::string str(const Args&... args) {
+  std::ostringstream out;
+  (out << ... << args);
+  return out.str();
+}
+
+}  // namespace sinter

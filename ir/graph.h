@@ -1,0 +1,125 @@
+// A traced program: an arena of nodes with ids, users and types. No recursion anywhere: graphs can be deep.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/error.h"
+#include "ir/ops.h"
+#include "ir/value.h"
+
+namespace sinter::ir {
+
+/// The kernel of a node that no kernel group holds (yet).
+inline constexpr std::int32_t no_kernel = -1;
+/// A cheap scalar that each kernel which reads it computes for itself.
+inline constexpr std::int32_t inlined = -2;
+
+struct Node {
+  Op op;
+  std::vector<NodeId> inputs;
+  Type type;
+  Origin origin;
+  std::vector<NodeId> users;        ///< one entry a use; outputs and state updates are not in it
+  std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
+  bool dead = false;
+  NodeId gradient_of = no_node;  ///< the value whose finished gradient this node is, set by differentiate: reports say what a removed gradient was of
+};
+
+/// What a call passes. A hidden input is a tensor that the traced function captured: it is bound once, at trace time.
+struct InputSpec {
+  enum class Kind : std::uint8_t { batch, fixed, table, hidden };
+  std::string name;
+  Type type;
+  Kind kind = Kind::batch;
+};
+
+/// A cell: what lasts from call to call. Its shape has no N.
+struct StateSpec {
+  std::string name;
+  Type type;
+  bool trainable = false;
+};
+
+class Graph {
+ public:
+  explicit Graph(std::string name = "graph") : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+  // ---- building ----
+  /// Appends a node. Throws UserError `[layer, file:line] op: rule …` if the op's shape rule does not hold, also if the graph would get two Ns in one
+  /// shape.
+  Value add(Op op, std::span<const NodeId> inputs, Origin origin);
+  /// The same with the current origin (see OriginScope).
+  Value add(Op op, std::initializer_list<Value> inputs);
+  Value add_input(InputSpec spec);
+  /// The leaf of a state; one a state.
+  Value add_state(StateSpec spec);
+  void add_output(Value value) { outputs_.push_back(value.id); }
+  void set_outputs(std::vector<NodeId> ids) { outputs_ = std::move(ids); }
+  /// The value that the state has after the call. Throws UserError if its type differs from the state's.
+  void set_update(std::size_t state, NodeId value);
+
+  // ---- reading ----
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  /// Node count, dead ones included: ids run from 0.
+  std::size_t size() const { return nodes_.size(); }
+  Value value(NodeId id) { return {this, id}; }
+  std::span<const InputSpec> inputs() const { return inputs_; }
+  std::span<const StateSpec> states() const { return states_; }
+  /// The leaf node of an input or state.
+  NodeId input_node(std::size_t index) const { return input_nodes_[index]; }
+  NodeId state_node(std::size_t index) const { return state_nodes_[index]; }
+  std::span<const NodeId> outputs() const { return outputs_; }
+  /// One a state: no_node where the call does not change it.
+  std::span<const NodeId> updates() const { return updates_; }
+  /// Uses by live nodes, outputs and updates together.
+  std::size_t use_count(NodeId id) const;
+  bool is_output(NodeId id) const;
+  /// Live nodes, each after its inputs; among those that could come next the lowest id first.
+  std::vector<NodeId> topological_order() const;
+  std::optional<NodeId> find_state(std::string_view name) const;  ///< index of the state
+
+  // ---- changing ----
+  /// Every use of `from`, outputs and updates included, becomes a use of `to`. Throws InternalError if the types differ.
+  void replace_all_uses(NodeId from, NodeId to);
+  void replace_input(NodeId user, std::size_t operand, NodeId to);
+  void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
+  void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }
+  void set_origin(NodeId id, Origin origin) { nodes_[id].origin = std::move(origin); }
+  /// Marks the nodes dead that no output and no update needs; leaves stay. Returns their ids.
+  std::vector<NodeId> erase_dead();
+
+  // ---- origin of new nodes ----
+  const Origin& origin() const { return origin_; }
+  void set_current_origin(Origin origin) { origin_ = std::move(origin); }
+
+ private:
+  std::string name_;
+  std::deque<Node> nodes_;  ///< references to nodes and their types stay valid while the graph grows: gradient rules and passes hold them
+  std::vector<InputSpec> inputs_;
+  std::vector<StateSpec> states_;
+  std::vector<NodeId> input_nodes_, state_nodes_, outputs_, updates_;
+  Origin origin_;
+};
+
+/// Nodes added during its life get this origin.
+class OriginScope {
+ public:
+  OriginScope(Graph& graph, Origin origin) : graph_(graph), saved_(graph.origin()) { graph.set_current_origin(std::move(origin)); }
+  ~OriginScope() { graph_.set_current_origin(std::move(saved_)); }
+  OriginScope(const OriginScope&) = delete;
+  OriginScope& operator=(const OriginScope&) = delete;
+
+ private:
+  Graph& graph_;
+  Origin saved_;
+};
+
+}  // namespace sinter::ir

@@ -1,0 +1,27 @@
+// What kernel groups are made of: the words in which the pass `group` and the code generator talk about nodes.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace sinter::ir {
+
+/// Whether each element of the result depends on one element of each operand: pointwise ops, and broadcast. All other ops but leaves are anchors.
+bool is_pointwise(const Op& op);
+/// The one kind of node of which a kernel group holds at most one: contractions, reductions, softmax, index and movement ops.
+bool is_anchor(const Op& op);
+
+/// Most nodes that a recomputable scalar may stand for, itself included.
+inline constexpr std::size_t recomputable_nodes = 16;
+
+/// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a constant, an extent, or
+/// scalar pointwise arithmetic on scalar inputs, scalar states (as they are on entry) and other such nodes, at most `recomputable_nodes` in all.
+/// Where it is an output or an update it is stored by a kernel too, but readers in other kernels still recompute it: a step counter `t <- t + 1`
+/// that many kernels read orders none of them.
+bool is_recomputable(const Graph& graph, NodeId id);
+
+/// The leaves that a node reads, directly or through recomputable operands, each once.
+std::vector<NodeId> leaves_read(const Graph& graph, NodeId id);
+
+}  // namespace sinter::ir

@@ -1,0 +1,22 @@
+#include "ir/layout.h"
+
+namespace sinter {
+
+std::int64_t padded_columns(std::int64_t cols) {
+  if (cols <= 1) return cols;
+  return cols <= 16 ? 16 : (cols + 7) / 8 * 8;
+}
+
+SymbolicLayout symbolic_layout(const Shape& shape) {
+  if (shape.rank() == 0) return {1, 1, 1};
+  if (shape.rank() == 1 && !shape[0].is_fixed()) return {shape[0], 1, 1};
+  const Dim cols = shape.back();
+  // The rows of a table ([R,k]) are counted at run time; one stands for them here.
+  const bool table = shape[0].is_rows();
+  const Dim rows = table ? Dim(1) : shape.product(0, shape.rank() - 1);
+  return {rows, cols, cols.is_fixed() ? Dim(padded_columns(cols.factor())) : cols};
+}
+
+Layout layout(const Shape& shape, std::int64_t n) { return symbolic_layout(shape).at(n); }
+
+}  // namespace sinter

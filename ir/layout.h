@@ -1,0 +1,34 @@
+// How a tensor lies in memory: rows of columns with a row stride, the same in every room.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/type.h"
+
+namespace sinter {
+
+/// Every buffer is `rows` rows of `cols` elements, `stride` elements apart. The last dimension is the columns, all before it the rows;
+/// a vector over the batch ([kN]) is one column of kN rows. Elements between cols and stride are pad lanes and always 0.
+///
+/// Strides: one column → 1; 2–16 columns → 16; more → rounded up to 8; a batch dimension as columns ([k,N]) → not padded.
+struct Layout {
+  std::int64_t rows = 1, cols = 1, stride = 1;
+
+  std::int64_t elements() const { return rows * cols; }
+  std::int64_t padded_elements() const { return rows * stride; }
+  bool is_dense() const { return stride == cols || rows <= 1; }
+  bool operator==(const Layout&) const = default;
+};
+
+/// The same with symbolic dimensions. At most one of rows and cols is a batch dimension.
+struct SymbolicLayout {
+  Dim rows, cols, stride;
+  Layout at(std::int64_t n) const { return {rows.extent(n), cols.extent(n), stride.extent(n)}; }
+  bool operator==(const SymbolicLayout&) const = default;
+};
+
+std::int64_t padded_columns(std::int64_t cols);
+SymbolicLayout symbolic_layout(const Shape& shape);
+Layout layout(const Shape& shape, std::int64_t n);
+
+}  // namespace sinter

@@ -1,0 +1,134 @@
+// What an op is. An op is one struct in one place (ir/ops): its name, attributes, shape rule, meaning, gradient rule and test samples.
+//
+//   static constexpr std::string_view name;
+//   static constexpr auto fields = std::tuple{field("alpha", &Op::alpha), ...};
+//   Type infer(std::span<const Type> in) const;                 shape rule; throws UserError without a where-part
+//   meaning:  S eval(const S& x, ...) const                     pointwise ops, written once for every kind of number S
+//             void reference(Reference& r) const                all others: the definition, in double
+//   Values vjp(const Vjp& v) const                              gradient rule, or `using no_gradient = void;`
+//   static std::vector<Sample<Op>> samples()                    inputs on which every path of the op is tested
+//
+// eval is instantiated for double (the reference), for blocks of an array (runtime) and for LLVM values (codegen). select, minimum, exp, …
+// are found by argument-dependent lookup; comparisons return mask_t<S>. Constants are written S(0.5f).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "ir/attributes.h"
+#include "ir/error.h"
+#include "ir/type.h"
+#include "ir/value.h"
+
+namespace sinter::ir {
+
+// ---- numbers that eval works on ----
+template <class S>
+struct Mask {
+  using type = typename S::mask_type;
+};
+template <>
+struct Mask<double> {
+  using type = bool;
+};
+template <class S>
+using mask_t = typename Mask<S>::type;
+
+using std::exp;
+using std::log;
+using std::sqrt;
+using std::tanh;
+inline double select(bool condition, double a, double b) { return condition ? a : b; }
+
+// ---- gradient rules ----
+/// What a gradient rule sees: the op's inputs x, its output y and the gradient dy of the loss with respect to y.
+/// It returns one gradient an input, in the shape of y for pointwise ops (broadcasting is undone by the caller), or an empty Value for none.
+/// Write rules in y where y will do: a rule that reads x keeps x alive and stops the op from fusing with what makes x.
+struct Vjp {
+  Graph& graph;
+  std::span<const Value> x;
+  Value y, dy;
+};
+
+// ---- the double reference ----
+/// A dense array of double with its type's rules: integers are stored exactly and wrap as their type does.
+struct Array {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> extents;
+  std::vector<double> data;
+
+  Array() = default;
+  Array(DType type, std::vector<std::int64_t> dims);
+  std::int64_t rank() const { return static_cast<std::int64_t>(extents.size()); }
+  std::int64_t elements() const { return static_cast<std::int64_t>(data.size()); }
+  /// Product of the extents in [first, last).
+  std::int64_t product(std::size_t first, std::size_t last) const;
+};
+/// value, wrapped or truncated as the type does: casts and integer arithmetic.
+double wrap(DType type, double value);
+
+struct Reference {
+  std::span<const Array* const> in;
+  Array& out;  ///< extents and type set, data zero
+  std::int64_t n;
+};
+
+// ---- test samples ----
+struct SampleInput {
+  Type type;
+  double low = -2, high = 2;  ///< values are uniform in [low, high]; integers in [low, high)
+};
+template <class Op>
+struct Sample {
+  Op op;
+  std::vector<SampleInput> inputs;
+};
+
+// ---- pointwise ops ----
+/// Element type rules of pointwise ops. Each throws UserError if an operand does not fit.
+struct Floats {  ///< f32 → f32
+  static DType result(std::span<const Type> in);
+};
+struct Numbers {  ///< all the same of f32, i32, u32 → the same
+  static DType result(std::span<const Type> in);
+};
+struct Compares {  ///< all the same of any type → bool
+  static DType result(std::span<const Type> in);
+};
+
+Type infer_elementwise(std::span<const Type> in, std::size_t arity, DType (*rule)(std::span<const Type>));
+
+/// Base of the pointwise ops: operands broadcast, one result element per element.
+template <int Arity, class Rule = Floats>
+struct Elementwise {
+  static constexpr int arity = Arity;
+  static constexpr auto fields = std::tuple{};
+  Type infer(std::span<const Type> in) const { return infer_elementwise(in, Arity, &Rule::result); }
+};
+
+template <class Op>
+concept IsElementwise = requires { Op::arity; };
+
+/// Where the values of an operand come from, for samples.
+struct Range {
+  double low = -2, high = 2;
+};
+std::vector<std::vector<SampleInput>> elementwise_inputs(std::span<const Range> ranges, DType dtype = DType::f32);
+
+/// Samples for a pointwise op: equal shapes, a broadcast row, a broadcast column and scalars, with N and without.
+template <class Op>
+std::vector<Sample<Op>> elementwise_samples(std::initializer_list<Range> ranges, Op op = {}, DType dtype = DType::f32) {
+  std::vector<Sample<Op>> result;
+  for (auto& inputs : elementwise_inputs(std::span(ranges.begin(), ranges.size()), dtype)) result.push_back({op, std::move(inputs)});
+  return result;
+}
+
+// ---- checks that shape rules share ----
+void require_inputs(std::span<const Type> in, std::size_t count);
+void require_dtype(const Type& type, DType dtype, std::string_view what);
+
+}  // namespace sinter::ir

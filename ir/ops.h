@@ -1,0 +1,62 @@
+// The closed set of ops. An op joins Sinter by joining this list; what it then lacks (shape rule, meaning, gradient rule, samples, kernel in the
+// interpreter or the code generator) stops the build with a message that names it.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/comparison.h"
+#include "ir/ops/contraction.h"
+#include "ir/ops/index.h"
+#include "ir/ops/leaf.h"
+#include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
+#include "ir/ops/softmax.h"
+
+namespace sinter::ir {
+
+using Op = std::variant<Input, State, Constant, Extent,                                                    // leaf
+                        Add, Sub, Mul, Div, Neg, Exp, Log, Sqrt, Square, Clip, StopGradient,               // arithmetic
+                        Less, LessEqual, Equal, NotEqual, Select, Cast,                                    // comparison
+                        Sigmoid, Tanh, Relu,                                                               // activation
+                        Reshape, Broadcast, Transpose,                                                     // shape
+                        Sum, Max, Argmax,                                                                  // reduce
+                        Softmax, LogSoftmax,                                                               // softmax
+                        Matmul, Dense,                                                                     // contraction
+                        GatherRows, ScatterAddRows, OneHot>;                                               // index
+
+template <class O>
+concept IsLeaf = requires { typename O::leaf; };
+template <class O>
+concept HasNoGradient = requires { typename O::no_gradient; };
+template <class O>
+concept HasVjp = requires(const O& op, const Vjp& v) {
+  { op.vjp(v) } -> std::same_as<Values>;
+};
+template <class O>
+concept HasReference = requires(const O& op, Reference& r) { op.reference(r); };
+
+std::string_view name(const Op& op);
+Attributes attributes(const Op& op);
+bool is_leaf(const Op& op);
+bool is_elementwise(const Op& op);
+/// Whether a gradient can flow through the op at all.
+bool is_differentiable(const Op& op);
+bool operator_equal(const Op& a, const Op& b);
+/// The type of the result; for leaves InternalError. Throws UserError without a where-part.
+Type infer(const Op& op, std::span<const Type> in);
+/// The op with every N among its attributes replaced by n.
+Op at_batch(const Op& op, std::int64_t n);
+/// The op of this name. Throws UserError for an unknown name or attributes that do not fit.
+Op make_op(std::string_view name, const Attributes& attributes);
+
+/// Calls f with an instance of each op of the list, in order: `for_each_op([](auto op) { ... })`.
+template <class F>
+void for_each_op(F&& f) {
+  const auto call = [&]<class... Ops>(std::variant<Ops...>*) { (f(Ops{}), ...); };
+  call(static_cast<Op*>(nullptr));
+}
+
+}  // namespace sinter::ir

@@ -1,0 +1,124 @@
+#include "ir/ops/reduce.h"
+
+#include <cmath>
+
+namespace sinter::ir {
+
+namespace {
+
+/// Calls f(out index, in index of element k) for the [outer, reduced, inner] view.
+template <class F>
+void for_each_reduced(const Array& x, std::int64_t first, std::int64_t last, F&& f) {
+  const std::int64_t outer = x.product(0, static_cast<std::size_t>(first)), reduced = x.product(static_cast<std::size_t>(first), static_cast<std::size_t>(last)),
+                     inner = x.product(static_cast<std::size_t>(last), x.extents.size());
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t k = 0; k < reduced; ++k)
+      for (std::int64_t i = 0; i < inner; ++i) f(static_cast<std::size_t>(o * inner + i), static_cast<std::size_t>((o * reduced + k) * inner + i), k);
+}
+
+/// y (or its gradient) with the reduced axes as 1s again, repeated over them.
+Value spread(Value y, const Shape& shape, std::int64_t first, std::int64_t last) {
+  std::vector<Dim> dims(shape.begin(), shape.end());
+  for (std::int64_t axis = first; axis < last; ++axis) dims[static_cast<std::size_t>(axis)] = 1;
+  return broadcast(reshape(y, Shape(std::span<const Dim>(dims))), shape);
+}
+
+template <class Op>
+std::vector<Sample<Op>> reduce_samples() {
+  std::vector<Sample<Op>> result;
+  const Dim n = Dim::batch();
+  const auto add = [&](std::int64_t first, std::int64_t last, const Shape& shape) {
+    Op op;
+    op.first = first;
+    op.last = last;
+    result.push_back({op, {{{DType::f32, shape}}}});
+  };
+  add(1, 2, {n, 7});
+  add(1, 2, {n, 70});
+  add(0, 1, {n, 19});
+  add(0, 2, {n, 5});
+  add(0, 1, {n});
+  add(0, 1, {40});
+  add(0, 2, {12, 18});
+  add(0, 1, {6, 21});
+  add(1, 2, {n, 4, 6});
+  add(1, 3, {n, 4, 6});
+  add(0, 2, {3, n, 5});
+  add(2, 3, {2, 3, 17});
+  return result;
+}
+
+}  // namespace
+
+ReduceExtents reduce_extents(const Shape& shape, std::int64_t first, std::int64_t last) {
+  const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(last);
+  return {shape.product(0, a), shape.product(a, b), shape.product(b, shape.rank())};
+}
+
+Shape infer_reduce(const Shape& shape, std::int64_t first, std::int64_t last) {
+  if (first < 0 || first >= last || last > static_cast<std::int64_t>(shape.rank()))
+    throw UserError(str("axes [", first, ", ", last, ") do not exist in ", shape, ", which has ", shape.rank(), " dimensions"));
+  return shape.erase(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+}
+
+Type Sum::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  return {Floats::result(in), infer_reduce(in[0].shape, first, last)};
+}
+
+void Sum::reference(Reference& r) const {
+  for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t) { r.out.data[to] += r.in[0]->data[from]; });
+}
+
+Values Sum::vjp(const Vjp& v) const { return {spread(v.dy, v.x[0].shape(), first, last)}; }
+
+std::vector<Sample<Sum>> Sum::samples() { return reduce_samples<Sum>(); }
+
+Type Max::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  return {Floats::result(in), infer_reduce(in[0].shape, first, last)};
+}
+
+void Max::reference(Reference& r) const {
+  for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t k) {
+    double& y = r.out.data[to];
+    const double x = r.in[0]->data[from];
+    if (k == 0 || std::isnan(x) || x > y) y = std::isnan(y) && k ? y : x;
+  });
+}
+
+Values Max::vjp(const Vjp& v) const {
+  const Shape& shape = v.x[0].shape();
+  const Value greatest = cast(equal(v.x[0], spread(v.y, shape, first, last)), DType::f32);
+  const Value count = sum(greatest, static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+  return {greatest * spread(v.dy / count, shape, first, last)};
+}
+
+std::vector<Sample<Max>> Max::samples() { return reduce_samples<Max>(); }
+
+Type Argmax::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  Floats::result(in);
+  const auto rank = static_cast<std::int64_t>(in[0].shape.rank());
+  if (rank && !in[0].shape.back().is_fixed()) throw UserError(str("the last dimension must be fixed, got ", in[0]));
+  return {DType::i32, infer_reduce(in[0].shape, rank - 1, rank)};
+}
+
+void Argmax::reference(Reference& r) const {
+  const Array& x = *r.in[0];
+  const std::int64_t cols = x.extents.back();
+  for (std::size_t row = 0; row < r.out.data.size(); ++row) {
+    const double* values = x.data.data() + static_cast<std::ptrdiff_t>(row) * cols;
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < cols && !std::isnan(values[best]); ++i)
+      if (std::isnan(values[i]) || values[i] > values[best]) best = i;
+    r.out.data[row] = static_cast<double>(best);
+  }
+}
+
+std::vector<Sample<Argmax>> Argmax::samples() {
+  const Dim n = Dim::batch();
+  return {{{}, {{{DType::f32, {n, 10}}}}}, {{}, {{{DType::f32, {n, 3, 21}}}}}, {{}, {{{DType::f32, {35}}}}}, {{}, {{{DType::f32, {n, 1}}}}}};
+}
+
+}  // namespace sinter::ir

@@ -1,0 +1,47 @@
+// Reductions over the adjacent axes [first, last), which leave the shape. Reductions over axes that are not adjacent are made of several.
+#pragma once
+
+#include "ir/op.h"
+
+namespace sinter::ir {
+
+/// Every reduction sees its input as [outer, reduced, inner].
+struct ReduceExtents {
+  Dim outer, reduced, inner;
+};
+ReduceExtents reduce_extents(const Shape& shape, std::int64_t first, std::int64_t last);
+Shape infer_reduce(const Shape& shape, std::int64_t first, std::int64_t last);
+std::vector<std::vector<SampleInput>> reduce_inputs();
+
+struct Sum {
+  static constexpr std::string_view name = "sum";
+  std::int64_t first = 0, last = 0;
+  static constexpr auto fields = std::tuple{field("first", &Sum::first), field("last", &Sum::last)};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Sum>> samples();
+};
+
+/// The greatest element; NaN if there is one. The gradient is shared equally among equal greatest elements.
+struct Max {
+  static constexpr std::string_view name = "max";
+  std::int64_t first = 0, last = 0;
+  static constexpr auto fields = std::tuple{field("first", &Max::first), field("last", &Max::last)};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Max>> samples();
+};
+
+/// Index (i32) along the last axis of the first NaN, else of the first greatest element.
+struct Argmax {
+  static constexpr std::string_view name = "argmax";
+  static constexpr auto fields = std::tuple{};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  using no_gradient = void;
+  static std::vector<Sample<Argmax>> samples();
+};
+
+}  // namespace sinter::ir

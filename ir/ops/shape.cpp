@@ -1,0 +1,69 @@
+#include "ir/ops/shape.h"
+
+namespace sinter::ir {
+
+Type Reshape::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  if (in[0].shape.elements() != shape.elements())
+    throw UserError(str("cannot reshape ", in[0].shape, " (", in[0].shape.elements(), " elements) to ", shape, " (", shape.elements(), " elements)"));
+  return {in[0].dtype, shape};
+}
+
+std::vector<Sample<Reshape>> Reshape::samples() {
+  const Dim n = Dim::batch();
+  return {{{{n, 12}}, {{{DType::f32, {n, 3, 4}}}}},         {{{n, 3, 20}}, {{{DType::f32, {n, 60}}}}}, {{{n}}, {{{DType::f32, {n, 1}}}}},
+          {{{Dim::batch(3), 5}}, {{{DType::f32, {n, 3, 5}}}}}, {{{1, 1}}, {{{DType::f32, {}}}}},          {{{6, 35}}, {{{DType::f32, {210}}}}},
+          {{{1, 70}}, {{{DType::f32, {70}}}}}};
+}
+
+Type Broadcast::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  if (broadcast(in[0].shape, shape) != shape) throw UserError(str("cannot broadcast ", in[0].shape, " to ", shape));
+  return {in[0].dtype, shape};
+}
+
+void Broadcast::reference(Reference& r) const {
+  const Array& x = *r.in[0];
+  const std::size_t lead = r.out.extents.size() - x.extents.size();
+  for (std::int64_t i = 0; i < r.out.elements(); ++i) {
+    std::int64_t rest = i, from = 0, step = 1;
+    for (std::size_t axis = r.out.extents.size(); axis-- > lead;) {
+      const std::int64_t at = rest % r.out.extents[axis];
+      rest /= r.out.extents[axis];
+      if (x.extents[axis - lead] != 1) from += at * step;
+      step *= x.extents[axis - lead];
+    }
+    r.out.data[static_cast<std::size_t>(i)] = x.data[static_cast<std::size_t>(from)];
+  }
+}
+
+std::vector<Sample<Broadcast>> Broadcast::samples() {
+  const Dim n = Dim::batch();
+  return {{{{n, 20}}, {{{DType::f32, {20}}}}}, {{{n, 20}}, {{{DType::f32, {n, 1}}}}}, {{{n, 3}}, {{{DType::f32, {}}}}}, {{{n, 3, 18}}, {{{DType::f32, {3, 1}}}}},
+          {{{n}}, {{{DType::f32, {1}}}}},     {{{4, 5}}, {{{DType::f32, {}}}}}};
+}
+
+Type Transpose::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  const Shape& x = in[0].shape;
+  if (x.rank() < 2) throw UserError(str("needs at least 2 dimensions, got ", x));
+  std::vector<Dim> dims(x.begin(), x.end());
+  std::swap(dims[x.rank() - 2], dims[x.rank() - 1]);
+  return {in[0].dtype, Shape(std::span<const Dim>(dims))};
+}
+
+void Transpose::reference(Reference& r) const {
+  const Array& x = *r.in[0];
+  const std::size_t rank = x.extents.size();
+  const std::int64_t outer = x.product(0, rank - 2), rows = x.extents[rank - 2], cols = x.extents[rank - 1];
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) r.out.data[static_cast<std::size_t>((o * cols + j) * rows + i)] = x.data[static_cast<std::size_t>((o * rows + i) * cols + j)];
+}
+
+std::vector<Sample<Transpose>> Transpose::samples() {
+  const Dim n = Dim::batch();
+  return {{{}, {{{DType::f32, {5, 18}}}}}, {{}, {{{DType::f32, {n, 7}}}}}, {{}, {{{DType::f32, {7, n}}}}}, {{}, {{{DType::f32, {n, 4, 19}}}}}};
+}
+
+}  // namespace sinter::ir

@@ -1,0 +1,69 @@
+#include "ir/reference.h"
+
+#include <utility>
+
+namespace sinter::ir {
+
+namespace {
+
+/// Index into an operand of the element that broadcasting puts at `flat` of the output.
+std::size_t operand_index(const Array& operand, const std::vector<std::int64_t>& extents, std::int64_t flat) {
+  const std::size_t lead = extents.size() - operand.extents.size();
+  std::int64_t from = 0, step = 1;
+  for (std::size_t axis = extents.size(); axis-- > lead;) {
+    const std::int64_t at = flat % extents[axis];
+    flat /= extents[axis];
+    if (operand.extents[axis - lead] != 1) from += at * step;
+    step *= operand.extents[axis - lead];
+  }
+  return static_cast<std::size_t>(from);
+}
+
+template <class O>
+void evaluate_elementwise(const O& op, std::span<const Array* const> in, Array& out) {
+  for (std::int64_t i = 0; i < out.elements(); ++i) {
+    const auto at = [&](std::size_t k) { return in[k]->data[operand_index(*in[k], out.extents, i)]; };
+    double result;
+    if constexpr (std::is_same_v<O, Select>) result = op.eval(at(0) != 0, at(1), at(2));
+    else if constexpr (O::arity == 1) result = op.eval(at(0));
+    else result = op.eval(at(0), at(1));
+    out.data[static_cast<std::size_t>(i)] = is_float(out.dtype) ? result : wrap(out.dtype, result);
+  }
+}
+
+}  // namespace
+
+Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in, std::int64_t n) {
+  std::vector<std::int64_t> extents = type.shape.extents(n);
+  Array out(type.dtype, std::move(extents));
+  std::visit(
+      [&]<class O>(const O& o) {
+        if constexpr (IsLeaf<O>) throw InternalError(O::name, "a leaf has no value of its own");
+        else if constexpr (HasReference<O>) {
+          Reference r{in, out, n};
+          o.reference(r);
+        } else evaluate_elementwise(o, in, out);
+      },
+      op);
+  return out;
+}
+
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, std::int64_t n) {
+  std::vector<Array> values(graph.size());
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = inputs[i];
+  for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = states[i];
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    if (is_leaf(node.op)) continue;
+    std::vector<const Array*> in;
+    for (const NodeId input : node.inputs) in.push_back(&values[input]);
+    try {
+      values[id] = evaluate(node.op, node.type, in, n);
+    } catch (const UserError& error) {
+      throw UserError(node.origin.text(), str(name(node.op), ": ", error.what()));
+    }
+  }
+  return values;
+}
+
+}  // namespace sinter::ir

@@ -1,0 +1,158 @@
+#include "ir/type.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ostream>
+
+#include "ir/error.h"
+
+namespace sinter {
+
+namespace {
+constexpr std::array<std::string_view, 5> dtype_names{"f32", "i32", "u32", "u8", "bool"};
+}
+
+std::string_view name(DType type) { return dtype_names[static_cast<std::size_t>(type)]; }
+
+std::size_t size_of(DType type) { return type == DType::u8 || type == DType::boolean ? 1 : 4; }
+
+std::int64_t Dim::extent(std::int64_t n) const {
+  if (is_rows()) throw InternalError("shape", "the row count of a table was asked for as a dimension");
+  return is_batch() ? factor_ * n : factor_;
+}
+
+Dim operator*(Dim a, Dim b) {
+  if (a.is_rows() || b.is_rows()) throw UserError("shape", "a table's row count cannot be multiplied; only gather_rows reads a table");
+  if (a.is_batch() && b.is_batch()) throw UserError("shape", str("at most one batch dimension a shape, got ", a, " times ", b, "; sum over N first"));
+  std::int64_t factor = 0;
+  if (__builtin_mul_overflow(a.factor(), b.factor(), &factor)) throw UserError("shape", str("too many elements: ", a, " times ", b));
+  return a.is_batch() || b.is_batch() ? Dim::batch(factor) : Dim(factor);
+}
+
+Shape::Shape(std::span<const Dim> dims) {
+  if (dims.size() > max_rank) throw UserError("shape", str("at most ", max_rank, " dimensions, got ", dims.size()));
+  rank_ = static_cast<std::uint8_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), dims_.begin());
+  int batches = 0;
+  for (const Dim d : *this) {
+    if (d.factor() < 0) throw UserError("shape", str("a dimension cannot be negative, got ", d));
+    batches += d.is_batch();
+  }
+  if (batches > 1) throw UserError("shape", str("at most one batch dimension a shape, got ", *this, "; sum over N first, as x^T y does"));
+}
+
+Shape Shape::fixed(std::span<const std::int64_t> extents) {
+  std::vector<Dim> dims(extents.begin(), extents.end());
+  return Shape(std::span<const Dim>(dims));
+}
+
+bool Shape::has_batch() const {
+  return std::any_of(begin(), end(), [](Dim d) { return d.is_batch(); });
+}
+
+bool Shape::is_fixed() const {
+  return std::all_of(begin(), end(), [](Dim d) { return d.is_fixed(); });
+}
+
+Dim Shape::product(std::size_t first, std::size_t last) const {
+  Dim result = 1;
+  for (std::size_t i = first; i < last; ++i) result = result * dims_[i];
+  return result;
+}
+
+std::vector<std::int64_t> Shape::extents(std::int64_t n) const {
+  std::vector<std::int64_t> result;
+  for (const Dim d : *this) result.push_back(d.extent(n));
+  return result;
+}
+
+Shape Shape::at(std::int64_t n) const {
+  Shape result = *this;
+  for (std::size_t i = 0; i < rank_; ++i)
+    if (dims_[i].is_batch()) result.dims_[i] = dims_[i].extent(n);
+  return result;
+}
+
+Shape Shape::with(std::size_t axis, Dim dim) const {
+  std::vector<Dim> dims(begin(), end());
+  dims.at(axis) = dim;
+  return Shape(std::span<const Dim>(dims));
+}
+
+Shape Shape::insert(std::size_t axis, Dim dim) const {
+  std::vector<Dim> dims(begin(), end());
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), dim);
+  return Shape(std::span<const Dim>(dims));
+}
+
+Shape Shape::erase(std::size_t first, std::size_t last) const {
+  std::vector<Dim> dims(begin(), end());
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(first), dims.begin() + static_cast<std::ptrdiff_t>(last));
+  return Shape(std::span<const Dim>(dims));
+}
+
+bool Shape::operator==(const Shape& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+
+std::string to_string(Dim dim) {
+  if (dim.is_rows()) return "R";
+  if (!dim.is_batch()) return std::to_string(dim.factor());
+  return dim.factor() == 1 ? "N" : std::to_string(dim.factor()) + "N";
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (const Dim d : shape) text += (text.size() > 1 ? "," : "") + to_string(d);
+  return text + "]";
+}
+
+std::string to_string(const Type& type) { return std::string(name(type.dtype)) + to_string(type.shape); }
+
+std::ostream& operator<<(std::ostream& out, DType type) { return out << name(type); }
+std::ostream& operator<<(std::ostream& out, Dim dim) { return out << to_string(dim); }
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
+std::ostream& operator<<(std::ostream& out, const Type& type) { return out << to_string(type); }
+
+Dim parse_dim(std::string_view text) {
+  if (text == "R") return Dim::rows();
+  if (text == "N") return Dim::batch();
+  const bool batch = text.ends_with('N');
+  const std::string_view digits = batch ? text.substr(0, text.size() - 1) : text;
+  std::int64_t factor = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), factor);
+  if (error != std::errc{} || end != digits.data() + digits.size() || factor < 0) throw UserError("shape", str("a dimension is k, N, kN or R, got '", text, "'"));
+  return batch ? Dim::batch(factor) : Dim(factor);
+}
+
+Shape parse_shape(std::string_view text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') throw UserError("shape", str("a shape is written [N,70], got '", text, "'"));
+  text = text.substr(1, text.size() - 2);
+  std::vector<Dim> dims;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    dims.push_back(parse_dim(text.substr(0, comma)));
+    text = comma == text.npos ? "" : text.substr(comma + 1);
+  }
+  return Shape(std::span<const Dim>(dims));
+}
+
+DType parse_dtype(std::string_view text) {
+  const auto found = std::find(dtype_names.begin(), dtype_names.end(), text);
+  if (found == dtype_names.end()) throw UserError("dtype", str("an element type is f32, i32, u32, u8 or bool, got '", text, "'"));
+  return static_cast<DType>(found - dtype_names.begin());
+}
+
+Shape broadcast(const Shape& a, const Shape& b) {
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  const std::size_t lead = longer.rank() - shorter.rank();
+  std::vector<Dim> dims(longer.begin(), longer.end());
+  for (std::size_t i = 0; i < shorter.rank(); ++i) {
+    const Dim x = longer[lead + i], y = shorter[i];
+    if (x != y && x != Dim(1) && y != Dim(1))
+      throw UserError(str("shapes ", a, " and ", b, " do not broadcast: ", x, " against ", y, "; equal dimensions or 1 are needed"));
+    dims[lead + i] = x == Dim(1) ? y : x;
+  }
+  return Shape(std::span<const Dim>(dims));
+}
+
+}  // namespace sinter

@@ -1,0 +1,113 @@
+// Element types, dimensions with the symbolic batch size N, and shapes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+enum class DType : std::uint8_t { f32, i32, u32, u8, boolean };
+
+std::string_view name(DType type);
+/// Bytes an element takes in memory; a boolean is one byte, 0 or 1.
+std::size_t size_of(DType type);
+inline bool is_float(DType type) { return type == DType::f32; }
+inline bool is_index(DType type) { return type == DType::i32 || type == DType::u32 || type == DType::u8; }
+
+/// One dimension: a fixed extent `k`, a multiple `k·N` of the batch size, or `R`, the free row count of a table.
+/// A graph has one N. Each table input has its own R, which only `gather_rows` consumes.
+class Dim {
+ public:
+  constexpr Dim(std::int64_t extent = 1) : factor_(extent) {}  // NOLINT: a number is a dimension
+  static constexpr Dim batch(std::int64_t factor = 1) { return Dim(factor, Kind::batch); }
+  static constexpr Dim rows() { return Dim(1, Kind::rows); }
+
+  constexpr bool is_fixed() const { return kind_ == Kind::fixed; }
+  constexpr bool is_batch() const { return kind_ == Kind::batch; }
+  constexpr bool is_rows() const { return kind_ == Kind::rows; }
+  /// k of `k` or `k·N`.
+  constexpr std::int64_t factor() const { return factor_; }
+  /// The number of elements at batch size n. A table's row count is not known here: throws InternalError.
+  std::int64_t extent(std::int64_t n) const;
+
+  constexpr bool operator==(const Dim&) const = default;
+
+ private:
+  enum class Kind : std::uint8_t { fixed, batch, rows };
+  constexpr Dim(std::int64_t factor, Kind kind) : factor_(factor), kind_(kind) {}
+  std::int64_t factor_;
+  Kind kind_ = Kind::fixed;
+};
+
+/// k·N times a fixed number and the like. At most one of the two may be a batch dimension: throws UserError.
+Dim operator*(Dim a, Dim b);
+
+/// Up to max_rank dimensions, at most one of which is a batch dimension. A scalar has rank 0.
+class Shape {
+ public:
+  static constexpr std::size_t max_rank = 6;
+
+  Shape() = default;
+  Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  /// Throws UserError for more than max_rank dimensions, a negative extent or two batch dimensions.
+  explicit Shape(std::span<const Dim> dims);
+  /// Fixed dimensions.
+  static Shape fixed(std::span<const std::int64_t> extents);
+
+  std::size_t rank() const { return rank_; }
+  Dim operator[](std::size_t axis) const { return dims_[axis]; }
+  Dim back() const { return dims_[rank_ - 1]; }
+  const Dim* begin() const { return dims_.data(); }
+  const Dim* end() const { return dims_.data() + rank_; }
+
+  bool is_scalar() const { return rank_ == 0; }
+  bool has_batch() const;
+  bool is_fixed() const;
+  /// The product of the dimensions in [first, last): k or k·N.
+  Dim product(std::size_t first, std::size_t last) const;
+  Dim elements() const { return product(0, rank_); }
+  std::vector<std::int64_t> extents(std::int64_t n) const;
+  /// With N replaced by n. Allocates nothing.
+  Shape at(std::int64_t n) const;
+  /// This shape with its axis replaced, inserted before, or removed.
+  Shape with(std::size_t axis, Dim dim) const;
+  Shape insert(std::size_t axis, Dim dim) const;
+  Shape erase(std::size_t first, std::size_t last) const;
+
+  bool operator==(const Shape& other) const;
+
+ private:
+  std::array<Dim, max_rank> dims_{};
+  std::uint8_t rank_ = 0;
+};
+
+struct Type {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool operator==(const Type&) const = default;
+};
+
+std::string to_string(Dim dim);
+std::string to_string(const Shape& shape);  ///< "[N,70]"
+std::string to_string(const Type& type);    ///< "f32[N,70]"
+std::ostream& operator<<(std::ostream& out, DType type);
+std::ostream& operator<<(std::ostream& out, Dim dim);
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
+std::ostream& operator<<(std::ostream& out, const Type& type);
+/// Reads what to_string writes. Throws UserError.
+Dim parse_dim(std::string_view text);
+Shape parse_shape(std::string_view text);
+DType parse_dtype(std::string_view text);
+
+/// NumPy broadcasting: shapes are aligned at the last axis and a dimension of 1 is repeated. N broadcasts with N or 1 only.
+/// Throws UserError naming both shapes.
+Shape broadcast(const Shape& a, const Shape& b);
+
+}  // namespace sinter

@@ -1,0 +1,105 @@
+#include "ir/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace sinter::ir {
+
+namespace {
+
+[[noreturn]] void fail(const Graph& graph, NodeId id, const std::string& rule) {
+  const Node& node = graph.node(id);
+  const std::string where = node.origin.text();
+  throw UserError(where.empty() ? graph.name() : where, str("node %", id, " (", name(node.op), "): ", rule));
+}
+
+void check_operands(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const NodeId input = node.inputs[i];
+    if (input >= graph.size()) fail(graph, id, str("operand ", i, " is %", input, ", which does not exist"));
+    if (graph.node(input).dead) fail(graph, id, str("operand ", i, " is %", input, ", which is dead"));
+    const auto& users = graph.node(input).users;
+    if (std::count(users.begin(), users.end(), id) != std::count(node.inputs.begin(), node.inputs.end(), input))
+      fail(graph, id, str("the users of operand %", input, " do not match"));
+    if (graph.node(input).type.shape.rank() && graph.node(input).type.shape[0].is_rows() && !(std::holds_alternative<GatherRows>(node.op) && i == 0))
+      fail(graph, id, str("reads a table (", graph.node(input).type, "); only gather_rows may, as its first operand"));
+  }
+}
+
+void check_type(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  std::vector<Type> types;
+  for (const NodeId input : node.inputs) types.push_back(graph.node(input).type);
+  Type type;
+  try {
+    type = infer(node.op, types);
+  } catch (const UserError& error) {
+    fail(graph, id, error.what());
+  }
+  if (type != node.type) fail(graph, id, str("has type ", node.type, " but its shape rule says ", type));
+  if (const auto* c = std::get_if<Constant>(&node.op))
+    if (std::isnan(c->value) || wrap(c->dtype, c->value) != c->value) fail(graph, id, str("constant ", c->value, " is not exact in ", c->dtype));
+  if (node.kernel == inlined && !node.type.shape.is_scalar()) fail(graph, id, "is inlined but no scalar");
+}
+
+void check_input(const Graph& graph, std::size_t index) {
+  const InputSpec& spec = graph.inputs()[index];
+  const Shape& shape = spec.type.shape;
+  const bool leads_batch = shape.rank() && shape[0] == Dim::batch();
+  const bool leads_rows = shape.rank() && shape[0].is_rows();
+  const bool rest_fixed = std::all_of(shape.begin() + (shape.rank() ? 1 : 0), shape.end(), [](Dim d) { return d.is_fixed(); });
+  const bool fits = spec.kind == InputSpec::Kind::batch ? leads_batch && rest_fixed : spec.kind == InputSpec::Kind::table ? leads_rows && rest_fixed : shape.is_fixed();
+  if (!fits) throw UserError(graph.name(), str("input '", spec.name, "' is ", spec.type, "; batch inputs lead with N, tables with R, all others have neither"));
+}
+
+}  // namespace
+
+void verify(const Graph& graph) {
+  std::vector<int> input_leaves(graph.inputs().size()), state_leaves(graph.states().size());
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.dead) continue;
+    check_operands(graph, id);
+    if (const auto* input = std::get_if<Input>(&node.op)) {
+      const auto index = static_cast<std::size_t>(input->index);
+      if (index >= graph.inputs().size() || graph.input_node(index) != id || node.type != graph.inputs()[index].type) fail(graph, id, "does not match its declared input");
+      ++input_leaves[index];
+    } else if (const auto* state = std::get_if<State>(&node.op)) {
+      const auto index = static_cast<std::size_t>(state->index);
+      if (index >= graph.states().size() || graph.state_node(index) != id || node.type != graph.states()[index].type) fail(graph, id, "does not match its declared state");
+      ++state_leaves[index];
+    } else {
+      check_type(graph, id);
+    }
+  }
+  (void)graph.topological_order();  // throws on a cycle
+
+  std::set<std::string> names;
+  const auto check_name = [&](const std::string& name) {
+    if (name.empty()) throw UserError(graph.name(), "an input or state has no name");
+    if (!names.insert(name).second) throw UserError(graph.name(), str("the name '", name, "' is used twice"));
+  };
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    check_name(graph.inputs()[i].name);
+    check_input(graph, i);
+    if (input_leaves[i] != 1) throw UserError(graph.name(), str("input '", graph.inputs()[i].name, "' has ", input_leaves[i], " leaves, not 1"));
+  }
+  for (std::size_t i = 0; i < graph.states().size(); ++i) {
+    const StateSpec& state = graph.states()[i];
+    check_name(state.name);
+    if (!state.type.shape.is_fixed()) throw UserError(graph.name(), str("state '", state.name, "' is ", state.type, "; a state has no batch dimension"));
+    if (state_leaves[i] != 1) throw UserError(graph.name(), str("state '", state.name, "' has ", state_leaves[i], " leaves, not 1"));
+    const NodeId update = graph.updates()[i];
+    if (update == no_node) continue;
+    if (update >= graph.size() || graph.node(update).dead) throw UserError(graph.name(), str("the update of state '", state.name, "' does not exist"));
+    if (graph.node(update).type != state.type) throw UserError(graph.name(), str("the update of state '", state.name, "' is ", graph.node(update).type, ", the state ", state.type));
+  }
+  for (const NodeId id : graph.outputs()) {
+    if (id >= graph.size() || graph.node(id).dead) throw UserError(graph.name(), str("output %", id, " does not exist"));
+    if (graph.node(id).type.shape.rank() && graph.node(id).type.shape[0].is_rows()) fail(graph, id, "a table cannot be an output");
+  }
+}
+
+}  // namespace sinter::ir

@@ -1,0 +1,70 @@
+// differentiate makes the gradients of everything that the loss depends on; most programs ask for those of the parameters alone.
+#include <algorithm>
+
+#include "ir/cost.h"
+#include "passes/passes.h"
+
+namespace sinter::passes {
+
+namespace {
+
+/// What was removed for one reason.
+struct Removed {
+  std::string of;  ///< "input x", "" for nodes that belong to no gradient
+  std::size_t gradients = 0, nodes = 0;
+  ir::Cost flops;
+};
+
+/// What a gradient is of, for people: inputs and states by name, all else together.
+std::string subject(const ir::Graph& graph, ir::NodeId value) {
+  const ir::Op& op = graph.node(value).op;
+  if (const auto* input = std::get_if<ir::Input>(&op)) return "input " + graph.inputs()[static_cast<std::size_t>(input->index)].name;
+  if (const auto* state = std::get_if<ir::State>(&op)) return "state " + graph.states()[static_cast<std::size_t>(state->index)].name;
+  if (std::holds_alternative<ir::Constant>(op) || std::holds_alternative<ir::Extent>(op)) return "constants";
+  return "values between";
+}
+
+std::string cost_text(const ir::Cost& cost, std::int64_t batch) {
+  if (cost.fixed == 0 && cost.per_sample == 0) return "";
+  if (cost.per_sample == 0) return str(": ", with_separators(cost.fixed), " flops a step");
+  if (batch) return str(": ", with_separators(cost.at(batch)), " flops a step at N = ", batch);
+  const std::string sample = with_separators(cost.per_sample) + " flops a sample";
+  return cost.fixed == 0 ? ": " + sample : str(": ", sample, " and ", with_separators(cost.fixed), " a step");
+}
+
+}  // namespace
+
+bool dead_gradients(ir::Graph& graph, PassContext& context) {
+  const std::vector<ir::NodeId> order = graph.topological_order();
+  std::vector<std::vector<ir::NodeId>> users(graph.size());  // erasing forgets them
+  for (const ir::NodeId id : order) users[id] = graph.node(id).users;
+  if (graph.erase_dead().empty()) return false;
+
+  // A removed node counts with the gradient of a leaf that it is or that it was made for: what its first user counts with.
+  std::vector<std::string> owner(graph.size());
+  std::vector<Removed> removed;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const ir::Node& node = graph.node(*id);
+    if (!node.dead) continue;
+    const bool is_gradient = node.gradient_of != ir::no_node;
+    const std::string of = is_gradient ? subject(graph, node.gradient_of) : "";
+    const bool of_leaf = is_gradient && of != "values between";
+    owner[*id] = of_leaf || users[*id].empty() ? of : owner[users[*id].front()];
+    auto entry = std::find_if(removed.begin(), removed.end(), [&](const Removed& r) { return r.of == owner[*id]; });
+    if (entry == removed.end()) entry = removed.insert(removed.end(), Removed{owner[*id], 0, 0, {}});
+    entry->gradients += is_gradient && of == owner[*id];
+    ++entry->nodes;
+    entry->flops += ir::flops(graph, *id);
+  }
+  const auto weight = [](const Removed& r) { return r.flops.at(1 << 10); };
+  std::sort(removed.begin(), removed.end(),
+            [&](const Removed& a, const Removed& b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a.of < b.of; });
+  for (const Removed& r : removed) {
+    const std::string what =
+        r.of.empty() ? counted(r.nodes, "unused node", "unused nodes") : counted(r.gradients, "gradient", "gradients") + " of " + r.of;
+    context.notes.push_back("removed " + what + cost_text(r.flops, context.options.sample_batch));
+  }
+  return true;
+}
+
+}  // namespace sinter::passes

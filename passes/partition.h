@@ -1,0 +1,70 @@
+// Nodes partitioned into kernel groups while the pass `group` forms them: what may join what.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace sinter::passes {
+
+using GroupId = std::int32_t;
+inline constexpr GroupId no_group = -1;
+
+enum class Refusal : std::uint8_t {
+  cycle,    ///< a third group would have to run between the two
+  size,     ///< more nodes or buffers than a kernel takes
+  in_place  ///< anchor or prologue read a state that the group would update
+};
+
+/// Why two groups stay apart.
+struct Obstacle {
+  Refusal reason = Refusal::cycle;
+  ir::NodeId between = ir::no_node;  ///< for a cycle: a node of the third group
+};
+
+class Partition {
+ public:
+  /// Each node that needs a kernel in a group of its own.
+  explicit Partition(const ir::Graph& graph);
+
+  GroupId group(ir::NodeId id) const { return groups_[id]; }
+  std::span<const ir::NodeId> members(GroupId group) const { return members_[static_cast<std::size_t>(group)]; }
+  std::size_t size() const { return members_.size(); }
+  /// The node's group, no_group for leaves and scalars that readers recompute.
+  GroupId producer(ir::NodeId id) const { return recomputable_[id] ? no_group : groups_[id]; }
+  bool recomputable(ir::NodeId id) const { return recomputable_[id]; }
+  std::size_t position(ir::NodeId id) const { return position_[id]; }
+  std::span<const ir::NodeId> order() const { return order_; }
+
+  ir::NodeId anchor(GroupId group) const;
+  /// Of the anchor's result or, without one, of all nodes.
+  const Shape& shape(GroupId group) const;
+  /// Whether something outside the nodes' group reads it, or it is an output or update.
+  bool is_result(ir::NodeId id) const;
+
+  /// Moves all of b to a, or one node of another group. Says why not if that would break a rule of group.h.
+  std::optional<Obstacle> merge(GroupId a, GroupId b);
+  std::optional<Obstacle> move(ir::NodeId id, GroupId to);
+  /// Group numbers in an order in which they can run.
+  std::vector<GroupId> topological_groups() const;
+
+ private:
+  std::vector<GroupId> successors(GroupId group) const;
+  ir::NodeId path_around(GroupId from, GroupId to) const;
+  std::optional<Obstacle> check_members(std::span<const ir::NodeId> nodes) const;
+
+  const ir::Graph& graph_;
+  std::vector<ir::NodeId> order_;
+  std::vector<std::size_t> position_;
+  std::vector<char> recomputable_;
+  std::vector<GroupId> groups_;
+  std::vector<std::vector<ir::NodeId>> members_;
+  std::vector<std::vector<ir::NodeId>> overwritten_by_;  ///< updates of the states that a node reads: they run after it
+};
+
+/// The rules that hold for a group by itself (8 and 9 of group.h).
+std::optional<Refusal> check_group(const ir::Graph& graph, std::span<const ir::NodeId> nodes);
+
+}  // namespace sinter::passes

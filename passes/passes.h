@@ -1,0 +1,41 @@
+// The passes. Each is one free function in a file of its own: it changes the graph, adds a note for explain() where there is something to say, and
+// returns whether it changed anything. Nodes that it leaves without use are swept by dead_code, which runs after each. pipeline.cpp gives the order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "passes/pipeline.h"
+
+namespace sinter::passes {
+
+struct PassContext {
+  const PipelineOptions& options;
+  std::vector<std::string> notes;
+};
+
+/// Removes what no output and no update needs, and says what the removed gradients were of and would have cost.
+bool dead_gradients(ir::Graph& graph, PassContext& context);
+/// Computes ops of constants, through options.evaluate.
+bool constant_fold(ir::Graph& graph, PassContext& context);
+/// Identities that hold for every number, infinities and NaN included; most are what gradient rules leave behind.
+bool simplify(ir::Graph& graph, PassContext& context);
+/// log(softmax(x)) → log_softmax(x), and its gradient with it: nothing overflows and nothing is divided by a probability of 0.
+bool log_softmax(ir::Graph& graph, PassContext& context);
+/// transpose next to matmul → the matmul's flags.
+bool fold_transpose(ir::Graph& graph, PassContext& context);
+/// Nodes with the same op and operands become the first of them.
+bool common_subexpressions(ir::Graph& graph, PassContext& context);
+/// add(matmul(x, w), b) → dense(x, w, b).
+bool fold_bias(ir::Graph& graph, PassContext& context);
+/// Assigns kernels to nodes; passes/group.h has the rules.
+bool group(ir::Graph& graph, PassContext& context);
+/// Removes what no output and no update needs.
+bool dead_code(ir::Graph& graph, PassContext& context);
+
+/// "54,880,000".
+std::string with_separators(double value);
+/// "1 bias", "3 biases".
+std::string counted(std::size_t count, std::string_view one, std::string_view many);
+
+}  // namespace sinter::passes

@@ -1,0 +1,136 @@
+#include "passes/pipeline.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "passes/group.h"
+#include "passes/passes.h"
+
+namespace sinter::passes {
+
+namespace {
+
+struct Pass {
+  std::string_view name;
+  bool (*run)(ir::Graph&, PassContext&);
+};
+
+/// The passes in order. After each, nodes without use are swept, so every pass sees only what is needed and may count uses.
+std::span<const Pass> pipeline() {
+  static constexpr Pass passes[] = {
+      // First, while nodes are still those that differentiate made: later no one can tell what a removed gradient was of.
+      {"dead_gradients", dead_gradients},
+      // Before the identities: a folded 1 or 0 is one that they see.
+      {"constant_fold", constant_fold},
+      // Before all that looks for a form: seeds times 1, broadcasts and double reshapes of gradients stand between the nodes of one.
+      {"simplify", simplify},
+      // Before common_subexpressions: the program may take the log_softmax that this makes elsewhere, too.
+      {"log_softmax", log_softmax},
+      // Before common_subexpressions: two products that differ by a transposed copy become the same.
+      {"fold_transpose", fold_transpose},
+      // After all that makes equal nodes of different ones.
+      {"common_subexpressions", common_subexpressions},
+      // After fold_transpose (dense reads nothing transposed) and common_subexpressions (a matmul computed twice has two readers, not one).
+      {"fold_bias", fold_bias},
+      // Last: nodes do not change any more, and only needed ones are left.
+      {"group", group},
+  };
+  return passes;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw UserError("dump", str("cannot write '", path.string(), "'; give a folder that can be written"));
+}
+
+class Dump {
+ public:
+  explicit Dump(std::string folder) : folder_(std::move(folder)) {
+    std::error_code error;
+    if (!folder_.empty()) std::filesystem::create_directories(folder_, error);
+    if (error) throw UserError("dump", str("cannot make the folder '", folder_, "': ", error.message(), "; give a folder that can be written"));
+  }
+  /// NN-name.txt and NN-name.dot.
+  void write(const ir::Graph& graph, std::string_view name) {
+    if (folder_.empty()) return;
+    const std::string stem = str(number_ < 10 ? "0" : "", number_, "-", name);
+    ++number_;
+    write_file(std::filesystem::path(folder_) / (stem + ".txt"), ir::to_text(graph));
+    write_file(std::filesystem::path(folder_) / (stem + ".dot"), ir::to_dot(graph));
+  }
+
+ private:
+  std::string folder_;
+  int number_ = 0;
+};
+
+std::size_t live_nodes(const ir::Graph& graph) {
+  std::size_t count = 0;
+  for (ir::NodeId id = 0; id < graph.size(); ++id) count += !graph.node(id).dead;
+  return count;
+}
+
+/// A rule that a pass broke is a bug of the pass, whatever verify would call it on a graph from elsewhere.
+void verify_after(const ir::Graph& graph, std::string_view pass) {
+  try {
+    ir::verify(graph);
+    if (pass == "group") verify_groups(graph);
+  } catch (const UserError& error) {
+    throw InternalError(pass, error.what());
+  }
+}
+
+PassReport run_pass(const Pass& pass, ir::Graph& graph, const PipelineOptions& options) {
+  PassReport report;
+  report.name = pass.name;
+  report.nodes_before = live_nodes(graph);
+  PassContext context{options, {}};
+  const auto start = std::chrono::steady_clock::now();
+  report.changed = pass.run(graph, context);
+  if (report.changed) dead_code(graph, context);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.nodes_after = live_nodes(graph);
+  report.notes = std::move(context.notes);
+  return report;
+}
+
+void check_stop_after(const std::string& name) {
+  if (name.empty()) return;
+  std::string known;
+  for (const Pass& pass : pipeline()) {
+    if (pass.name == name) return;
+    known += str(known.empty() ? "" : ", ", pass.name);
+  }
+  throw UserError("stop_after", str("there is no pass '", name, "'; name one of ", known));
+}
+
+}  // namespace
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : pipeline()) names.emplace_back(pass.name);
+  return names;
+}
+
+std::vector<PassReport> optimize(ir::Graph& graph, const PipelineOptions& options) {
+  check_stop_after(options.stop_after);
+  if (options.verify) ir::verify(graph);
+  Dump dump(options.dump_folder);
+  dump.write(graph, "traced");
+  std::vector<PassReport> reports;
+  for (const Pass& pass : pipeline()) {
+    reports.push_back(run_pass(pass, graph, options));
+    if (options.verify) verify_after(graph, pass.name);
+    dump.write(graph, pass.name);
+    if (options.observer) options.observer(reports.back(), graph);
+    if (pass.name == options.stop_after) break;
+  }
+  return reports;
+}
+
+}  // namespace sinter::passes

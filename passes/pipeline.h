@@ -1,0 +1,39 @@
+// The optimization pipeline: which passes run, in which order and why.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace sinter::passes {
+
+/// What one pass did, for explain().
+struct PassReport {
+  std::string name;
+  bool changed = false;
+  std::size_t nodes_before = 0, nodes_after = 0;
+  double seconds = 0;
+  std::vector<std::string> notes;  ///< "removed 1 gradient of input x: 54,880,000 flops a step at N = 500"
+};
+
+/// Evaluates an op whose operands are all scalar constants: the value of the scalar result, exact in its type.
+using ConstantEvaluator = std::function<double(const ir::Op& op, const Type& type, std::span<const ir::Constant> operands)>;
+
+struct PipelineOptions {
+  ConstantEvaluator evaluate;     ///< how constants are folded; none are without it
+  std::int64_t sample_batch = 0;  ///< the N at which notes state figures; 0: as a + b·N
+  bool verify = false;            ///< check the rules of the IR after every pass
+  std::string dump_folder;        ///< write NN-pass.txt and .dot there after each pass; "" for none
+  std::string stop_after;         ///< name of the last pass to run; "" for all. Throws UserError for an unknown name
+  std::function<void(const PassReport&, const ir::Graph&)> observer;  ///< called after each pass
+};
+
+/// Optimizes the graph in place and groups its nodes into kernels.
+std::vector<PassReport> optimize(ir::Graph& graph, const PipelineOptions& options = {});
+
+/// Names of the passes in order.
+std::vector<std::string> pass_names();
+
+}  // namespace sinter::passes

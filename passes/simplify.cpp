@@ -1,0 +1,140 @@
+// Identities. Each holds for every operand: x·0 stays (NaN, infinity), and so does x + 0 of floats (it makes 0 of -0).
+#include <cmath>
+
+#include "passes/passes.h"
+
+namespace sinter::passes {
+
+namespace {
+
+using ir::NodeId;
+using ir::Value;
+
+template <class O>
+const O* as(const ir::Graph& graph, NodeId id) {
+  return std::get_if<O>(&graph.node(id).op);
+}
+
+bool is_constant(const ir::Graph& graph, NodeId id, double value) {
+  const auto* constant = as<ir::Constant>(graph, id);
+  return constant && constant->value == value && std::signbit(constant->value) == std::signbit(value);
+}
+
+/// Adding this changes nothing: 0 of integers, -0 of floats.
+bool is_nothing(const ir::Graph& graph, NodeId id) { return is_constant(graph, id, is_float(graph.node(id).type.dtype) ? -0.0 : 0.0); }
+
+Shape without_leading_ones(const Shape& shape) {
+  std::size_t ones = 0;
+  while (ones < shape.rank() && shape[ones] == Dim(1)) ++ones;
+  return shape.erase(0, ones);
+}
+
+/// What stands below broadcasts, which pointwise ops do by themselves.
+NodeId below_broadcast(const ir::Graph& graph, NodeId id) {
+  while (as<ir::Broadcast>(graph, id)) id = graph.node(id).inputs[0];
+  return id;
+}
+
+/// pointwise(broadcast(x), ...) → pointwise(x, ...), broadcast behind it if nothing else gives the result its shape.
+NodeId narrow_operands(ir::Graph& graph, NodeId id) {
+  const ir::Node node = graph.node(id);
+  std::vector<NodeId> operands;
+  for (const NodeId input : node.inputs) operands.push_back(below_broadcast(graph, input));
+  if (operands == node.inputs) return id;
+  const Value narrow = graph.add(node.op, operands, node.origin);
+  return ir::broadcast(narrow, node.type.shape).id;
+}
+
+/// The value that a pointwise node equals, found by one identity; the node itself if there is none.
+NodeId simplify_arithmetic(ir::Graph& graph, NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const auto operand = [&](std::size_t i) { return node.inputs[i]; };
+  const auto keeps_type = [&](NodeId from) { return graph.node(from).type == node.type; };
+  const auto negated = [&](std::size_t i) { return as<ir::Neg>(graph, operand(i)) ? graph.node(operand(i)).inputs[0] : ir::no_node; };
+  const auto value = [&](NodeId from) { return graph.value(from); };
+  return std::visit(
+      [&]<class O>(const O&) -> NodeId {
+        if constexpr (std::is_same_v<O, ir::Mul>) {
+          for (const std::size_t i : {0u, 1u})
+            if (is_constant(graph, operand(1 - i), 1) && keeps_type(operand(i))) return operand(i);
+        } else if constexpr (std::is_same_v<O, ir::Div>) {
+          if (is_constant(graph, operand(1), 1) && keeps_type(operand(0))) return operand(0);
+        } else if constexpr (std::is_same_v<O, ir::Add>) {
+          for (const std::size_t i : {0u, 1u})
+            if (is_nothing(graph, operand(1 - i)) && keeps_type(operand(i))) return operand(i);
+          if (negated(1) != ir::no_node) return (value(operand(0)) - value(negated(1))).id;
+          if (negated(0) != ir::no_node) return (value(operand(1)) - value(negated(0))).id;
+        } else if constexpr (std::is_same_v<O, ir::Sub>) {
+          if (is_constant(graph, operand(1), 0) && keeps_type(operand(0))) return operand(0);
+          if (negated(1) != ir::no_node) return (value(operand(0)) + value(negated(1))).id;
+        } else if constexpr (std::is_same_v<O, ir::Neg>) {
+          if (negated(0) != ir::no_node) return negated(0);
+        } else if constexpr (std::is_same_v<O, ir::Cast>) {
+          if (keeps_type(operand(0))) return operand(0);
+        } else if constexpr (std::is_same_v<O, ir::StopGradient>) {
+          return operand(0);  // gradients have been taken
+        }
+        return id;
+      },
+      node.op);
+}
+
+NodeId simplify_movement(ir::Graph& graph, NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.inputs.empty()) return id;
+  const NodeId from = node.inputs[0];
+  const Shape shape = node.type.shape;
+  if (as<ir::Reshape>(graph, id)) {
+    if (graph.node(from).type == node.type) return from;
+    if (as<ir::Reshape>(graph, from)) return ir::reshape(graph.value(graph.node(from).inputs[0]), shape).id;
+    const NodeId core = below_broadcast(graph, from);
+    if (core != from && graph.node(core).type.shape.is_scalar()) return ir::broadcast(graph.value(core), shape).id;
+  } else if (as<ir::Broadcast>(graph, id)) {
+    if (graph.node(from).type == node.type) return from;
+    if (as<ir::Broadcast>(graph, from)) return ir::broadcast(graph.value(graph.node(from).inputs[0]), shape).id;
+    if (as<ir::Reshape>(graph, from)) {  // one that only adds or drops leading ones, as broadcasting itself does
+      const NodeId core = graph.node(from).inputs[0];
+      const Shape core_shape = graph.node(core).type.shape;
+      if (core_shape.rank() <= shape.rank() && without_leading_ones(core_shape) == without_leading_ones(graph.node(from).type.shape))
+        return ir::broadcast(graph.value(core), shape).id;
+    }
+  } else if (as<ir::Transpose>(graph, id)) {
+    if (as<ir::Transpose>(graph, from)) return graph.node(from).inputs[0];
+  } else if (const auto* sum = as<ir::Sum>(graph, id)) {  // of a repeated scalar: the scalar times how often
+    const NodeId core = below_broadcast(graph, from);
+    if (core != from && graph.node(core).type.shape.is_scalar()) {
+      const Dim count = ir::reduce_extents(graph.node(from).type.shape, sum->first, sum->last).reduced;
+      return ir::broadcast(graph.value(core) * ir::extent(graph, count), shape).id;
+    }
+  }
+  return id;
+}
+
+NodeId simplify_node(ir::Graph& graph, NodeId id) {
+  if (!ir::is_elementwise(graph.node(id).op)) return simplify_movement(graph, id);
+  const NodeId simpler = simplify_arithmetic(graph, id);
+  return simpler == id ? narrow_operands(graph, id) : simpler;
+}
+
+}  // namespace
+
+bool simplify(ir::Graph& graph, PassContext& context) {
+  std::size_t replaced = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const NodeId id : graph.topological_order()) {
+      if (graph.use_count(id) == 0) continue;
+      const ir::OriginScope scope(graph, Origin(graph.node(id).origin));
+      const NodeId simpler = simplify_node(graph, id);
+      if (simpler == id) continue;
+      graph.replace_all_uses(id, simpler);
+      changed = true;
+      ++replaced;
+    }
+    graph.erase_dead();
+  }
+  if (replaced) context.notes.push_back("simplified " + counted(replaced, "node", "nodes"));
+  return replaced > 0;
+}
+
+}  // namespace sinter::passes

@@ -1,0 +1,49 @@
+// Memory of tensors: reference-counted, 64-byte aligned, recycled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace sinter::runtime {
+
+struct Storage;  // header of a block: reference count, capacity, link of the free list
+
+/// A handle on a block of memory. Blocks return to a pool when the last handle goes, and are reused only then; in the steady state nothing is
+/// allocated or freed. Handles are thread-safe as shared_ptr is. The memory of a new buffer is not initialized, except by zeroed().
+class Buffer {
+ public:
+  Buffer() = default;
+  /// At least `bytes` bytes plus 64 readable bytes behind them. Throws std::bad_alloc.
+  static Buffer allocate(std::size_t bytes);
+  static Buffer zeroed(std::size_t bytes);
+
+  Buffer(const Buffer& other) noexcept;
+  Buffer(Buffer&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    std::swap(storage_, other.storage_);
+    return *this;
+  }
+  ~Buffer();
+
+  std::byte* data() const;
+  std::size_t bytes() const;  ///< as asked for
+  explicit operator bool() const { return storage_ != nullptr; }
+  /// Whether this is the only handle: then a writer may write in place.
+  bool unique() const;
+  bool operator==(const Buffer&) const = default;
+
+ private:
+  explicit Buffer(Storage* storage) : storage_(storage) {}
+  Storage* storage_ = nullptr;
+};
+
+/// Bytes in live buffers and in the pool, process-wide, for tests and reports.
+struct MemoryUse {
+  std::size_t live = 0, pooled = 0;
+};
+MemoryUse memory_use();
+/// Gives the pool's memory back to the system.
+void release_pool();
+
+}  // namespace sinter::runtime

@@ -1,0 +1,80 @@
+// The interpreter's kernels, one function an op or family: they cut the work into chunks whose number depends on the shape alone, so that results
+// are the same bytes for any number of threads, and hand the chunks to the team. Operands and results are checked by the caller.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "runtime/flush_to_zero.h"
+#include "runtime/interpreter.h"
+#include "runtime/team.h"
+
+namespace sinter::runtime::eval {
+
+using Views = std::span<const View>;
+
+/// About what one chunk should hold: 64 KB of f32.
+inline constexpr std::int64_t chunk_elements = 16384;
+
+inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Chunk c of [0, count) cut into pieces of `size`.
+struct Range {
+  std::int64_t begin, end;
+  Range(std::int64_t chunk, std::int64_t size, std::int64_t count) : begin(chunk * size), end(std::min(count, begin + size)) {}
+};
+
+/// Runs f(chunk) on as many threads as the work (of all chunks together) deserves.
+template <class F>
+void for_chunks(std::int64_t chunks, double flops, double bytes, const F& f) {
+  parallel_for(chunks, chunks > 1 ? threads_for(flops, bytes) : 1, [&](std::int64_t chunk) {
+    const FlushToZero flush;
+    f(chunk);
+  });
+}
+
+/// Zeros the pad lanes of rows [begin, end).
+inline void zero_pads(std::byte* data, const Layout& layout, std::size_t size, std::int64_t begin, std::int64_t end) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  if (layout.stride > layout.cols)
+    for (std::int64_t r = begin; r < end; ++r) std::memset(data + (r * layout.stride + layout.cols) * bytes, 0, static_cast<std::size_t>((layout.stride - layout.cols) * bytes));
+}
+inline void zero_pads(const View& view) {
+  const Layout layout = view.layout();
+  zero_pads(view.data, layout, size_of(view.type.dtype), 0, layout.rows);
+}
+
+inline double bytes_of(const View& view) {
+  return static_cast<double>(view.layout().padded_elements()) * static_cast<double>(size_of(view.type.dtype));
+}
+
+/// What the interpreter must know of a pointwise op beside its kernel.
+struct PointwiseOp {
+  std::size_t index;    ///< in ir::Op
+  const void* op;       ///< its struct
+  bool keeps_zero;      ///< zeros give zero: pad lanes need no care
+  double flops;         ///< an element, roughly
+};
+void pointwise(const PointwiseOp& op, Views in, const View& out);
+
+void reshape(const View& in, const View& out);
+void broadcast(const View& in, const View& out);
+void transpose(const View& in, const View& out);
+
+enum class Reduction { sum, max };
+void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out);
+void argmax(const View& in, const View& out);
+void softmax(bool logarithm, const View& in, const View& out);
+
+/// `bias` may be null.
+void product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View* bias, const View& out);
+
+void gather_rows(const View& table, const View& index, const View& out);
+void scatter_add_rows(const View& index, const View& updates, const View& out);
+void one_hot(const View& index, const View& out);
+
+/// Rows [begin, end) of a reshape, in rows of `out`.
+void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const Layout& to, std::size_t size, std::int64_t begin, std::int64_t end);
+
+}  // namespace sinter::runtime::eval

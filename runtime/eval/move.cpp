@@ -1,0 +1,74 @@
+// Ops that move elements: reshape and transpose, and the copies between padded and dense memory.
+#include "runtime/eval/eval.h"
+
+namespace sinter::runtime::eval {
+
+void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const Layout& to, std::size_t size, std::int64_t begin, std::int64_t end) {
+  const auto bytes = static_cast<std::int64_t>(size);
+  if (from == to) {
+    std::memcpy(out + begin * to.stride * bytes, in + begin * to.stride * bytes, static_cast<std::size_t>((end - begin) * to.stride * bytes));
+    return;
+  }
+  const bool in_order = from.stride == from.cols || from.rows == 1;
+  if (in_order && (to.stride == to.cols || to.rows == 1)) {
+    std::memcpy(out + begin * to.cols * bytes, in + begin * to.cols * bytes, static_cast<std::size_t>((end - begin) * to.cols * bytes));
+    return zero_pads(out, to, size, begin, end);
+  }
+  for (std::int64_t r = begin; r < end; ++r) {
+    std::byte* row = out + r * to.stride * bytes;
+    for (std::int64_t j = 0; j < to.cols;) {  // runs that are contiguous on both sides
+      const std::int64_t element = r * to.cols + j, column = element % from.cols, count = std::min(to.cols - j, from.cols - column);
+      std::memcpy(row + j * bytes, in + (element / from.cols * from.stride + column) * bytes, static_cast<std::size_t>(count * bytes));
+      j += count;
+    }
+  }
+  zero_pads(out, to, size, begin, end);
+}
+
+void reshape(const View& in, const View& out) {
+  const Layout from = in.layout(), to = out.layout();
+  const std::size_t size = size_of(out.type.dtype);
+  const std::int64_t rows = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, to.stride));
+  for_chunks(divide_up(to.rows, rows), 0, bytes_of(in) + bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk, rows, to.rows);
+    copy_rows(in.data, from, out.data, to, size, range.begin, range.end);
+  });
+}
+
+namespace {
+
+/// Rows [begin, end) of out, which are columns of in, in squares that fit the first-level cache.
+template <class T>
+void transpose_rows(const T* in, std::int64_t in_stride, T* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t square = 16;
+  for (std::int64_t j = begin; j < end; j += square)
+    for (std::int64_t i = 0; i < layout.cols; i += square) {
+      const std::int64_t last_j = std::min(end, j + square), last_i = std::min(layout.cols, i + square);
+      for (std::int64_t y = j; y < last_j; ++y)
+        for (std::int64_t x = i; x < last_i; ++x) out[y * layout.stride + x] = in[x * in_stride + y];
+    }
+}
+
+}  // namespace
+
+void transpose(const View& in, const View& out) {
+  const Layout from = in.layout();
+  Layout to = out.layout();
+  const Shape& shape = out.type.shape;
+  const std::int64_t matrix_rows = shape[shape.rank() - 2].factor(), matrices = matrix_rows ? to.rows / matrix_rows : 0;
+  to.rows = matrix_rows;
+  const std::int64_t rows = std::max<std::int64_t>(16, chunk_elements / std::max<std::int64_t>(1, to.stride) / 16 * 16), pieces = divide_up(matrix_rows, rows);
+  const std::size_t size = size_of(out.type.dtype);
+  for_chunks(matrices * pieces, 0, bytes_of(in) + bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk % pieces, rows, matrix_rows);
+    const auto from_bytes = static_cast<std::size_t>(chunk / pieces * to.cols * from.stride) * size;
+    const auto to_bytes = static_cast<std::size_t>(chunk / pieces * matrix_rows * to.stride) * size;
+    const std::byte* a = in.data + from_bytes;
+    std::byte* b = out.data + to_bytes;
+    if (size == 1) transpose_rows(reinterpret_cast<const std::uint8_t*>(a), from.stride, reinterpret_cast<std::uint8_t*>(b), to, range.begin, range.end);
+    else transpose_rows(reinterpret_cast<const std::uint32_t*>(a), from.stride, reinterpret_cast<std::uint32_t*>(b), to, range.begin, range.end);
+    zero_pads(b, to, size, range.begin, range.end);
+  });
+}
+
+}  // namespace sinter::runtime::eval

@@ -1,0 +1,53 @@
+// matmul and dense: chunks of rows of the result, or of columns where there are few rows.
+#include "ir/step.h"
+#include "runtime/eval/eval.h"
+#include "runtime/isa/kernels.h"
+
+namespace sinter::runtime::eval {
+
+namespace {
+
+/// About 30 µs on one core.
+constexpr double chunk_flops = 3e6;
+
+/// How many rows (or columns) of `flops` each make a chunk, in steps that suit the tiles of every target.
+std::int64_t chunk_size(double flops, std::int64_t step, std::int64_t all) {
+  const double wanted = chunk_flops / std::max(1.0, flops);
+  if (wanted >= static_cast<double>(all)) return std::max<std::int64_t>(1, all);
+  return divide_up(std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted)), step) * step;
+}
+
+}  // namespace
+
+void product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View* bias, const View& out) {
+  const Layout x = a.layout(), w = b.layout(), y = out.layout();
+  const std::int64_t m = y.rows, f = y.cols, k = transpose_a ? x.rows : x.cols;
+  const double flops_a_row = 2.0 * static_cast<double>(k) * static_cast<double>(f), flops = flops_a_row * static_cast<double>(m);
+  // Rows in steps of whole tiles; where a is read transposed a cache line of it serves 16 of them.
+  const std::int64_t rows = chunk_size(flops_a_row, transpose_a ? 80 : 40, m), row_chunks = divide_up(m, rows);
+  const std::int64_t columns = row_chunks > 1 ? f : chunk_size(flops / static_cast<double>(std::max<std::int64_t>(1, f)), 240, f), column_chunks = divide_up(f, columns);
+  for_chunks(row_chunks * column_chunks, flops, bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {
+    const Range r(chunk / column_chunks, rows, m), c(chunk % column_chunks, columns, f);
+    float* to = out.as<float>() + r.begin * y.stride + c.begin;
+    const GemmCall call{.a = a.as<float>() + r.begin * (transpose_a ? 1 : x.stride),
+                        .b = b.as<float>() + c.begin * (transpose_b ? w.stride : 1),
+                        .c = to,
+                        .m = r.end - r.begin,
+                        .k = k,
+                        .f = c.end - c.begin,
+                        .lda = x.stride,
+                        .ldb = w.stride,
+                        .ldc = y.stride,
+                        .transpose_a = transpose_a,
+                        .transpose_b = transpose_b};
+    isa::kernels().gemm(&call);
+    if (bias) {
+      const float* added = bias->as<float>() + c.begin;
+      for (std::int64_t i = 0; i < call.m; ++i)
+        for (std::int64_t j = 0; j < call.f; ++j) to[i * y.stride + j] += added[j];
+    }
+    if (c.end == f) zero_pads(out.data, y, sizeof(float), r.begin, r.end);
+  });
+}
+
+}  // namespace sinter::runtime::eval

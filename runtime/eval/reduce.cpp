@@ -1,0 +1,111 @@
+// Reductions of [outer, reduced, inner]. Long ones are cut into pieces, each reduced by itself, and the pieces' results reduced in order.
+#include "runtime/buffer.h"
+#include "runtime/eval/eval.h"
+#include "runtime/isa/kernels.h"
+
+namespace sinter::runtime::eval {
+
+namespace {
+
+struct ReduceKernels {
+  isa::ReduceRows rows;
+  isa::ReduceColumns columns;
+};
+
+/// Where element i of a tensor lies.
+std::int64_t place(const Layout& layout, std::int64_t i) { return i / layout.cols * layout.stride + i % layout.cols; }
+
+/// Nothing is kept of each reduced part: it is `rows` whole rows (or, where those are contiguous, one long row).
+void reduce_to_elements(ReduceKernels kernels, std::int64_t outer, std::int64_t reduced, const View& in, const View& out) {
+  const Layout layout = in.layout(), result = out.layout();
+  const bool contiguous = layout.stride == layout.cols || reduced <= layout.cols;
+  const std::int64_t cols = contiguous ? reduced : layout.cols, stride = contiguous ? (layout.stride == layout.cols ? reduced : layout.stride) : layout.stride;
+  const std::int64_t rows = contiguous ? 1 : reduced / layout.cols;
+  const float* x = in.as<float>();
+  float* y = out.as<float>();
+  const double elements = static_cast<double>(outer * reduced);
+
+  const std::int64_t rows_a_piece = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, cols)), row_pieces = divide_up(rows, rows_a_piece);
+  const std::int64_t column_pieces = rows == 1 ? divide_up(cols, chunk_elements) : 1;
+  const std::int64_t pieces = reduced > 2 * chunk_elements ? row_pieces * column_pieces : 1;
+  if (pieces == 1) {
+    const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, reduced));
+    for_chunks(divide_up(outer, size), elements, 4 * elements, [&](std::int64_t chunk) {
+      const Range range(chunk, size, outer);
+      for (std::int64_t o = range.begin; o < range.end; ++o) y[place(result, o)] = kernels.rows(x + o * rows * stride, rows, cols, stride);
+    });
+  } else {
+    const Buffer buffer = Buffer::allocate(static_cast<std::size_t>(outer * pieces) * sizeof(float));
+    float* partial = reinterpret_cast<float*>(buffer.data());
+    for_chunks(outer * pieces, elements, 4 * elements, [&](std::int64_t chunk) {
+      const float* part = x + chunk / pieces * rows * stride;
+      const Range r(rows == 1 ? 0 : chunk % pieces, rows_a_piece, rows), c(rows == 1 ? chunk % pieces : 0, rows == 1 ? chunk_elements : cols, cols);
+      partial[chunk] = kernels.rows(part + r.begin * stride + c.begin, r.end - r.begin, c.end - c.begin, stride);
+    });
+    for (std::int64_t o = 0; o < outer; ++o) y[place(result, o)] = kernels.rows(partial + o * pieces, 1, pieces, pieces);
+  }
+  zero_pads(out);
+}
+
+/// The last dimension is kept, so whole slabs of rows are combined, pad lanes and all: those stay 0.
+void reduce_to_slabs(ReduceKernels kernels, std::int64_t outer, std::int64_t reduced, std::int64_t inner, const View& in, const View& out) {
+  const Layout layout = in.layout();
+  const std::int64_t slab = inner / layout.cols * layout.stride;
+  const float* x = in.as<float>();
+  float* y = out.as<float>();
+  const double elements = static_cast<double>(outer * reduced) * static_cast<double>(slab);
+  const std::int64_t count = std::max<std::int64_t>(64, chunk_elements / slab), pieces = reduced > 2 * count ? divide_up(reduced, count) : 1;
+  if (pieces == 1) {
+    const std::int64_t width = std::max<std::int64_t>(256, chunk_elements / std::max<std::int64_t>(1, reduced) / 64 * 64), strips = divide_up(slab, width);
+    for_chunks(outer * strips, elements, 4 * elements, [&](std::int64_t chunk) {
+      const std::int64_t o = chunk / strips;
+      const Range range(chunk % strips, width, slab);
+      kernels.columns(x + o * reduced * slab + range.begin, reduced, slab, range.end - range.begin, y + o * slab + range.begin);
+    });
+    return;
+  }
+  const Buffer buffer = Buffer::allocate(static_cast<std::size_t>(outer * pieces * slab) * sizeof(float));
+  float* partial = reinterpret_cast<float*>(buffer.data());
+  for_chunks(outer * pieces, elements, 4 * elements, [&](std::int64_t chunk) {
+    const Range range(chunk % pieces, count, reduced);
+    kernels.columns(x + (chunk / pieces * reduced + range.begin) * slab, range.end - range.begin, slab, slab, partial + chunk * slab);
+  });
+  for (std::int64_t o = 0; o < outer; ++o) kernels.columns(partial + o * pieces * slab, pieces, slab, slab, y + o * slab);
+}
+
+}  // namespace
+
+void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out) {
+  const ir::ReduceExtents extents = ir::reduce_extents(in.type.shape, first, last);
+  const std::int64_t outer = extents.outer.factor(), reduced = extents.reduced.factor(), inner = extents.inner.factor();
+  if (outer == 0 || inner == 0) return;
+  const isa::Kernels& k = isa::kernels();
+  const ReduceKernels kernels = kind == Reduction::sum ? ReduceKernels{k.sum_rows, k.sum_columns} : ReduceKernels{k.max_rows, k.max_columns};
+  if (inner == 1) reduce_to_elements(kernels, outer, reduced, in, out);
+  else reduce_to_slabs(kernels, outer, reduced, inner, in, out);
+}
+
+void argmax(const View& in, const View& out) {
+  const Layout layout = in.layout(), result = out.layout();
+  std::int32_t* y = out.as<std::int32_t>();
+  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));
+  const double elements = static_cast<double>(layout.padded_elements());
+  for_chunks(divide_up(layout.rows, size), 2 * elements, 4 * elements, [&](std::int64_t chunk) {
+    const Range range(chunk, size, layout.rows);
+    for (std::int64_t r = range.begin; r < range.end; ++r) y[place(result, r)] = isa::kernels().argmax(in.as<float>() + r * layout.stride, layout.cols);
+  });
+  zero_pads(out);
+}
+
+void softmax(bool logarithm, const View& in, const View& out) {
+  const Layout layout = in.layout();
+  const isa::RowsKernel kernel = logarithm ? isa::kernels().log_softmax : isa::kernels().softmax;
+  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / 4 / std::max<std::int64_t>(1, layout.stride));
+  const double elements = static_cast<double>(layout.padded_elements());
+  for_chunks(divide_up(layout.rows, size), 60 * elements, 8 * elements, [&](std::int64_t chunk) {
+    const Range range(chunk, size, layout.rows);
+    kernel(in.as<float>(), out.as<float>(), layout, range.begin, range.end);
+  });
+}
+
+}  // namespace sinter::runtime::eval

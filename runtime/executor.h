@@ -1,0 +1,50 @@
+// Launches compiled steps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir/step.h"
+#include "runtime/buffer.h"
+
+namespace sinter::runtime {
+
+/// What a call passes, in the order of the graph's inputs, states and outputs; layouts as ir/layout.h says. The caller keeps the memory alive.
+struct Bindings {
+  std::span<std::byte* const> inputs, states, outputs;
+  std::span<const std::int64_t> table_rows;  ///< one an input, 0 for those that are no table
+  std::int64_t batch = 1;
+};
+
+/// One compiled step with its arenas. Zero heap allocations a run once N has been as large before. Concurrent runs of one executor throw UserError.
+class Executor {
+ public:
+  explicit Executor(StepImage image);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// threads 0: as the cost model says. Returns 0, or 1 + the id of a node that met an index out of range; then states are undefined.
+  /// `force` runs exactly `threads` threads, for tests, even more than there are cores.
+  std::uint32_t run(const Bindings& bindings, int threads = 0, bool force = false);
+  /// Threads that the last run used.
+  int last_threads() const;
+  /// Base address of buffer i in the last run, for taps. Null for chunk scratch, which no run keeps.
+  const std::byte* buffer(std::size_t index) const;
+  const StepImage& image() const;
+  /// Bytes of the arenas now held.
+  std::size_t arena_bytes() const;
+
+  /// From now on runs count processor ticks of each of `kernels` kernels, if the step was compiled to (codegen::Options::profile). 0: no longer.
+  void count_ticks(std::size_t kernels);
+  /// Ticks of each kernel since count_ticks, of all threads together.
+  std::vector<std::uint64_t> ticks() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sinter::runtime

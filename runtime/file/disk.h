@@ -1,0 +1,51 @@
+// Files that are written whole or not at all, and files that are read with every size checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace sinter::runtime {
+
+/// Writes a file so that a crash at any moment leaves the old file or the new one, never a part: a temporary file in the same folder, fsync,
+/// rename, fsync of the folder. Without commit() nothing changes. Errors are UserErrors that name the file and the system's reason.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* what) const;
+
+  std::filesystem::path path_;
+  std::string temporary_;
+  int descriptor_ = -1;
+};
+
+/// A regular file open for reading.
+class InputFile {
+ public:
+  /// Throws UserError if the file is missing, unreadable or no regular file.
+  explicit InputFile(const std::filesystem::path& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  std::uint64_t size() const { return size_; }
+  /// Fills `into` from this offset; throws UserError if the file ends before.
+  void read(std::uint64_t offset, std::span<std::byte> into) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace sinter::runtime

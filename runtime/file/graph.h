@@ -1,0 +1,30 @@
+// A graph as bytes and back: the graph section of a .sinter file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace sinter::runtime {
+
+/// Limits that a reader enforces before it allocates; a writer refuses what a reader would.
+inline constexpr std::size_t max_message_bytes = std::size_t{16} << 20;  ///< a graph section, an index section
+inline constexpr std::size_t max_record_bytes = std::size_t{64} << 10;   ///< one node, one array's description
+inline constexpr std::size_t max_nodes = std::size_t{1} << 18;
+inline constexpr std::int64_t max_elements = std::int64_t{1} << 40;  ///< of one value, for each sample
+
+/// Live nodes in topological order, renumbered; kernel groups are not kept. Throws UserError if a limit is passed.
+std::string serialize_graph(const ir::Graph& graph, const std::vector<std::string>& passes = {});
+
+struct ParsedGraph {
+  ir::Graph graph;
+  std::vector<std::string> passes;  ///< applied before it was written
+};
+/// Rebuilds a graph through ir::make_op and Graph::add and checks it with ir::verify. Nothing in the bytes is trusted. Throws UserError
+/// `[where] …` that names the node and the rule.
+ParsedGraph parse_graph(std::string_view bytes, const std::string& where);
+
+}  // namespace sinter::runtime

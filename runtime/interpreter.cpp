@@ -1,0 +1,76 @@
+#include "runtime/interpreter.h"
+
+#include "ir/error.h"
+#include "runtime/eval/eval.h"
+#include "runtime/support.h"
+
+namespace sinter::runtime {
+
+namespace {
+
+void write_scalar(double value, const View& out) {
+  switch (out.type.dtype) {
+    case DType::f32: *out.as<float>() = static_cast<float>(value); return;
+    case DType::i32: *out.as<std::int32_t>() = static_cast<std::int32_t>(value); return;
+    case DType::u32: *out.as<std::uint32_t>() = static_cast<std::uint32_t>(value); return;
+    case DType::u8: *out.as<std::uint8_t>() = static_cast<std::uint8_t>(value); return;
+    case DType::boolean: *out.as<std::uint8_t>() = value != 0; return;
+  }
+}
+
+template <class O>
+void evaluate_pointwise(const O& op, std::size_t index, std::span<const View> in, const View& out) {
+  bool keeps_zero = true;
+  if constexpr (std::is_same_v<O, ir::Cast>) keeps_zero = true;
+  else if constexpr (std::is_same_v<O, ir::Select>) keeps_zero = op.eval(false, 0.0, 0.0) == 0;
+  else if constexpr (O::arity == 1) keeps_zero = op.eval(0.0) == 0;
+  else if constexpr (O::arity == 2) keeps_zero = op.eval(0.0, 0.0) == 0;
+  else keeps_zero = op.eval(0.0, 0.0, 0.0) == 0;
+  constexpr double flops = is_one_of<O, ir::Exp, ir::Log, ir::Tanh, ir::Sigmoid> ? 30 : is_one_of<O, ir::Div, ir::Sqrt> ? 4 : 1;
+  eval::pointwise({index, &op, keeps_zero, flops}, in, out);
+}
+
+}  // namespace
+
+std::size_t storage_bytes(const Type& type, std::int64_t n) {
+  return static_cast<std::size_t>(layout(type.shape, n).padded_elements()) * size_of(type.dtype);
+}
+
+void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
+  const FlushToZero flush;
+  std::visit(
+      [&]<class O>(const O& o) {
+        require_interpreter_kernel<O>();
+        if constexpr (ir::IsLeaf<O>) throw InternalError("interpreter", str(O::name, " is a leaf: its value comes from outside"));
+        else if constexpr (ir::IsElementwise<O>) evaluate_pointwise(o, op.index(), in, out);
+        else if constexpr (std::is_same_v<O, ir::Constant>) write_scalar(o.value, out);
+        else if constexpr (std::is_same_v<O, ir::Extent>) write_scalar(static_cast<double>(o.dim.extent(0)), out);
+        else if constexpr (std::is_same_v<O, ir::Reshape>) eval::reshape(in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Broadcast>) eval::broadcast(in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Transpose>) eval::transpose(in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Sum>) eval::reduce(eval::Reduction::sum, o.first, o.last, in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Max>) eval::reduce(eval::Reduction::max, o.first, o.last, in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Argmax>) eval::argmax(in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Softmax>) eval::softmax(false, in[0], out);
+        else if constexpr (std::is_same_v<O, ir::LogSoftmax>) eval::softmax(true, in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Matmul>) eval::product(o.transpose_a, o.transpose_b, in[0], in[1], nullptr, out);
+        else if constexpr (std::is_same_v<O, ir::Dense>) eval::product(false, false, in[0], in[1], &in[2], out);
+        else if constexpr (std::is_same_v<O, ir::GatherRows>) eval::gather_rows(in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) eval::scatter_add_rows(in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::OneHot>) eval::one_hot(in[0], out);
+        else static_assert(!sizeof(O), "the interpreter does not call this op's kernel (see O)");
+      },
+      op);
+}
+
+void copy_from_dense(const void* dense, const View& to) {
+  const Layout layout = to.layout();
+  eval::copy_rows(static_cast<const std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, to.data, layout, size_of(to.type.dtype), 0, layout.rows);
+}
+
+void copy_to_dense(const View& from, void* dense) {
+  const Layout layout = from.layout();
+  eval::copy_rows(from.data, layout, static_cast<std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, size_of(from.type.dtype), 0, layout.rows);
+}
+
+}  // namespace sinter::runtime

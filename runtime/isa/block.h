@@ -1,0 +1,204 @@
+// Blocks of 16 numbers, which the pointwise ops are instantiated for: as many of the target's vectors as that takes.
+//
+// SINTER_TARGET is the namespace of the target that is compiled (v1: the baseline, v3, v4). Everything here lives in it, so that the linker never
+// replaces a baseline function by one that needs a newer CPU.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "ir/op.h"
+
+namespace sinter::runtime::isa::SINTER_TARGET {
+
+#if defined(__AVX512F__)
+inline constexpr int width = 16;
+#elif defined(__AVX__)
+inline constexpr int width = 8;
+#else
+inline constexpr int width = 4;
+#endif
+inline constexpr int lanes = 16;
+inline constexpr int parts = lanes / width;
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(width * sizeof(T))));
+};
+/// One vector of the target, of 4-byte elements; and as many bytes.
+template <class T>
+using Vector = typename VectorOf<T>::type;
+
+template <class T>
+inline Vector<T> splat(T x) { return x - Vector<T>{}; }  // x - 0 keeps the sign of -0
+template <class T>
+inline Vector<T> load_vector(const T* from) {
+  Vector<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T>
+inline void store_vector(T* to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
+
+/// 16 truth values: all bits of a lane, or none.
+struct Mask {
+  Vector<std::int32_t> v[parts];
+};
+
+template <class T>
+struct Block {
+  using mask_type = Mask;
+  Vector<T> v[parts];
+
+  Block() = default;
+  explicit Block(T x) {
+    for (Vector<T>& part : v) part = splat(x);
+  }
+};
+
+template <class T, class F>
+inline Block<T> each(const Block<T>& a, F&& f) {
+  Block<T> r;
+  for (int i = 0; i < parts; ++i) r.v[i] = f(a.v[i]);
+  return r;
+}
+template <class T, class F>
+inline Block<T> each(const Block<T>& a, const Block<T>& b, F&& f) {
+  Block<T> r;
+  for (int i = 0; i < parts; ++i) r.v[i] = f(a.v[i], b.v[i]);
+  return r;
+}
+template <class T, class F>
+inline Mask compare(const Block<T>& a, const Block<T>& b, F&& f) {
+  Mask r;
+  for (int i = 0; i < parts; ++i) r.v[i] = f(a.v[i], b.v[i]);
+  return r;
+}
+
+template <class T>
+inline Block<T> operator+(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x + y; }); }
+template <class T>
+inline Block<T> operator-(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x - y; }); }
+template <class T>
+inline Block<T> operator*(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x * y; }); }
+template <class T>
+inline Block<T> operator/(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x / y; }); }
+template <class T>
+inline Block<T> operator-(const Block<T>& a) { return each(a, [](auto x) { return -x; }); }
+template <class T>
+inline Mask operator<(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x < y; }); }
+template <class T>
+inline Mask operator<=(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x <= y; }); }
+template <class T>
+inline Mask operator>(const Block<T>& a, const Block<T>& b) { return b < a; }
+template <class T>
+inline Mask operator>=(const Block<T>& a, const Block<T>& b) { return b <= a; }
+template <class T>
+inline Mask operator==(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x == y; }); }
+template <class T>
+inline Mask operator!=(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x != y; }); }
+template <class T>
+inline Block<T> select(const Mask& condition, const Block<T>& a, const Block<T>& b) {
+  Block<T> r;
+  for (int i = 0; i < parts; ++i) r.v[i] = condition.v[i] ? a.v[i] : b.v[i];
+  return r;
+}
+inline Mask operator|(const Mask& a, const Mask& b) {
+  Mask r;
+  for (int i = 0; i < parts; ++i) r.v[i] = a.v[i] | b.v[i];
+  return r;
+}
+inline Mask operator&(const Mask& a, const Mask& b) {
+  Mask r;
+  for (int i = 0; i < parts; ++i) r.v[i] = a.v[i] & b.v[i];
+  return r;
+}
+template <class To, class From>
+inline Block<To> convert(const Block<From>& a) {
+  Block<To> r;
+  for (int i = 0; i < parts; ++i) r.v[i] = __builtin_convertvector(a.v[i], Vector<To>);
+  return r;
+}
+template <class To, class From>
+inline Block<To> bits(const Block<From>& a) {
+  Block<To> r;
+  for (int i = 0; i < parts; ++i) r.v[i] = reinterpret_cast<Vector<To>>(a.v[i]);
+  return r;
+}
+
+// ---- memory ----
+// E is the element type in memory: float, std::int32_t, std::uint32_t, or std::uint8_t, which is computed with as std::uint32_t.
+typedef std::uint8_t Bytes __attribute__((vector_size(width)));
+
+template <class E>
+struct ComputedAs {
+  using type = E;
+};
+template <>
+struct ComputedAs<std::uint8_t> {
+  using type = std::uint32_t;
+};
+template <class E>
+using BlockOf = Block<typename ComputedAs<E>::type>;
+
+template <class E>
+inline BlockOf<E> load(const E* from) {
+  BlockOf<E> r;
+  for (int i = 0; i < parts; ++i)
+    if constexpr (sizeof(E) == 1) {
+      Bytes bytes;
+      std::memcpy(&bytes, from + i * width, width);
+      r.v[i] = __builtin_convertvector(bytes, Vector<std::uint32_t>);
+    } else {
+      r.v[i] = load_vector(from + i * width);
+    }
+  return r;
+}
+template <class E>
+inline void store(E* to, const BlockOf<E>& block) {
+  for (int i = 0; i < parts; ++i)
+    if constexpr (sizeof(E) == 1) {
+      const Bytes bytes = __builtin_convertvector(block.v[i], Bytes);
+      std::memcpy(to + i * width, &bytes, width);
+    } else {
+      store_vector(to + i * width, block.v[i]);
+    }
+}
+/// Booleans: bytes of 0 and 1.
+inline Mask load_mask(const std::uint8_t* from) { return load(from) != Block<std::uint32_t>(0u); }
+inline void store(std::uint8_t* to, const Mask& mask) {
+  Block<std::uint32_t> block;
+  for (int i = 0; i < parts; ++i) block.v[i] = reinterpret_cast<Vector<std::uint32_t>>(mask.v[i]) & 1u;
+  store(to, block);
+}
+
+/// The first `count` < 16 elements, the others `fill`. Most rows end with half a block: strides are multiples of 8.
+template <class E>
+inline BlockOf<E> load(const E* from, std::int64_t count, E fill = E{}) {
+  alignas(64) E memory[lanes];
+  for (E& x : memory) x = fill;
+  if (count == 8) std::memcpy(memory, from, 8 * sizeof(E));
+  else
+    for (std::int64_t i = 0; i < count; ++i) memory[i] = from[i];
+  return load(memory);
+}
+template <class E, class B>
+inline void store(E* to, const B& block, std::int64_t count) {
+  alignas(64) E memory[lanes];
+  store(memory, block);
+  if (count == 8) std::memcpy(to, memory, 8 * sizeof(E));
+  else
+    for (std::int64_t i = 0; i < count; ++i) to[i] = memory[i];
+}
+
+/// Lane i with lane i + 8, then + 4, + 2, + 1: the same tree on every target.
+template <class T, class F>
+inline T reduce_lanes(const Block<T>& block, F&& f) {
+  alignas(64) T x[lanes];
+  store(x, block);
+  for (int half = lanes / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) x[i] = f(x[i], x[i + half]);
+  return x[0];
+}
+
+}  // namespace sinter::runtime::isa::SINTER_TARGET

@@ -1,0 +1,68 @@
+// What the vectorised kernels look like from outside: plain structs and function pointers. The kernels themselves (the other files of this folder)
+// are compiled once a target, each in its own namespace, and chosen by CPU at run time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "ir/layout.h"
+#include "ir/ops.h"
+#include "ir/step.h"
+
+namespace sinter::runtime::isa {
+
+inline constexpr std::size_t op_count = std::variant_size_v<ir::Op>;
+
+/// An operand of a pointwise op.
+struct Operand {
+  const std::byte* data = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t stride = 1;   ///< between rows, in elements
+  bool splat = false;        ///< one element serves a whole row of the output (or, in a flat run, all of it)
+  /// Row of the operand for a row of the output: the output's row index is split by its leading extents, and each part moves this many rows.
+  std::array<std::int64_t, Shape::max_rank> steps{};
+};
+
+/// A pointwise op on its operands.
+struct Pointwise {
+  const void* op = nullptr;  ///< the op's struct
+  std::array<Operand, 3> in{};
+  std::byte* out = nullptr;
+  DType dtype = DType::f32;
+  Layout layout;                                            ///< of the output
+  std::array<std::int64_t, Shape::max_rank> extents{};      ///< of the output, all but the last
+  int leading = 0;                                          ///< how many of them
+};
+
+/// Output elements (flat) or rows [begin, end). A flat run covers pad lanes too and leaves in them what the op makes of zeros.
+using PointwiseKernel = void (*)(const Pointwise&, std::int64_t begin, std::int64_t end);
+
+/// One value of `rows` rows of `cols` elements.
+using ReduceRows = float (*)(const float* in, std::int64_t rows, std::int64_t cols, std::int64_t stride);
+/// out[j] of in[k·stride + j] over all k < count, for each j < width.
+using ReduceColumns = void (*)(const float* in, std::int64_t count, std::int64_t stride, std::int64_t width, float* out);
+/// Row by row; writes pad lanes too.
+using RowsKernel = void (*)(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end);
+
+struct Kernels {
+  std::string_view target;
+  std::array<PointwiseKernel, op_count> flat{}, rows{};  ///< by index in ir::Op; null for ops that are not pointwise
+  /// Copies with broadcasting, of 4-byte and of 1-byte elements.
+  PointwiseKernel copy = nullptr;
+  ReduceRows sum_rows = nullptr, max_rows = nullptr;
+  ReduceColumns sum_columns = nullptr, max_columns = nullptr;
+  RowsKernel softmax = nullptr, log_softmax = nullptr;
+  std::int32_t (*argmax)(const float* row, std::int64_t cols) = nullptr;
+  void (*gemm)(const GemmCall*) = nullptr;
+};
+
+/// Those for this CPU.
+const Kernels& kernels();
+/// For tests: the targets that this CPU can run, and a switch to one of them. Not to be called while anything computes.
+std::size_t target_count();
+void use_target(std::size_t index);
+
+}  // namespace sinter::runtime::isa

@@ -1,0 +1,135 @@
+// Reductions, softmax and argmax of f32 rows.
+#include <algorithm>
+#include <limits>
+
+#include "runtime/isa/math.h"
+#include "runtime/isa/targets.h"
+
+namespace sinter::runtime::isa::SINTER_TARGET {
+
+namespace {
+
+using B = Block<float>;
+
+struct Plus {
+  static constexpr float neutral = 0;
+  B operator()(const B& a, const B& b) const { return a + b; }
+  float operator()(float a, float b) const { return a + b; }
+};
+
+/// The greater; a NaN on either side wins.
+struct Greater {
+  static constexpr float neutral = -std::numeric_limits<float>::infinity();
+  B operator()(const B& a, const B& b) const { return select((b > a) | (b != b), b, a); }
+  float operator()(float a, float b) const { return b > a || b != b ? b : a; }
+};
+
+/// Adds a row to four blocks of partial results: what lane a column goes to depends on nothing but its place in the row.
+template <class F>
+void accumulate(B (&sums)[4], const float* row, std::int64_t cols, F f) {
+  std::int64_t j = 0;
+  for (; j + 4 * lanes <= cols; j += 4 * lanes)
+    for (int i = 0; i < 4; ++i) sums[i] = f(sums[i], load(row + j + i * lanes));
+  int i = 0;
+  for (; j + lanes <= cols; j += lanes) {
+    sums[i] = f(sums[i], load(row + j));
+    ++i;
+  }
+  if (j < cols) sums[i] = f(sums[i], load(row + j, cols - j, F::neutral));
+}
+
+template <class F>
+float combine(const B (&sums)[4], F f) { return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f); }
+
+template <class F>
+float reduce_rows(const float* in, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+  const F f;
+  B sums[4] = {B(F::neutral), B(F::neutral), B(F::neutral), B(F::neutral)};
+  for (std::int64_t r = 0; r < rows; ++r) accumulate(sums, in + r * stride, cols, f);
+  return combine(sums, f);
+}
+
+/// A strip of `Count` blocks of columns stays in registers while it runs down the rows.
+template <class F, int Count>
+void reduce_strip(const float* in, std::int64_t count, std::int64_t stride, float* out) {
+  const F f;
+  B sums[Count];
+  for (B& sum : sums) sum = B(F::neutral);
+  for (std::int64_t k = 0; k < count; ++k)
+    for (int i = 0; i < Count; ++i) sums[i] = f(sums[i], load(in + k * stride + i * lanes));
+  for (int i = 0; i < Count; ++i) store(out + i * lanes, sums[i]);
+}
+
+template <class F>
+void reduce_columns(const float* in, std::int64_t count, std::int64_t stride, std::int64_t width, float* out) {
+  constexpr int strip = parts == 4 ? 1 : 4;
+  std::int64_t j = 0;
+  for (; j + strip * lanes <= width; j += strip * lanes) reduce_strip<F, strip>(in + j, count, stride, out + j);
+  for (; j + lanes <= width; j += lanes) reduce_strip<F, 1>(in + j, count, stride, out + j);
+  if (j == width) return;
+  const F f;
+  B sum(F::neutral);
+  for (std::int64_t k = 0; k < count; ++k) sum = f(sum, load(in + k * stride + j, width - j));
+  store(out + j, sum, width - j);
+}
+
+/// Writes f of each block of a row and zeros behind the row.
+template <class F>
+void map_row(const float* in, float* out, const Layout& layout, F&& f) {
+  std::int64_t j = 0;
+  for (; j + lanes <= layout.cols; j += lanes) store(out + j, f(load(in + j)));
+  if (j < layout.cols) store(out + j, f(load(in + j, layout.cols - j)), layout.cols - j);
+  for (j = layout.cols; j < layout.stride; ++j) out[j] = 0;
+}
+
+float greatest(const float* row, std::int64_t cols) { return reduce_rows<Greater>(row, 1, cols, cols); }
+
+/// The sum of exp(x - greatest) over a row.
+float sum_exp(const float* row, std::int64_t cols, float greatest) {
+  const B top(greatest);
+  B sum(0.0f);
+  std::int64_t j = 0;
+  for (; j + lanes <= cols; j += lanes) sum = sum + exp(load(row + j) - top);
+  if (j < cols) sum = sum + exp(load(row + j, cols - j, -std::numeric_limits<float>::infinity()) - top);
+  return reduce_lanes(sum, Plus{});
+}
+
+void softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t r = begin; r < end; ++r) {
+    const float* row = in + r * layout.stride;
+    const float top = greatest(row, layout.cols);
+    const B shift(top), total(sum_exp(row, layout.cols, top));
+    map_row(row, out + r * layout.stride, layout, [&](const B& x) { return exp(x - shift) / total; });
+  }
+}
+
+void log_softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t r = begin; r < end; ++r) {
+    const float* row = in + r * layout.stride;
+    const float top = greatest(row, layout.cols);
+    const B shift(top), log_total = log(B(sum_exp(row, layout.cols, top)));
+    map_row(row, out + r * layout.stride, layout, [&](const B& x) { return x - shift - log_total; });
+  }
+}
+
+std::int32_t argmax(const float* row, std::int64_t cols) {
+  const float top = greatest(row, cols);
+  std::int64_t i = 0;
+  if (top != top) while (i < cols && row[i] == row[i]) ++i;
+  else while (i < cols && row[i] != top) ++i;
+  return static_cast<std::int32_t>(i);
+}
+
+}  // namespace
+
+void add_reductions(Kernels& table) {
+  table.sum_rows = &reduce_rows<Plus>;
+  table.max_rows = &reduce_rows<Greater>;
+  table.sum_columns = &reduce_columns<Plus>;
+  table.max_columns = &reduce_columns<Greater>;
+  table.softmax = &softmax;
+  table.log_softmax = &log_softmax;
+  table.argmax = &argmax;
+}
+
+}  // namespace sinter::runtime::isa::SINTER_TARGET

@@ -1,0 +1,53 @@
+// The process's thread team: one persistent OpenMP region, opened once by a helper thread. Its threads wait on a dispatch word, spinning a few
+// microseconds, then sleeping; the caller is thread 0.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace sinter::runtime {
+
+/// The largest team, forced ones included.
+inline constexpr int max_threads = 64;
+
+/// Threads that a call gets at most by default: OMP_NUM_THREADS, else the smaller of affinity mask and cgroup quota. Asked of the system once.
+/// Throws UserError if OMP_NUM_THREADS is set to something that is no thread count.
+int default_threads();
+/// What OMP_NUM_THREADS says: a positive number, or a list of them whose first one counts. Throws UserError.
+int parse_thread_count(std::string_view text);
+
+/// Runs body(argument, thread, threads) on `threads` threads and returns when all have. If the team is busy with another caller, or the caller is
+/// inside another parallel region or a forked child, it runs on the calling thread alone, with threads = 1. The body must not throw.
+/// `granted`, if given, is set to the number of threads before any of them starts. Never allocates in the steady state.
+using TeamBody = void (*)(void* argument, int thread, int threads);
+void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted = nullptr);
+
+/// A barrier among the threads of the current run_team call: spins, then sleeps. For `threads` == 1 it does nothing.
+void team_barrier(int threads);
+
+/// The number of threads that run_team would use for this much work: 1 for little work, else up to `most` (0: default_threads()).
+int threads_for(double flops, double bytes, int most = 0);
+/// For tests: from now on threads_for answers `threads`, whatever the work; 0: as the cost model says.
+void force_threads(int threads);
+
+/// Calls f(chunk) for each chunk in [0, chunks), claimed in any order by the team. f must not throw.
+template <class F>
+void parallel_for(std::int64_t chunks, int threads, const F& f) {
+  if (threads <= 1 || chunks <= 1) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) f(chunk);
+    return;
+  }
+  struct Loop {
+    const F& f;
+    std::int64_t chunks;
+    std::atomic<std::int64_t> next{0};
+  } loop{f, chunks};
+  const auto body = [](void* argument, int, int) {
+    Loop& loop = *static_cast<Loop*>(argument);
+    for (std::int64_t chunk; (chunk = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.chunks;) loop.f(chunk);
+  };
+  run_team(static_cast<int>(chunks < threads ? chunks : threads), body, &loop);
+}
+
+}  // namespace sinter::runtime

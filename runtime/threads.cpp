@@ -1,0 +1,76 @@
+// How many threads this process may use.
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "ir/error.h"
+#include "runtime/team.h"
+
+namespace sinter::runtime {
+
+namespace {
+
+constexpr int unlimited = std::numeric_limits<int>::max();
+
+int whole_cores(double quota, double period) { return quota > 0 && period > 0 ? std::max(1, static_cast<int>(quota / period)) : unlimited; }
+
+/// "max 100000" or "150000 100000" (cgroup v2).
+int read_cpu_max(const std::string& path) {
+  std::ifstream file(path);
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max") return unlimited;
+  return whole_cores(std::strtod(quota.c_str(), nullptr), period);
+}
+
+int read_v1_quota(const std::string& folder) {
+  double quota = 0, period = 0;
+  if (!(std::ifstream(folder + "/cpu.cfs_quota_us") >> quota) || !(std::ifstream(folder + "/cpu.cfs_period_us") >> period)) return unlimited;
+  return whole_cores(quota, period);
+}
+
+/// The smallest quota of this process's control group and the groups that hold it.
+int cgroup_cores() {
+  const std::string root = "/sys/fs/cgroup";
+  int cores = std::min({read_cpu_max(root + "/cpu.max"), read_v1_quota(root + "/cpu"), read_v1_quota(root + "/cpu,cpuacct")});
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::")) continue;
+    for (std::string path = line.substr(3); path.size() > 1; path.resize(path.rfind('/'))) cores = std::min(cores, read_cpu_max(root + path + "/cpu.max"));
+  }
+  return cores;
+}
+
+int affinity_cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+}  // namespace
+
+int parse_thread_count(std::string_view text) {
+  std::string_view first = text.substr(0, text.find(','));
+  while (first.starts_with(' ')) first.remove_prefix(1);
+  while (first.ends_with(' ')) first.remove_suffix(1);
+  int count = 0;
+  const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), count);
+  if (error != std::errc{} || end != first.data() + first.size() || count < 1)
+    throw UserError("OMP_NUM_THREADS", str("must be a number of threads from 1 on, got '", text, "'; unset it to use all cores"));
+  return std::min(count, max_threads);
+}
+
+int default_threads() {
+  static const int count = [] {
+    if (const char* text = std::getenv("OMP_NUM_THREADS"); text && *text) return parse_thread_count(text);
+    return std::min({affinity_cores(), cgroup_cores(), max_threads});
+  }();
+  return count;
+}
+
+}  // namespace sinter::runtime

@@ -1,0 +1,197 @@
+#include <cmath>
+#include <thread>
+
+#include "frontend/train/trainer.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Compile, KeepsTheSignature) {
+  auto one = compile([](const Tensor& x) { return x * 2.0f; });
+  auto two = compile([](const Tensor& x, const Tensor& y) { return std::pair(x + y, x - y); });
+  auto many = compile([](const Tensor& x) { return std::vector{x, x + 1, x + 2}; });
+  const Tensor x({1, 2, 3}, {3}), y({4, 5, 6}, {3});
+  EXPECT_THAT(one(x).to_vector<float>(), ElementsAre(2, 4, 6));
+  EXPECT_THAT(two(x, y).second.to_vector<float>(), ElementsAre(-3, -3, -3));
+  EXPECT_THAT(many(x)[2].to_vector<float>(), ElementsAre(3, 4, 5));
+}
+
+TEST(Compile, OnceForEveryBatchSize) {
+  SmallModel m;
+  for (const std::int64_t n : {32, 5, 1, 64, 500}) m.step(random({n, 20}, 1), random_labels(n, 7, 2));
+  EXPECT_EQ(m.step.compile_count(), 1u);
+}
+
+TEST(Compile, GraphAndEagerTrainAlike) {
+  SmallModel graph({.mode = Mode::graph}), eager({.mode = Mode::eager});
+  for (int i = 0; i < 20; ++i) {
+    const Tensor x = random({37, 20}, 100 + i), y = random_labels(37, 7, 200 + i);
+    EXPECT_NEAR(graph.step(x, y).item(), eager.step(x, y).item(), 1e-5);
+  }
+  const auto a = graph.values(), b = eager.values();
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2e-4) << i;
+}
+
+TEST(Compile, SameBytesOnAnyNumberOfThreads) {
+  std::vector<float> first;
+  for (const int threads : {1, 2, 3, 4}) {
+    SmallModel m({.threads = threads, .force = true});
+    for (int i = 0; i < 200; ++i) m.step(random({i % 2 ? 500 : 137, 20}, i), random_labels(i % 2 ? 500 : 137, 7, 1000 + i));
+    EXPECT_EQ(m.step.core()->last_threads(), threads);
+    if (first.empty()) first = m.values();
+    EXPECT_EQ(m.values(), first) << threads << " threads";
+  }
+}
+
+TEST(Compile, EagerSteps) {
+  const Environment eager("SINTER_MODE", "eager");
+  SmallModel m({.mode = Mode::graph});
+  m.step(random({8, 20}, 1), random_labels(8, 7, 2));
+  EXPECT_EQ(m.step.compile_count(), 0u);
+}
+
+TEST(CompileErrors, UnknownMode) {
+  const Environment bad("SINTER_MODE", "fast");
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(random({8, 20}, 1), random_labels(8, 7, 2)); }), HasSubstr("[SINTER_MODE] must be 'eager' or 'graph', got 'fast'"));
+}
+
+TEST(CompileErrors, Inputs) {
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(random({8, 21}, 1), random_labels(8, 7, 2)); }), HasSubstr("input has 21 features but the layer was built for 20"));
+  EXPECT_THAT(error_of([&] { m.step(random({8, 20}, 1), random_labels(9, 7, 2)); }), HasSubstr("inputs 'x0' and 'x1' have 8 and 9 samples"));
+  EXPECT_THAT(error_of([&] { m.step(Tensor(), random_labels(9, 7, 2)); }), HasSubstr("input 0 was never set"));
+}
+
+TEST(CompileErrors, ALabelOutOfRangeLosesNothing) {
+  SmallModel m;
+  m.step(random({4, 20}, 1), random_labels(4, 7, 2));
+  const auto before = m.values();
+  const Tensor bad(std::vector<std::int32_t>{0, 1, 7, 2}, {4});
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), bad); }), HasSubstr("one_hot: an index is outside [0, 7) in input 'x1'; check the labels"));
+  EXPECT_EQ(m.values(), before);
+}
+
+TEST(Compile, SnapshotsSurviveInPlaceUpdates) {
+  SmallModel m;
+  const Tensor x = random({16, 20}, 1), y = random_labels(16, 7, 2);
+  m.step(x, y);
+  const Tensor snapshot = m.parameters[0];
+  const auto before = snapshot.to_vector<float>();
+  m.step(x, y);
+  EXPECT_EQ(snapshot.to_vector<float>(), before);
+  EXPECT_NE(m.parameters[0].read().to_vector<float>(), before);
+}
+
+TEST(Compile, VariantsAreBounded) {
+  std::vector<std::string> warnings;
+  auto step = compile([](const Tensor& x) { return x + 1; }, {.name = "grow", .log = [&](const std::string& w) { warnings.push_back(w); }});
+  for (std::int64_t width = 1; width <= 9; ++width) step(random({2, width}, 1));
+  EXPECT_EQ(step.compile_count(), 9u);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("[grow] more than 8 combinations of input shapes and types"));
+  step(random({2, 9}, 1));
+  EXPECT_EQ(step.compile_count(), 9u);
+}
+
+TEST(Compile, AtOnceForASpec) {
+  auto step = compile([](const Tensor& table, const Tensor& index) { return gather_rows(table, index); }, Spec::table(DType::f32, {3}), Spec::batch(DType::i32, {}));
+  EXPECT_EQ(step.compile_count(), 1u);
+  EXPECT_THAT(step(random({50, 3}, 1), random_labels(4, 50, 2)).shape(), Shape({4, 3}));
+  EXPECT_THAT(step(random({70, 3}, 1), random_labels(9, 70, 2)).shape(), Shape({9, 3}));
+  EXPECT_EQ(step.compile_count(), 1u);
+}
+
+TEST(Compile, AStepInsideATraceIsInlined) {
+  auto inner = compile([](const Tensor& x) { return x * 2.0f; });
+  auto outer = compile([&](const Tensor& x) { return inner(x) + 1; });
+  EXPECT_THAT(outer(Tensor({1, 2}, {2})).to_vector<float>(), ElementsAre(3, 5));
+  EXPECT_EQ(inner.compile_count(), 0u);
+}
+
+TEST(Compile, ClonesRunAtTheSameTime) {
+  nn::Sequential model{nn::Dense(20, 33, Activation::sigmoid), nn::Dense(33, 7)};
+  auto predict = compile([&](const Tensor& x) { return model(x); });
+  const Tensor x = random({64, 20}, 1);
+  const auto wanted = predict(x).to_vector<float>();
+  std::vector<std::thread> threads;
+  std::array<bool, 3> same{};
+  for (std::size_t t = 0; t < same.size(); ++t)
+    threads.emplace_back([&, t, own = predict.clone()]() mutable {
+      same[t] = true;
+      for (int i = 0; i < 50; ++i) same[t] = same[t] && own(x).template to_vector<float>() == wanted;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(same, ElementsAre(true, true, true));
+}
+
+TEST(Compile, PredictOne) {
+  nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
+  auto predict = compile([&](const Tensor& x) { return model(x); });
+  const Tensor x = random({1, 20}, 1);
+  const auto wanted = predict(x).to_vector<float>();
+  std::vector<float> out(7);
+  predict.predict_one(x.to_vector<float>(), out);
+  EXPECT_EQ(out, wanted);
+  EXPECT_THAT(error_of([&] { predict.predict_one(std::vector<float>(3), out); }), HasSubstr("predict_one: a sample has 20 numbers, got 3"));
+}
+
+TEST(Verify, AgreesAndRestoresState) {
+  SmallModel m;
+  const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
+  m.step(x, y);
+  const auto before = m.values();
+  const VerifyReport report = m.step.verify(x, y);
+  EXPECT_TRUE(report.ok()) << report;
+  EXPECT_GT(report.nodes, 20u);
+  EXPECT_EQ(m.values(), before);
+}
+
+TEST(Verify, NamesThePerturbedNode) {
+  const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
+  SmallModel honest;
+  honest.step(x, y);
+  const ir::Graph& graph = honest.step.graph();
+  const auto names = ir::printed_names(graph);
+  int tried = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (!std::holds_alternative<ir::Sigmoid>(graph.node(id).op) && !std::holds_alternative<ir::Sqrt>(graph.node(id).op) && !std::holds_alternative<ir::Matmul>(graph.node(id).op)) continue;
+    const Environment fault("SINTER_FAULT", names[id].c_str());
+    SmallModel faulty;
+    const VerifyReport report = faulty.step.verify(x, y);
+    ASSERT_FALSE(report.ok()) << names[id];
+    // The first disagreement is in the kernel of the perturbed node: itself, or what the kernel makes of it.
+    const std::string first = report.disagreements.front().node;
+    const auto kernel = graph.node(id).kernel;
+    bool named = false;
+    for (const ir::NodeId other : graph.topological_order()) named = named || (graph.node(other).kernel == kernel && first.starts_with(names[other] + " = "));
+    EXPECT_TRUE(named) << names[id] << ": " << report;
+    ++tried;
+  }
+  EXPECT_GE(tried, 5);
+}
+
+TEST(Explain, TellsWhatHappened) {
+  SmallModel m;
+  m.step(random({8, 20}, 1), random_labels(8, 7, 2));
+  const std::string text = m.step.explain();
+  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 1,320 flops a sample"));
+  EXPECT_THAT(text, HasSubstr("folded 2 biases"));
+  EXPECT_THAT(text, HasSubstr("compiled 1 time\n"));
+}
+
+TEST(Time, ShowsEveryKernel) {
+  SmallModel m;
+  const TimeReport report = m.step.time(random({64, 20}, 1), random_labels(64, 7, 2));
+  EXPECT_GT(report.eager_seconds, 0);
+  EXPECT_GT(report.graph_seconds, 0);
+  EXPECT_FALSE(report.rows.empty());
+  EXPECT_EQ(report.kernel_seconds.size(), static_cast<std::size_t>(report.rows.back().kernel + 1));
+}
+
+}  // namespace
+}  // namespace sinter::test

@@ -1,0 +1,69 @@
+// What the tests of data readers share: a folder of their own, files of given bytes, and errors by their text.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "ir/error.h"
+
+namespace sinter::data {
+
+class DataFiles : public testing::Test {
+ protected:
+  DataFiles() { std::filesystem::create_directories(folder_); }
+  ~DataFiles() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::filesystem::path write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+    return folder_ / name;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / str("sinter-data-", ::getpid(), "-", testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+template <class F>
+void expect_user_error(F&& f, const std::string& text) {
+  try {
+    f();
+    ADD_FAILURE() << "expected: " << text;
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(text));
+  }
+}
+
+inline std::string big_endian(std::uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8), static_cast<char>(value)};
+}
+
+/// An IDX file with this element type code.
+inline std::string idx(int code, std::initializer_list<std::uint32_t> extents, const std::string& elements) {
+  std::string bytes{0, 0, static_cast<char>(code), static_cast<char>(extents.size())};
+  for (const std::uint32_t extent : extents) bytes += big_endian(extent);
+  return bytes + elements;
+}
+
+inline std::string gzip(const std::string& bytes) {
+  z_stream stream{};
+  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string result(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  deflate(&stream, Z_FINISH);
+  result.resize(stream.total_out);
+  deflateEnd(&stream);
+  return result;
+}
+
+}  // namespace sinter::data

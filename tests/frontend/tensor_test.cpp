@@ -1,0 +1,93 @@
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Tensor, KeepsDenseDataInRowMajorOrder) {
+  const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_THAT(x.to_vector<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(to_string(x.type()), "f32[2,3]");
+  EXPECT_EQ(x.dim(-1), Dim(3));
+  EXPECT_EQ(str(x), "f32[2,3] {1, 2, 3, 4, 5, 6}");
+}
+
+TEST(Tensor, OperatorsBroadcast) {
+  const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_THAT((x * 2.0f + Tensor({1, 0, -1}, {3})).to_vector<float>(), ElementsAre(3, 4, 5, 9, 10, 11));
+  EXPECT_THAT((1 - x).to_vector<float>(), ElementsAre(0, -1, -2, -3, -4, -5));
+  EXPECT_THAT(select(x > 3, x, 0).to_vector<float>(), ElementsAre(0, 0, 0, 4, 5, 6));
+}
+
+TEST(Tensor, Reductions) {
+  const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(sum(x).item(), 21);
+  EXPECT_THAT(sum(x, {0}).to_vector<float>(), ElementsAre(5, 7, 9));
+  EXPECT_THAT(mean(x, {-1}).to_vector<float>(), ElementsAre(2, 5));
+  EXPECT_EQ(to_string(max(x, {1}, true).shape()), "[2,1]");
+  EXPECT_THAT(argmax(x).to_vector<std::int32_t>(), ElementsAre(2, 2));
+  const Tensor deep = reshape(x, {1, 2, 3});
+  EXPECT_THAT(sum(deep, {0, 2}).to_vector<float>(), ElementsAre(6, 15));
+}
+
+TEST(Tensor, ReshapeInfersOneDimension) {
+  const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(to_string(reshape(x, {3, -1}).shape()), "[3,2]");
+  EXPECT_THAT(error_of([&] { reshape(x, {4, -1}); }), HasSubstr("cannot fit [2,3] with what is left to -1"));
+  EXPECT_THAT(error_of([&] { reshape(x, {-1, -1}); }), HasSubstr("only one dimension may be -1"));
+}
+
+TEST(TensorErrors, NameRuleAndValuesAndLine) {
+  const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3}), y({1, 2}, {2});
+  EXPECT_THAT(error_of([&] { x + y; }), HasSubstr("tensor_test.cpp:"));
+  EXPECT_THAT(error_of([&] { x + y; }), HasSubstr("add: shapes [2,3] and [2] do not broadcast: 3 against 2"));
+  EXPECT_THAT(error_of([&] { matmul(x, x); }), HasSubstr("the contracted dimensions differ: 3 of [2,3] against 2 of [2,3]"));
+  EXPECT_THAT(error_of([&] { x + equal(x, x); }), HasSubstr("operands must have one element type, got f32[2,3] and bool[2,3]"));
+  EXPECT_THAT(error_of([&] { x.item(); }), HasSubstr("item() needs one element, got f32[2,3]"));
+  EXPECT_THAT(error_of([&] { sum(x, {2}); }), HasSubstr("axis 2 does not exist in [2,3], which has 2 dimensions"));
+  EXPECT_THAT(error_of([&] { sum(x, {0, 0}); }), HasSubstr("axis 0 is listed twice"));
+  EXPECT_THAT(error_of([&] { Tensor({1, 2, 3}, {2}); }), HasSubstr("shape [2] has 2 elements, got 3"));
+  EXPECT_THAT(error_of([&] { Tensor() + x; }), HasSubstr("operand 0 was never set"));
+  EXPECT_THAT(error_of([&] { clip(x, 1, 0); }), HasSubstr("clip needs low <= high, got 1 and 0"));
+  EXPECT_THAT(error_of([&] { one_hot(Tensor(std::vector<std::int32_t>{3}, {1}), 3); }), HasSubstr("[0, 3)"));
+}
+
+TEST(Parameter, SnapshotsDoNotChange) {
+  const Parameter p("p", Tensor({1, 2}, {2}));
+  const Tensor before = p;
+  p.assign(before * 3.0f);
+  EXPECT_THAT(before.to_vector<float>(), ElementsAre(1, 2));
+  EXPECT_THAT(p.read().to_vector<float>(), ElementsAre(3, 6));
+  EXPECT_EQ(p.version(), 1u);
+  EXPECT_THAT(error_of([&] { p.assign(Tensor(1.0f)); }), HasSubstr("cannot assign f32[] to 'p', which is f32[2]"));
+}
+
+TEST(Module, NamesParametersByPath) {
+  nn::Sequential model{nn::Dense(4, 3), nn::Dense(3, 2), nn::Sequential{nn::Dense(2, 2)}};
+  std::vector<std::string> names;
+  for (const Parameter& p : model.parameters()) names.push_back(p.name());
+  EXPECT_THAT(names, ElementsAre("dense_1.weight", "dense_1.bias", "dense_2.weight", "dense_2.bias", "sequential_1.dense_1.weight", "sequential_1.dense_1.bias"));
+  EXPECT_THAT(error_of([&] { model.parameter("dense_3.weight"); }), HasSubstr("there is no parameter 'dense_3.weight'; there are dense_1.weight"));
+  EXPECT_THAT(error_of([&] { model(Tensor::zeros({DType::f32, {5, 9}})); }), HasSubstr("[dense_1] input has 9 features but the layer was built for 4; make it Dense(9, 3)"));
+  EXPECT_THAT(error_of([] { nn::Dense(0, 3); }), HasSubstr("needs at least 1 input and 1 unit, got 0 and 3"));
+}
+
+TEST(Optimizer, RefusesBadSettings) {
+  EXPECT_THAT(error_of([] { optim::SGD({.learning_rate = -1}); }), HasSubstr("the learning rate must be a finite number of at least 0, got -1"));
+  EXPECT_THAT(error_of([] { optim::SGD({.momentum = 1}); }), HasSubstr("momentum must be in [0, 1), got 1"));
+  EXPECT_THAT(error_of([] { optim::RMSprop({.rho = 2}); }), HasSubstr("rho must be in [0, 1), got 2"));
+  EXPECT_THAT(error_of([] { optim::RMSprop({.epsilon = 0}); }), HasSubstr("epsilon must be positive, got 0"));
+}
+
+TEST(Random, PhiloxMatchesItsPublishedVectors) {
+  // Known answers of Random123: philox4x32-10 of zeros, and of all ones.
+  const auto zeros = philox(0, 0, 0);
+  EXPECT_THAT(zeros, ElementsAre(0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u));
+  const auto ones = philox(~0ull, ~0ull, ~0ull);
+  EXPECT_THAT(ones, ElementsAre(0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu));
+}
+
+}  // namespace
+}  // namespace sinter::test

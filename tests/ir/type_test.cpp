@@ -1,0 +1,74 @@
+// Dimensions, shapes and broadcasting, and what they say when they refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/error.h"
+#include "ir/layout.h"
+#include "tests/ir/expect_error.h"
+
+namespace sinter {
+namespace {
+
+const Dim n = Dim::batch();
+
+TEST(Dim, PrintsAndParses) {
+  for (const Dim d : {Dim(7), n, Dim::batch(3), Dim::rows()}) EXPECT_EQ(parse_dim(to_string(d)), d);
+  EXPECT_EQ(to_string(Dim::batch(3)), "3N");
+  EXPECT_EQ(Dim::batch(3).extent(5), 15);
+  for (const char* text : {"", "x", "-1", "3M", "NN", "99999999999999999999"})
+    EXPECT_USER_ERROR(parse_dim(text), "[shape] a dimension is k, N, kN or R, got '");
+}
+
+TEST(Dim, Multiplies) {
+  EXPECT_EQ(Dim(3) * Dim::batch(2), Dim::batch(6));
+  EXPECT_USER_ERROR(n * n, "[shape] at most one batch dimension a shape, got N times N; sum over N first");
+  EXPECT_USER_ERROR(Dim::rows() * Dim(2), "[shape] a table's row count cannot be multiplied; only gather_rows reads a table");
+  EXPECT_USER_ERROR(Dim(std::int64_t{1} << 40) * Dim(std::int64_t{1} << 40), "[shape] too many elements: ");
+  EXPECT_THROW(Dim::rows().extent(1), InternalError);
+}
+
+TEST(Shape, PrintsAndParses) {
+  for (const Shape& s : {Shape{}, Shape{n, 70}, Shape{3, Dim::batch(2), 5}}) EXPECT_EQ(parse_shape(to_string(s)), s);
+  EXPECT_EQ(to_string(Type{DType::i32, {n, 70}}), "i32[N,70]");
+  EXPECT_USER_ERROR(parse_shape("N,70"), "[shape] a shape is written [N,70], got 'N,70'");
+  EXPECT_USER_ERROR(parse_dtype("f64"), "[dtype] an element type is f32, i32, u32, u8 or bool, got 'f64'");
+}
+
+TEST(Shape, Refuses) {
+  EXPECT_USER_ERROR((Shape{n, n}), "[shape] at most one batch dimension a shape, got [N,N]; sum over N first, as x^T y does");
+  EXPECT_USER_ERROR((Shape{1, 1, 1, 1, 1, 1, 1}), "[shape] at most 6 dimensions, got 7");
+  EXPECT_USER_ERROR((Shape{2, -1}), "[shape] a dimension cannot be negative, got -1");
+}
+
+TEST(Shape, Edits) {
+  const Shape s{n, 3, 5};
+  EXPECT_EQ(s.with(1, 4), (Shape{n, 4, 5}));
+  EXPECT_EQ(s.insert(0, 1), (Shape{1, n, 3, 5}));
+  EXPECT_EQ(s.erase(0, 2), (Shape{5}));
+  EXPECT_EQ(s.at(4), (Shape{4, 3, 5}));
+  EXPECT_EQ(s.elements(), Dim::batch(15));
+}
+
+TEST(Broadcast, FollowsNumPyAndKeepsN) {
+  EXPECT_EQ(broadcast(Shape{n, 70}, Shape{70}), (Shape{n, 70}));
+  EXPECT_EQ(broadcast(Shape{5, 1, 9}, Shape{4, 9}), (Shape{5, 4, 9}));
+  EXPECT_EQ(broadcast(Shape{n, 1}, Shape{1, 3}), (Shape{n, 3}));
+  EXPECT_EQ(broadcast(Shape{}, Shape{n}), (Shape{n}));
+  EXPECT_USER_ERROR(broadcast(Shape{n, 7}, Shape{n, 6}), "shapes [N,7] and [N,6] do not broadcast: 7 against 6; equal dimensions or 1 are needed");
+  EXPECT_USER_ERROR(broadcast(Shape{n, 7}, Shape{5, 7}), "shapes [N,7] and [5,7] do not broadcast: N against 5; equal dimensions or 1 are needed");
+  EXPECT_USER_ERROR(broadcast(Shape{n, 1}, Shape{n}), "[shape] at most one batch dimension a shape, got [N,N]; sum over N first, as x^T y does");
+}
+
+TEST(Layout, PadsColumns) {
+  EXPECT_EQ(layout({n, 70}, 5), (Layout{5, 70, 72}));
+  EXPECT_EQ(layout({n, 10}, 5), (Layout{5, 10, 16}));
+  EXPECT_EQ(layout({n, 1}, 5), (Layout{5, 1, 1}));
+  EXPECT_EQ(layout({n}, 5), (Layout{5, 1, 1}));
+  EXPECT_EQ(layout({70}, 5), (Layout{1, 70, 72}));
+  EXPECT_EQ(layout({7, n}, 5), (Layout{7, 5, 5}));
+  EXPECT_EQ(layout({Dim::batch(3), 2, 17}, 5), (Layout{30, 17, 24}));
+  EXPECT_EQ(layout({}, 5), (Layout{1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace sinter

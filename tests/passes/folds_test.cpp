@@ -1,0 +1,168 @@
+// constant_fold, fold_bias, fold_transpose, log_softmax, common_subexpressions: text before and after; run() also compares the numbers.
+#include "ir/differentiate.h"
+#include "tests/passes/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using namespace ir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+const Dim n = Dim::batch();
+
+struct FoldTest : ::testing::Test {
+  Graph graph{"g"};
+  Value x = graph.add_input({"x", {DType::f32, {n, 3}}});
+  Value w = graph.add_state({"w", {DType::f32, {3, 4}}});
+  Value b = graph.add_state({"b", {DType::f32, {4}}});
+  std::string body() {
+    const std::string all = text(graph);
+    return all.substr(all.find('\n') + 1);
+  }
+};
+
+TEST_F(FoldTest, ConstantsOfConstants) {
+  graph.add_output(x * exp(constant(graph, 2) * 3.0 - 6.0));
+  EXPECT_THAT(run(passes::constant_fold, graph).notes, ElementsAre("folded 3 ops of constants"));
+  EXPECT_EQ(body(), "  %0: f32[] = constant(value=1, dtype=f32)\n  %1: f32[N,3] = mul(%x, %0)\n  return %1\n");
+}
+
+TEST_F(FoldTest, AConstantThatWouldBeNaNStaysAnOp) {
+  graph.add_output(x * log(constant(graph, -1)));
+  EXPECT_FALSE(run(passes::constant_fold, graph).changed);
+  EXPECT_THAT(body(), HasSubstr("log("));
+}
+
+TEST_F(FoldTest, RunTimeScalarsAreNotConstants) {
+  graph.add_output(constant(graph, 1) / extent(graph, n) * x);
+  EXPECT_FALSE(run(passes::constant_fold, graph).changed);
+}
+
+TEST_F(FoldTest, BiasOnEitherSide) {
+  graph.add_output(matmul(x, w) + b);
+  graph.add_output(b + matmul(x, w));
+  EXPECT_THAT(run(passes::fold_bias, graph).notes, ElementsAre("folded 2 biases"));
+  EXPECT_EQ(body(), "  %0: f32[N,4] = dense(%x, %w, %b)\n  %1: f32[N,4] = dense(%x, %w, %b)\n  return %0, %1\n");
+}
+
+TEST_F(FoldTest, NoBiasWhereTheProductIsReadToo) {
+  const Value z = matmul(x, w);
+  graph.add_output(z + b);
+  graph.add_output(z);
+  EXPECT_FALSE(run(passes::fold_bias, graph).changed);
+}
+
+TEST_F(FoldTest, NoBiasOnTransposedProductsOrOtherShapes) {
+  const Value row = graph.add_state({"row", {DType::f32, {1, 4}}}), one = graph.add_state({"one", {DType::f32, {1}}});
+  graph.add_output(matmul(x, transpose(w), false, true) + b);
+  graph.add_output(matmul(x, w) + row);
+  graph.add_output(matmul(x, w) + one);
+  EXPECT_FALSE(run(passes::fold_bias, graph).changed);
+}
+
+TEST_F(FoldTest, TransposeIntoFlags) {
+  graph.add_output(matmul(transpose(transpose(w)), w, true));
+  graph.add_output(matmul(x, transpose(w), false, true));
+  graph.add_output(transpose(matmul(x, w)));
+  EXPECT_THAT(run(passes::fold_transpose, graph).notes, ElementsAre("folded 4 transposes into products"));
+  EXPECT_EQ(body(),
+            "  %0: f32[4,4] = matmul(%w, %w, transpose_a=true, transpose_b=false)\n"
+            "  %1: f32[N,4] = matmul(%x, %w, transpose_a=false, transpose_b=false)\n"
+            "  %2: f32[4,N] = matmul(%w, %x, transpose_a=true, transpose_b=true)\n"
+            "  return %0, %1, %2\n");
+}
+
+TEST_F(FoldTest, AProductReadBothWaysKeepsItsTranspose) {
+  const Value z = matmul(x, w);
+  graph.add_output(z);
+  graph.add_output(transpose(z));
+  EXPECT_FALSE(run(passes::fold_transpose, graph).changed);
+}
+
+TEST_F(FoldTest, LogOfSoftmax) {
+  graph.add_output(log(graph.add(Softmax{}, {x})));
+  EXPECT_THAT(run(passes::log_softmax, graph).notes, ElementsAre("made 1 log of a softmax one stable op"));
+  EXPECT_EQ(body(), "  %0: f32[N,3] = log_softmax(%x)\n  return %0\n");
+}
+
+TEST_F(FoldTest, LogOfSoftmaxTakesItsGradientWithIt) {
+  const Value z = matmul(x, w), loss = sum(log(graph.add(Softmax{}, {z})) * b, 0, 2) / extent(graph, n);
+  const Value wrt[] = {w, b};
+  const ir::Values gradients = differentiate(loss, wrt);
+  graph.add_output(loss);
+  for (const Value g : gradients) graph.add_output(g);
+  run(passes::dead_gradients, graph);
+  run(passes::simplify, graph);
+  EXPECT_THAT(run(passes::log_softmax, graph).notes, ElementsAre("made 1 log of a softmax one stable op, 1 gradient with it"));
+  EXPECT_THAT(body(), Not(HasSubstr(" softmax(")));
+  // Probabilities that underflow to 0 no longer make NaN.
+  test::Values values = random_values(graph, 2, 3);
+  for (double& v : values.inputs[0].data) v *= 1e4;
+  for (const Array& result : results(graph, values, 2))
+    for (const double v : result.data) EXPECT_TRUE(std::isfinite(v));
+}
+
+TEST_F(FoldTest, AClippedSoftmaxStaysAsWritten) {
+  graph.add_output(log(graph.add(Clip{{}, 1e-7f, 1}, {graph.add(Softmax{}, {x})})));
+  EXPECT_FALSE(run(passes::log_softmax, graph).changed);
+}
+
+TEST_F(FoldTest, CommonSubexpressions) {
+  graph.add_output(exp(x * 2.0));
+  graph.add_output(exp(x * 2.0) + x * 3.0);
+  EXPECT_THAT(run(passes::common_subexpressions, graph).notes, ElementsAre("merged 3 nodes that repeat another"));
+  EXPECT_EQ(body(),
+            "  %0: f32[] = constant(value=2, dtype=f32)\n"
+            "  %1: f32[N,3] = mul(%x, %0)\n"
+            "  %2: f32[N,3] = exp(%1)\n"
+            "  %3: f32[] = constant(value=3, dtype=f32)\n"
+            "  %4: f32[N,3] = mul(%x, %3)\n"
+            "  %5: f32[N,3] = add(%2, %4)\n"
+            "  return %2, %5\n");
+}
+
+TEST_F(FoldTest, AttributesAndSignsOfZeroDistinguish) {
+  graph.add_output(sum(reshape(x, {n, 3, 1}), 0, 1) + sum(reshape(x, {n, 3, 1}), 0, 1) * constant(graph, 0.0));
+  graph.add_output(x * constant(graph, -0.0));
+  run(passes::common_subexpressions, graph);
+  EXPECT_THAT(body(), HasSubstr("constant(value=-0, dtype=f32)"));
+  EXPECT_THAT(body(), HasSubstr("constant(value=0, dtype=f32)"));
+}
+
+TEST_F(FoldTest, DeadGradientsAreCountedByWhatTheyAreOf) {
+  const Value frozen = graph.add_state({"frozen", {DType::f32, {3, 3}}}),
+              scale = graph.add_input({"scale", {DType::f32, {}}, InputSpec::Kind::fixed});
+  const Value shifted = x * scale - 1.0;
+  const Value loss = sum(square(matmul(matmul(shifted, frozen), w)), 0, 2);
+  graph.add_output(differentiate(loss, {&w, 1})[0]);
+  (void)exp(w);
+  const PassResult result = run(passes::dead_gradients, graph, 100);
+  EXPECT_TRUE(result.changed);
+  // Through the first product (2·3·3 a sample) back to x: the product, the seed of the shift, times scale.
+  EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("removed 1 gradient of input x: ")));
+  EXPECT_THAT(result.notes, ::testing::Contains("removed 1 gradient of state frozen: 1,800 flops a step at N = 100"));
+  EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("removed 1 gradient of input scale: ")));
+  EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("unused node")));
+}
+
+TEST(DeadGradients, WithoutABatchTheyAreCountedASample) {
+  Graph graph;
+  const Value x = graph.add_input({"x", {DType::f32, {n, 784}}}), w = graph.add_state({"w", {DType::f32, {784, 70}}});
+  graph.add_output(differentiate(sum(matmul(x, w), 0, 2), {&w, 1})[0]);
+  const auto options = reference_options();
+  passes::PassContext context{options, {}};
+  EXPECT_TRUE(passes::dead_gradients(graph, context));
+  EXPECT_THAT(context.notes, ::testing::Contains("removed 1 gradient of input x: 109,760 flops a sample"));
+}
+
+TEST(Text, ThousandsSeparators) {
+  EXPECT_EQ(passes::with_separators(0), "0");
+  EXPECT_EQ(passes::with_separators(999), "999");
+  EXPECT_EQ(passes::with_separators(1000), "1,000");
+  EXPECT_EQ(passes::with_separators(54880000), "54,880,000");
+  EXPECT_EQ(passes::with_separators(-123456), "-123,456");
+}
+
+}  // namespace
+}  // namespace sinter::test

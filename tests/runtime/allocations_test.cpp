@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+
+#include "tests/runtime/allocations.h"
+#include "tests/runtime/helpers.h"
+
+namespace sinter::runtime {
+namespace {
+std::atomic<std::int64_t> count{0};
+}
+std::int64_t allocations() { return count.load(); }
+}  // namespace sinter::runtime
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t size) {
+  ++sinter::runtime::count;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t n, std::size_t size) {
+  ++sinter::runtime::count;
+  return __libc_calloc(n, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  ++sinter::runtime::count;
+  return __libc_realloc(memory, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  ++sinter::runtime::count;
+  return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++sinter::runtime::count;
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+  ++sinter::runtime::count;
+  *memory = __libc_memalign(alignment, size);
+  return *memory ? 0 : ENOMEM;
+}
+}
+#endif
+
+namespace sinter::runtime {
+namespace {
+
+TEST(Allocations, AreCounted) {
+  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  const std::int64_t before = allocations();
+  void* volatile memory = std::malloc(100);
+  std::free(memory);
+  EXPECT_GT(allocations(), before);
+}
+
+/// The ops of a training step with buffers from the pool, as the eager mode uses them.
+TEST(Allocations, TheInterpreterNeedsNoneAfterWarmUp) {
+  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  std::mt19937 random(1);
+  const auto tensor = [&](std::vector<std::int64_t> extents) { return Tensor(random_array({DType::f32, Shape::fixed(extents)}, -1, 1, random)); };
+  const Tensor x = tensor({300, 200}), w = tensor({200, 70}), b = tensor({70});
+  const ir::Array labels = random_array({DType::i32, {300}}, 0, 70, random);
+  const Tensor index(labels);
+  ir::Matmul dw;
+  dw.transpose_a = true;
+  ir::Sum sum, all;
+  sum.first = 0, sum.last = 1;
+  all.first = 0, all.last = 2;
+  ir::OneHot one_hot;
+  one_hot.depth = 70;
+  ir::ScatterAddRows scatter;
+  scatter.rows = 70;
+  const Type matrix{DType::f32, {300, 70}}, weights{DType::f32, {200, 70}}, row{DType::f32, {70}}, scalar{DType::f32, {}}, square{DType::f32, {70, 70}};
+  const auto run = [](const ir::Op& op, std::initializer_list<View> in, const Type& type) {
+    Buffer buffer = Buffer::allocate(storage_bytes(type));
+    evaluate(op, std::span(in.begin(), in.size()), {type, buffer.data()});
+    return buffer;
+  };
+  const auto step = [&] {
+    const Buffer z = run(ir::Dense{}, {x.view(), w.view(), b.view()}, matrix);
+    const View zv{matrix, z.data()};
+    const Buffer y = run(ir::Sigmoid{}, {zv}, matrix), p = run(ir::Softmax{}, {zv}, matrix), hot = run(one_hot, {index.view()}, matrix);
+    const View yv{matrix, y.data()};
+    const Buffer d = run(ir::Sub{}, {yv, View{matrix, hot.data()}}, matrix);
+    const View dv{matrix, d.data()};
+    run(dw, {x.view(), dv}, weights);
+    run(sum, {dv}, row);
+    run(all, {dv}, scalar);
+    run(ir::Argmax{}, {View{matrix, p.data()}}, {DType::i32, {300}});
+    run(scatter, {index.view(), dv}, square);
+    run(ir::Add{}, {dv, b.view()}, matrix);
+  };
+  for (const int threads : {1, 2, 4}) {
+    const ForcedThreads forced(threads);
+    for (int i = 0; i < 3; ++i) step();
+    const std::int64_t before = allocations();
+    for (int i = 0; i < 20; ++i) step();
+    EXPECT_EQ(allocations(), before) << threads << " threads";
+  }
+}
+
+}  // namespace
+}  // namespace sinter::runtime

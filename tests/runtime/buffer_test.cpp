@@ -1,0 +1,94 @@
+#include "runtime/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace sinter::runtime {
+namespace {
+
+TEST(Buffer, IsAlignedAndSlackIsReadable) {
+  for (const std::size_t bytes : {0, 1, 63, 64, 65, 1000, 4096, 100000, 5000000}) {
+    const Buffer buffer = Buffer::zeroed(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0u);
+    EXPECT_EQ(buffer.bytes(), bytes);
+    for (std::size_t i = 0; i < bytes + 64; ++i) ASSERT_EQ(buffer.data()[i], std::byte{0}) << i << " of " << bytes;
+  }
+}
+
+TEST(Buffer, HandlesShareAndTheLastOneReturnsTheBlock) {
+  Buffer a = Buffer::allocate(1000);
+  EXPECT_TRUE(a.unique());
+  Buffer b = a;
+  EXPECT_EQ(a, b);
+  EXPECT_FALSE(a.unique());
+  const MemoryUse before = memory_use();
+  a = {};
+  EXPECT_FALSE(a);
+  EXPECT_EQ(a.data(), nullptr);
+  EXPECT_TRUE(b.unique());
+  EXPECT_EQ(memory_use().live, before.live);
+  b = {};
+  EXPECT_LT(memory_use().live, before.live);
+}
+
+TEST(Buffer, BlocksAreReusedOnlyWhenFree) {
+  release_pool();
+  const Buffer kept = Buffer::allocate(3000);
+  const std::byte* first = nullptr;
+  {
+    const Buffer gone = Buffer::allocate(3000);
+    first = gone.data();
+  }
+  EXPECT_GE(memory_use().pooled, 3000u);
+  const Buffer again = Buffer::allocate(2990);
+  EXPECT_EQ(again.data(), first);
+  EXPECT_NE(Buffer::allocate(3000).data(), kept.data());
+}
+
+TEST(Buffer, ThePoolIsBoundedAndCanBeEmptied) {
+  release_pool();
+  constexpr std::size_t megabyte = std::size_t{1} << 20;
+  {
+    std::vector<Buffer> buffers;
+    for (std::size_t i = 0; i < 40; ++i) buffers.push_back(Buffer::allocate(10 * megabyte));
+  }
+  // What was live at the worst moment (400 MB) may be kept, not more, however sizes change.
+  const std::size_t most = memory_use().live + memory_use().pooled;
+  for (std::size_t size = 11; size < 200; size += 7) Buffer::allocate(size * megabyte);
+  EXPECT_LE(memory_use().live + memory_use().pooled, most);
+  release_pool();
+  EXPECT_EQ(memory_use().pooled, 0u);
+}
+
+TEST(Buffer, TooMuchIsBadAlloc) {
+  EXPECT_THROW(Buffer::allocate(std::numeric_limits<std::size_t>::max()), std::bad_alloc);
+  EXPECT_THROW(Buffer::allocate(std::numeric_limits<std::size_t>::max() / 2), std::bad_alloc);
+}
+
+TEST(Buffer, HandlesMayBeCopiedAndDroppedByManyThreads) {
+  const std::size_t live = memory_use().live;
+  {
+    const Buffer shared = Buffer::zeroed(4096);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&shared, t] {
+        for (int i = 0; i < 2000; ++i) {
+          Buffer copy = shared;
+          Buffer own = Buffer::allocate(static_cast<std::size_t>(64 + 100 * t + i));
+          std::memset(own.data(), t, own.bytes());
+          ASSERT_EQ(own.data()[own.bytes() - 1], static_cast<std::byte>(t));
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    EXPECT_TRUE(shared.unique());
+  }
+  EXPECT_EQ(memory_use().live, live);
+}
+
+}  // namespace
+}  // namespace sinter::runtime

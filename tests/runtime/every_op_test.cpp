@@ -1,0 +1,213 @@
+// Every op of the list on its samples, against the double reference: all targets, several batch sizes, 1 to 4 threads. A new op is covered as soon as it
+// joins ir/ops.h.
+#include "tests/runtime/helpers.h"
+
+namespace sinter::runtime {
+namespace {
+
+template <class O, class... Ops>
+constexpr bool one_of = (std::is_same_v<O, Ops> || ...);
+
+constexpr double epsilon = 1.0 / (1 << 24);
+
+/// How many roundings an element of the result is made of.
+template <class O>
+double roundings(const O&, const ir::Op& op, const std::vector<ir::Array>& in) {
+  if constexpr (std::is_same_v<O, ir::Matmul>) {
+    const auto& m = std::get<ir::Matmul>(op);
+    return static_cast<double>(in[0].extents[m.transpose_a ? 0 : 1]) + 1;
+  } else if constexpr (std::is_same_v<O, ir::Dense>) {
+    return static_cast<double>(in[0].extents[1]) + 2;
+  } else {
+    return static_cast<double>(in[0].elements()) + 1;
+  }
+}
+
+/// Allowed distance of each element from the reference.
+template <class O>
+std::vector<double> tolerance(const O& o, const ir::Op& op, const Type& type, const std::vector<ir::Array>& in, const ir::Array& expected) {
+  std::vector<double> result(expected.data.size(), 0);
+  if (!is_float(type.dtype)) return result;
+  if constexpr (one_of<O, ir::Matmul, ir::Dense, ir::Sum, ir::ScatterAddRows>) {
+    std::vector<ir::Array> sizes = in;  // the sum of the sizes of what is added
+    for (ir::Array& a : sizes)
+      for (double& x : a.data) x = std::abs(x);
+    const ir::Array total = reference(op, type, sizes);
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = 2 * roundings(o, op, in) * epsilon * total.data[i];
+  } else {
+    constexpr double ulps = one_of<O, ir::Softmax> ? 8 : one_of<O, ir::Exp, ir::Log, ir::Tanh, ir::Sigmoid> ? 3 : ir::IsElementwise<O> ? 0.5 : 0;
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = 2 * ulps * epsilon * std::abs(expected.data[i]);
+    if constexpr (std::is_same_v<O, ir::LogSoftmax>)
+      for (double& t : result) t = 16 * 2 * epsilon * 4;  // values up to 4 are subtracted
+  }
+  return result;
+}
+
+template <class O>
+void test_op() {
+  std::mt19937 random(7);
+  for (const ir::Sample<O>& sample : O::samples())
+    for (const std::int64_t n : {1, 5, 64, 131}) {
+      const ir::Op op = ir::at_batch(sample.op, n);
+      std::vector<ir::Array> in;
+      for (const ir::SampleInput& input : sample.inputs) in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));
+      const Type type = result_type(op, in);
+      const ir::Array expected = reference(op, type, in);
+      const std::vector<double> allowed = tolerance(sample.op, op, type, in, expected);
+      std::string text = str("N = ", n, ":");
+      for (const ir::Array& a : in) text += str(" ", Type{a.dtype, Shape::fixed(a.extents)});
+      SCOPED_TRACE(text + str(" -> ", type));
+      for_each_target([&] {
+        std::string bytes;
+        for (int threads = 1; threads <= 4; ++threads) {
+          const ForcedThreads forced(threads);
+          const Tensor out = run(op, in);
+          ASSERT_TRUE(out.pads_are_zero());
+          if (threads == 1) {
+            bytes = out.bytes();
+            for (std::int64_t i = 0; i < expected.elements(); ++i) {
+              const auto at = static_cast<std::size_t>(i);
+              ASSERT_LE(std::abs(out.get(i) - expected.data[at]), allowed[at]) << "element " << i << ": " << out.get(i) << ", expected " << expected.data[at];
+            }
+          }
+          ASSERT_EQ(bytes, out.bytes()) << threads << " threads";
+        }
+      });
+    }
+}
+
+TEST(EveryOp, AgreesWithTheDoubleReference) {
+  ir::for_each_op([]<class O>(O) {
+    SCOPED_TRACE(std::string(O::name));
+    if constexpr (!ir::IsLeaf<O>) test_op<O>();
+  });
+}
+
+TEST(EveryOp, RefusesLeaves) {
+  const Tensor out(Type{DType::f32, {}});
+  try {
+    evaluate(ir::Input{}, {}, out.view());
+    FAIL() << "a leaf was evaluated";
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("input is a leaf"), std::string::npos) << error.what();
+  }
+}
+
+/// Shapes that are cut into several chunks.
+TEST(LargeShapes, AreTheSameBytesForAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  const auto floats = [&](std::vector<std::int64_t> extents) { return random_array({DType::f32, Shape::fixed(extents)}, -1, 1, random); };
+  struct Case {
+    ir::Op op;
+    std::vector<ir::Array> in;
+  };
+  ir::Matmul dw;
+  dw.transpose_a = true;
+  ir::Matmul dx;
+  dx.transpose_b = true;
+  ir::Sum rows, columns, all;
+  rows.first = 1, rows.last = 2;
+  columns.first = 0, columns.last = 1;
+  all.first = 0, all.last = 2;
+  ir::Max greatest;
+  greatest.first = 0, greatest.last = 1;
+  ir::ScatterAddRows scatter;
+  scatter.rows = 9;
+  const ir::Array index = random_array({DType::i32, Shape::fixed(std::vector<std::int64_t>{2000})}, 0, 9, random);
+  const std::vector<Case> cases{{ir::Add{}, {floats({700, 70}), floats({700, 70})}},
+                                {ir::Add{}, {floats({700, 70}), floats({70})}},
+                                {ir::Sub{}, {floats({700, 70}), floats({700, 1})}},
+                                {ir::Exp{}, {floats({70001})}},
+                                {ir::Sigmoid{}, {floats({40000, 1})}},
+                                {ir::Mul{}, {floats({50, 9, 70}), floats({50, 1, 70})}},
+                                {ir::Matmul{}, {floats({300, 200}), floats({200, 100})}},
+                                {ir::Matmul{}, {floats({3, 300}), floats({300, 3000})}},
+                                {dw, {floats({900, 100}), floats({900, 70})}},
+                                {dx, {floats({300, 200}), floats({300, 200})}},
+                                {ir::Dense{}, {floats({2000, 100}), floats({100, 30}), floats({30})}},
+                                {rows, {floats({3000, 70})}},
+                                {rows, {floats({3, 70000})}},
+                                {columns, {floats({5000, 70})}},
+                                {columns, {floats({40000, 1})}},
+                                {columns, {floats({3, 60000})}},
+                                {all, {floats({900, 70})}},
+                                {greatest, {floats({5000, 19})}},
+                                {ir::Softmax{}, {floats({3000, 30})}},
+                                {ir::LogSoftmax{}, {floats({3, 30000})}},
+                                {ir::Argmax{}, {floats({3000, 30})}},
+                                {ir::Transpose{}, {floats({700, 90})}},
+                                {ir::Transpose{}, {floats({5, 70, 90})}},
+                                {ir::Reshape{Shape{700, 210}}, {floats({700, 10, 21})}},
+                                {ir::GatherRows{}, {floats({9, 70}), index}},
+                                {scatter, {index, floats({2000, 300})}}};
+  for (const Case& c : cases) {
+    const Type type = result_type(c.op, c.in);
+    SCOPED_TRACE(str(ir::name(c.op), " -> ", type));
+    const ir::Array expected = reference(c.op, type, c.in);
+    for_each_target([&] {
+      std::string bytes;
+      for (int threads = 1; threads <= 4; ++threads) {
+        const ForcedThreads forced(threads);
+        const Tensor out = run(c.op, c.in);
+        ASSERT_TRUE(out.pads_are_zero());
+        if (threads == 1) bytes = out.bytes();
+        ASSERT_EQ(bytes, out.bytes()) << threads << " threads";
+        for (std::int64_t i = 0; i < expected.elements(); ++i) {
+          const double x = expected.data[static_cast<std::size_t>(i)];
+          ASSERT_NEAR(out.get(i), x, 1e-6 * std::abs(x) + 1e-3) << "element " << i;
+        }
+      }
+    });
+  }
+}
+
+/// With fused multiply-add, products don't depend on the width of the vectors either.
+TEST(Products, AreTheSameBytesOnTargetsWithFma) {
+  if (isa::target_count() < 3) GTEST_SKIP() << "this CPU has one such target";
+  std::mt19937 random(5);
+  for (const std::int64_t f : {10, 70, 72, 100}) {
+    const ir::Array a = random_array({DType::f32, {130, 300}}, -1, 1, random), b = random_array({DType::f32, {300, f}}, -1, 1, random);
+    isa::use_target(1);
+    const Tensor v3 = run(ir::Matmul{}, {a, b});
+    isa::use_target(2);
+    const Tensor v4 = run(ir::Matmul{}, {a, b});
+    EXPECT_EQ(v3.bytes(), v4.bytes()) << f << " columns";
+  }
+}
+
+/// The single-threaded product that compiled steps call, over the borders of its tiles.
+TEST(Gemm, AgreesWithTheReferenceAndLeavesThePadsAlone) {
+  std::mt19937 random(11);
+  for_each_target([&] {
+    for (const std::int64_t m : {1, 2, 5, 7, 8, 9, 17, 70})
+      for (const std::int64_t k : {0, 1, 3, 65, 200, 600})
+        for (const std::int64_t f : {1, 4, 8, 15, 16, 17, 30, 70, 81, 131})
+          for (int transposed = 0; transposed < 4; ++transposed) {
+            const bool ta = transposed & 1, tb = transposed & 2;
+            const ir::Array a = random_array({DType::f32, {ta ? k : m, ta ? m : k}}, -1, 1, random);
+            const ir::Array b = random_array({DType::f32, {tb ? f : k, tb ? k : f}}, -1, 1, random);
+            const Tensor x(a), w(b);
+            Tensor y(Type{DType::f32, {m, f}});
+            const Tensor before = y;
+            ir::Matmul op;
+            op.transpose_a = ta;
+            op.transpose_b = tb;
+            const std::string untouched(y.bytes());
+            const GemmCall call{x.view().as<float>(), w.view().as<float>(), y.view().as<float>(), m, k, f, x.view().layout().stride, w.view().layout().stride,
+                                y.view().layout().stride, ta, tb};
+            isa::kernels().gemm(&call);
+            const ir::Array expected = reference(op, y.type, {a, b});
+            const Layout layout = y.view().layout();
+            for (std::int64_t i = 0; i < m; ++i) {
+              for (std::int64_t j = 0; j < f; ++j)
+                ASSERT_NEAR(y.get(i * f + j), expected.data[static_cast<std::size_t>(i * f + j)], 2 * epsilon * static_cast<double>(k) * static_cast<double>(k))
+                    << m << " " << k << " " << f << " transposed " << transposed << " at " << i << "," << j;
+              const auto pad = static_cast<std::size_t>(i * layout.stride + f) * sizeof(float), end = static_cast<std::size_t>((i + 1) * layout.stride) * sizeof(float);
+              ASSERT_EQ(y.bytes().substr(pad, end - pad), untouched.substr(pad, end - pad));
+            }
+          }
+  });
+}
+
+}  // namespace
+}  // namespace sinter::runtime
