@@ -51,9 +51,18 @@ void measure(const Workload& workload, const Job& job, const RunSettings& settin
   }
   std::sort(times.begin(), times.end());
   const double median = times.size() % 2 ? times[times.size() / 2] : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
-  const nlohmann::ordered_json line{{"peer", "sinter"}, {"version", "0.1.0"}, {"mode", settings.mode == Mode::eager ? "eager" : "graph"}, {"workload", workload.name},
-                                    {"threads", settings.threads}, {"metric", job.metric}, {"unit", job.unit}, {"min", times.front() * job.scale}, {"median", median * job.scale},
-                                    {"n", times.size()}, {"calls_per_repeat", inner}, {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}};
+  const nlohmann::ordered_json line{{"peer", "sinter"},
+                                    {"version", "0.1.0"},
+                                    {"mode", settings.mode == Mode::eager ? "eager" : "graph"},
+                                    {"workload", workload.name},
+                                    {"threads", settings.threads},
+                                    {"metric", job.metric},
+                                    {"unit", job.unit},
+                                    {"min", times.front() * job.scale},
+                                    {"median", median * job.scale},
+                                    {"n", times.size()},
+                                    {"calls_per_repeat", inner},
+                                    {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}};
   std::cout << line.dump() << std::endl;
 }
 
@@ -73,7 +82,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", settings.threads)->capture_default_str()->check(CLI::Range(1, 256));
   app.add_option("--repeats", repeats)->capture_default_str()->check(CLI::Range(2, 1000));
   app.add_option("--seconds", seconds, "aim for this long a repeat")->capture_default_str()->check(CLI::Range(0.001, 60.0));
-  app.add_option("--data", settings.data_folder, "folder with x.npy, y.npy, w1.npy, ...: starts from them and prints the losses of steps 1 and 10")->check(CLI::ExistingDirectory);
+  app.add_option("--data", settings.data_folder, "folder with x.npy, y.npy, w1.npy, ...: starts from them and prints the losses of steps 1 and 10")
+      ->check(CLI::ExistingDirectory);
   app.add_flag("--per-node", settings.per_node, "also print eager beside graph, node by node");
   CLI11_PARSE(app, argc, argv);
   std::string known;

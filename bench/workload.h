@@ -20,9 +20,9 @@ struct RunSettings {
 /// One thing to time.
 struct Job {
   std::string metric = "step_s", unit = "s";
-  double scale = 1;              ///< seconds a call times this are reported
+  double scale = 1;  ///< seconds a call times this are reported
   std::function<void()> call;
-  int warm_up = 3;               ///< calls before timing; what they take beyond is reported as compile_s
+  int warm_up = 3;  ///< calls before timing; what they take beyond is reported as compile_s
 };
 
 struct Workload {

@@ -74,7 +74,8 @@ struct Mlp {
       }
     }
     data.check("--data");
-    for (std::int64_t i = 0; i < std::max<std::int64_t>(4, 10) && (i + 1) * batch <= data.size(); ++i) batches.emplace_back(rows(data.x, i), one_hot(rows(data.y, i), sizes.back()));
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(4, 10) && (i + 1) * batch <= data.size(); ++i)
+      batches.emplace_back(rows(data.x, i), one_hot(rows(data.y, i), sizes.back()));
   }
 
   /// Batch number i of a table, in order.
@@ -101,8 +102,9 @@ struct Mlp {
   }
 
   void make_trainer(const RunSettings& settings) {
-    trainer = std::make_unique<Trainer>(model, loss::categorical_crossentropy, optim::RMSprop({.learning_rate = 1e-3f}),
-                                        TrainerOptions{.mode = settings.mode, .threads = settings.threads, .regularizer = [this] { return regularizer(); }});
+    trainer = std::make_unique<Trainer>(
+        model, loss::categorical_crossentropy, optim::RMSprop({.learning_rate = 1e-3f}),
+        TrainerOptions{.mode = settings.mode, .threads = settings.threads, .regularizer = [this] { return regularizer(); }});
   }
 };
 
@@ -171,7 +173,8 @@ std::vector<Job> call_overhead(const RunSettings& settings) {
     Step<Tensor(Tensor)> step;
   };
   auto state = std::make_shared<State>();
-  state->step = compile([s = state.get()](const Tensor& x) { return sigmoid(matmul(x, s->w) + s->b); }, {.name = "tiny", .mode = settings.mode, .threads = settings.threads});
+  state->step = compile([s = state.get()](const Tensor& x) { return sigmoid(matmul(x, s->w) + s->b); },
+                        {.name = "tiny", .mode = settings.mode, .threads = settings.threads});
   Job job;
   job.metric = "call_us";
   job.unit = "us";

@@ -32,13 +32,15 @@ std::string hash(const std::string& text) {
 }
 
 bool is_private(const std::string& folder) {
-  struct stat info {};
+  struct stat info{};
   return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 0022) == 0;
 }
 
 }  // namespace
 
-std::string cache_key(const std::string& bitcode, const std::string& target) { return hash(str(bitcode, "\n", target, "\n", LLVM_VERSION_STRING, "\n", generator_version)); }
+std::string cache_key(const std::string& bitcode, const std::string& target) {
+  return hash(str(bitcode, "\n", target, "\n", LLVM_VERSION_STRING, "\n", generator_version));
+}
 
 std::string cache_folder() {
   if (const char* setting = std::getenv("SINTER_CACHE"); setting && *setting) {

@@ -12,12 +12,12 @@
 namespace sinter::codegen {
 
 struct Options {
-  bool tap = false;          ///< for verify: no overlaid memory and no chunk scratch; every group output kept and listed in Compiled::taps
-  bool profile = false;      ///< count processor ticks of each kernel into StepContext::ticks
-  std::string target;        ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
-  std::string dump_folder;   ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
-  bool use_cache = true;     ///< the object cache on disk
-  std::string fault;         ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
+  bool tap = false;         ///< for verify: no overlaid memory and no chunk scratch; every group output kept and listed in Compiled::taps
+  bool profile = false;     ///< count processor ticks of each kernel into StepContext::ticks
+  std::string target;       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
+  std::string dump_folder;  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
+  bool use_cache = true;    ///< the object cache on disk
+  std::string fault;        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
 };
 
 /// A stage of the compilation and its seconds.
@@ -25,13 +25,13 @@ using Stage = std::pair<std::string, double>;
 
 /// What a compiled step is made of, for explain().
 struct Report {
-  std::string schedule;              ///< phases, loops and kernels as text
-  std::string memory_plan;           ///< buffers as text
+  std::string schedule;     ///< phases, loops and kernels as text
+  std::string memory_plan;  ///< buffers as text
   std::size_t phases = 0, kernels = 0;
   std::vector<std::int32_t> kernel_groups;  ///< by function: the kernel group of the graph that it belongs to, -1 for copies
   std::vector<Stage> stages;
   bool cache_hit = false;
-  std::string target;                ///< CPU and vector features that the code uses
+  std::string target;  ///< CPU and vector features that the code uses
 };
 
 /// A node's value in a tapped step: buffer of the image that holds it after a call.

@@ -42,15 +42,12 @@ llvm::orc::LLJIT& jit() {
   return *instance;
 }
 
-/// What a named level of the x86-64 ABI needs (psABI, "Micro-architecture levels"), in LLVM's feature names.
-const std::vector<std::string>& level_features(const std::string& level) {
-  static const std::vector<std::string> none, v2{"sse4.2", "popcnt", "ssse3", "sse3"}, v3{"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"},
-      v4{"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
-  if (level == "x86-64") return none;
-  if (level == "x86-64-v2") return v2;
-  if (level == "x86-64-v3") return v3;
-  if (level == "x86-64-v4") return v4;
-  throw UserError("SINTER_TARGET", str("must be x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, got '", level, "'; unset it to use this machine's CPU"));
+/// What a named level of the x86-64 ABI needs (psABI, "Micro-architecture levels"), in LLVM's feature names. Below v3 there is no fused
+/// multiply-add, without which results would not have the same bytes.
+std::vector<std::string> level_features(const std::string& level) {
+  if (level == "x86-64-v3") return {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"};
+  if (level == "x86-64-v4") return {"avx2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+  throw UserError("SINTER_TARGET", str("must be x86-64-v3 or x86-64-v4, got '", level, "'; unset it to use this machine's CPU"));
 }
 
 }  // namespace
@@ -60,6 +57,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
   std::string cpu = target, features;
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   if (target.empty()) {
+    if (llvm::Triple(llvm::sys::getProcessTriple()).isX86() && !host.lookup("fma"))
+      throw UserError("compile", "this CPU has no fused multiply-add (x86-64-v3), which compiled steps need; use Mode::eager");
     cpu = llvm::sys::getHostCPUName().str();
     std::vector<std::string> enabled;
     for (const auto& feature : host)
@@ -69,7 +68,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
   } else {
     for (const std::string& feature : level_features(target)) {
       const auto found = host.find(feature);
-      if (found == host.end() || !found->second) throw UserError("SINTER_TARGET", str("this machine cannot run ", target, ": its CPU lacks ", feature, "; choose a lower level"));
+      if (found == host.end() || !found->second)
+        throw UserError("SINTER_TARGET", str("this machine cannot run ", target, ": its CPU lacks ", feature, "; choose a lower level"));
     }
   }
   std::string error;
@@ -78,10 +78,13 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
   if (!backend) throw InternalError("codegen", error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive, true));
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                           llvm::CodeGenOptLevel::Aggressive, true));
 }
 
-std::string target_text(const llvm::TargetMachine& machine) { return machine.getTargetTriple().str() + " " + machine.getTargetCPU().str() + " " + machine.getTargetFeatureString().str(); }
+std::string target_text(const llvm::TargetMachine& machine) {
+  return machine.getTargetTriple().str() + " " + machine.getTargetCPU().str() + " " + machine.getTargetFeatureString().str();
+}
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   module.setTargetTriple(machine.getTargetTriple().str());

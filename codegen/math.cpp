@@ -54,7 +54,8 @@ Vec log(const Vec& x) {
   llvm::Type* ints = raw.value->getType();
   const Vec offset{b().CreateSub(raw.value, llvm::ConstantInt::get(ints, 0x3f3504f3)), DType::i32};
   const Vec e = real(shift_right(offset, 23), x);
-  const Vec mantissa{b().CreateAdd(b().CreateAnd(offset.value, llvm::ConstantInt::get(ints, 0x007fffff)), llvm::ConstantInt::get(ints, 0x3f3504f3)), DType::i32};
+  const Vec mantissa{b().CreateAdd(b().CreateAnd(offset.value, llvm::ConstantInt::get(ints, 0x007fffff)), llvm::ConstantInt::get(ints, 0x3f3504f3)),
+                     DType::i32};
   const Vec m = from_bits(mantissa, x) - Vec(1.0f);
   const Vec z = m * m;
   Vec p = fma(Vec(7.0376836292e-2f), m, Vec(-1.1514610310e-1f));
@@ -71,7 +72,10 @@ Vec log(const Vec& x) {
   Vec result = fma(e, Vec(0.693359375f), m + y);
   llvm::Constant* infinity = llvm::ConstantFP::getInfinity(x.value->getType());
   result = select(x == Vec(infinity, DType::f32), x, result);
-  result = select(x < Vec(1.17549435e-38f), select(x < Vec(0.0f), Vec(llvm::ConstantFP::getNaN(x.value->getType()), DType::f32), Vec(llvm::ConstantFP::getInfinity(x.value->getType(), true), DType::f32)), result);
+  result = select(x < Vec(1.17549435e-38f),
+                  select(x < Vec(0.0f), Vec(llvm::ConstantFP::getNaN(x.value->getType()), DType::f32),
+                         Vec(llvm::ConstantFP::getInfinity(x.value->getType(), true), DType::f32)),
+                  result);
   return select(x != x, x, result);
 }
 

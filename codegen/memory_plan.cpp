@@ -37,7 +37,8 @@ std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std
   for (const Request& request : requests) {
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;
     for (const Request& other : placed)
-      if (separate || (other.first <= request.last && request.first <= other.last)) taken.emplace_back(offsets[other.value], offsets[other.value] + other.bytes);
+      if (separate || (other.first <= request.last && request.first <= other.last))
+        taken.emplace_back(offsets[other.value], offsets[other.value] + other.bytes);
     std::sort(taken.begin(), taken.end());
     std::int64_t offset = 0;
     for (const auto& [begin, end] : taken)
@@ -77,9 +78,10 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
     if (!separate && lives[v].one_loop && !at.cols.is_batch()) {
       places[v] = Place::scratch;
-      const std::int64_t rows = loop.most_units * (loop.domain.samples ? at.rows.factor() : 1);
+      // A loop of one chunk has all rows in it.
+      const std::int64_t rows = loop.domain.units == Dim(1) ? at.rows.factor() : loop.most_units * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;
-      plan.scratch_bytes += aligned(std::min(rows, loop.domain.samples || at.rows.is_batch() ? rows : at.rows.factor()) * at.stride.factor() * element) + line;
+      plan.scratch_bytes += aligned(rows * at.stride.factor() * element) + line;
     } else if (per_sample) {
       places[v] = Place::batch_arena;
       batch.push_back({v, bytes, lives[v].first, lives[v].last});
@@ -108,7 +110,8 @@ std::string to_text(const Schedule& schedule, const MemoryPlan& plan) {
     scratch += place == Place::scratch;
     arena += place == Place::fixed_arena || place == Place::batch_arena;
   }
-  return str("memory: ", arena, " buffers in arenas of ", plan.fixed_bytes, " + ", plan.batch_bytes, " N bytes; ", scratch, " in chunk scratch of ", plan.scratch_bytes, " bytes a thread\n");
+  return str("memory: ", arena, " buffers in arenas of ", plan.fixed_bytes, " + ", plan.batch_bytes, " N bytes; ", scratch, " in chunk scratch of ",
+             plan.scratch_bytes, " bytes a thread\n");
 }
 
 }  // namespace sinter::codegen

@@ -63,9 +63,11 @@ class Builder {
   void add_leaves() {
     s_.value_of.assign(graph_.size(), no_value);
     for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i)
-      s_.value_of[graph_.input_node(i)] = add_value({StoredValue::Home::input, i, graph_.inputs()[i].type, graph_.input_node(i), graph_.inputs()[i].name});
+      s_.value_of[graph_.input_node(i)] =
+          add_value({StoredValue::Home::input, i, graph_.inputs()[i].type, graph_.input_node(i), graph_.inputs()[i].name});
     for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
-      s_.value_of[graph_.state_node(i)] = add_value({StoredValue::Home::state, i, graph_.states()[i].type, graph_.state_node(i), graph_.states()[i].name});
+      s_.value_of[graph_.state_node(i)] =
+          add_value({StoredValue::Home::state, i, graph_.states()[i].type, graph_.state_node(i), graph_.states()[i].name});
   }
 
   bool read_from_memory(NodeId id) const {
@@ -118,7 +120,8 @@ class Builder {
     }
     const ir::Node& anchor = graph_.node(kernel.anchor);
     if (std::holds_alternative<ir::ScatterAddRows>(anchor.op)) kernel.domain = {};
-    if (std::holds_alternative<ir::ScatterAddRows>(anchor.op) || std::holds_alternative<ir::Matmul>(anchor.op) || std::holds_alternative<ir::Dense>(anchor.op))
+    if (std::holds_alternative<ir::ScatterAddRows>(anchor.op) || std::holds_alternative<ir::Matmul>(anchor.op) ||
+        std::holds_alternative<ir::Dense>(anchor.op))
       kernel.product = add_value({StoredValue::Home::memory, 0, anchor.type, ir::no_node, str("product ", kernel.anchor)});
     if (splits(anchor)) {
       add_split(std::move(kernel));
@@ -144,11 +147,14 @@ class Builder {
     partial.writes.clear();
     // Before the reduction stands what has its input's shape; all else follows it.
     const auto anchor_at = std::find(kernel.nodes.begin(), kernel.nodes.end(), kernel.anchor);
-    const auto is_prologue = [&](NodeId id) { return std::find(kernel.nodes.begin(), anchor_at, id) != anchor_at && graph_.node(id).type.shape == partial.shape; };
+    const auto is_prologue = [&](NodeId id) {
+      return std::find(kernel.nodes.begin(), anchor_at, id) != anchor_at && graph_.node(id).type.shape == partial.shape;
+    };
     std::erase_if(partial.nodes, [&](NodeId id) { return id != kernel.anchor && !is_prologue(id); });
     std::erase_if(combine.nodes, is_prologue);
     const Dim slots = partial.domain.units;
-    partial.slots = combine.slots = add_value({StoredValue::Home::memory, 0, {DType::f32, Shape{slots}}, ir::no_node, str("partials ", kernel.anchor)});
+    partial.slots = combine.slots =
+        add_value({StoredValue::Home::memory, 0, {DType::f32, Shape{slots}}, ir::no_node, str("partials ", kernel.anchor)});
     producer_[partial.slots] = add_kernel(std::move(partial));
     add_kernel(std::move(combine));
   }
@@ -165,7 +171,8 @@ class Builder {
       add_kernel(std::move(kernel));
     };
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
-      if (const NodeId id = graph_.outputs()[i]; ir::is_leaf(graph_.node(id).op)) copy(id, {StoredValue::Home::output, i, graph_.node(id).type, id, str("output ", i)});
+      if (const NodeId id = graph_.outputs()[i]; ir::is_leaf(graph_.node(id).op))
+        copy(id, {StoredValue::Home::output, i, graph_.node(id).type, id, str("output ", i)});
     for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
       if (const NodeId id = graph_.updates()[i]; id != ir::no_node && id != graph_.state_node(i) && ir::is_leaf(graph_.node(id).op))
         copy(id, {StoredValue::Home::state, i, graph_.node(id).type, id, str("new ", graph_.states()[i].name)});
@@ -188,7 +195,8 @@ class Builder {
           if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a;
           else if constexpr (std::is_same_v<O, ir::Dense>) return operand == 0;
           else if constexpr (std::is_same_v<O, ir::Softmax> || std::is_same_v<O, ir::LogSoftmax>) return true;
-          else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>) return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
+          else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>)
+            return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
           else if constexpr (std::is_same_v<O, ir::Argmax> || std::is_same_v<O, ir::OneHot> || std::is_same_v<O, ir::Reshape>) return leads;
           else if constexpr (std::is_same_v<O, ir::GatherRows>) return operand == 1 && leads;
           else if constexpr (std::is_same_v<O, ir::Transpose>) return leads && shape.rank() >= 3;
@@ -273,7 +281,8 @@ class Builder {
 
   std::size_t write_later(std::size_t k, std::size_t w) {
     const Write write = s_.kernels[k].writes[w];
-    const ValueId temporary = add_value({StoredValue::Home::memory, 0, s_.values[write.value].type, write.node, "later " + s_.values[write.value].name});
+    const ValueId temporary =
+        add_value({StoredValue::Home::memory, 0, s_.values[write.value].type, write.node, "later " + s_.values[write.value].name});
     s_.kernels[k].writes[w].value = temporary;
     producer_[temporary] = k;
     Kernel copy;
@@ -364,7 +373,8 @@ class Builder {
       if (loops[l].kernels.empty()) continue;
       bool joins = kernel.domain.samples && loops[l].domain.samples;
       for (const Read& read : kernel.reads)
-        joins = joins || (producer_[read.value] != none && std::find(loops[l].kernels.begin(), loops[l].kernels.end(), producer_[read.value]) != loops[l].kernels.end());
+        joins = joins || (producer_[read.value] != none &&
+                          std::find(loops[l].kernels.begin(), loops[l].kernels.end(), producer_[read.value]) != loops[l].kernels.end());
       if (joins) merge(l);
     }
     if (into == none) {
@@ -388,7 +398,8 @@ class Builder {
     }
     constexpr double chunk_bytes = 512 * 1024;
     const double most = chunk_bytes / bytes;
-    loop.most_units = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096) : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
+    loop.most_units = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
+                                          : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
     if (loop.domain.units == Dim(1)) loop.most_units = 1;
   }
 
@@ -396,19 +407,23 @@ class Builder {
   bool keep_all_;
   std::vector<NodeId> order_;
   Schedule s_;
-  std::vector<std::size_t> producer_;                        // by value
-  std::vector<std::pair<std::size_t, std::size_t>> anti_;    // reader of an old state before its writer
+  std::vector<std::size_t> producer_;                      // by value
+  std::vector<std::pair<std::size_t, std::size_t>> anti_;  // reader of an old state before its writer
   std::vector<std::size_t> position_;
 };
 
 }  // namespace
 
-std::int64_t chunk_of(std::int64_t units, std::int64_t most) { return std::max<std::int64_t>(1, std::min(most, std::max<std::int64_t>(8, ((units + 7) / 8 + 7) / 8 * 8))); }
+std::int64_t chunk_of(std::int64_t units, std::int64_t most) {
+  return std::max<std::int64_t>(1, std::min(most, std::max<std::int64_t>(8, ((units + 7) / 8 + 7) / 8 * 8)));
+}
 
 std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), most_units); }
 
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
-  const auto fail = [&](const Kernel& kernel, const std::string& rule) { throw InternalError("schedule", str("kernel ", &kernel - schedule.kernels.data(), ": ", rule)); };
+  const auto fail = [&](const Kernel& kernel, const std::string& rule) {
+    throw InternalError("schedule", str("kernel ", &kernel - schedule.kernels.data(), ": ", rule));
+  };
   const auto place = [&](const Kernel& kernel) {
     const auto& list = schedule.phases[kernel.phase].loops[kernel.loop].kernels;
     return std::find(list.begin(), list.end(), static_cast<std::size_t>(&kernel - schedule.kernels.data())) - list.begin();
@@ -421,7 +436,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
       for (const Kernel& writer : schedule.kernels) {
         if (&writer == &reader || !writes(writer, read.value) || (writer.kind == Kernel::Kind::combine && writer.slots == read.value)) continue;
         const bool before = writer.phase < reader.phase;
-        const bool same_loop = writer.phase == reader.phase && writer.loop == reader.loop && place(writer) < place(reader) && (read.same_rows || reader.domain.units == Dim(1));
+        const bool same_loop = writer.phase == reader.phase && writer.loop == reader.loop && place(writer) < place(reader) &&
+                               (read.same_rows || reader.domain.units == Dim(1));
         if (!before && !same_loop) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
       }
       // Who overwrites a state whose old value this kernel reads comes in a later phase.
@@ -431,7 +447,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
         for (const Write& write : writer.writes) {
           const StoredValue& target = schedule.values[write.value];
           if (target.home != StoredValue::Home::state || target.index != value.index) continue;
-          if (&writer == &reader ? !read.same_rows : writer.phase <= reader.phase) fail(reader, str("reads state '", value.name, "' while it is overwritten"));
+          if (&writer == &reader ? !read.same_rows : writer.phase <= reader.phase)
+            fail(reader, str("reads state '", value.name, "' while it is overwritten"));
         }
     }
 }
@@ -441,10 +458,16 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
   for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
     text += str("  phase ", p + 1, "\n");
     for (const Loop& loop : schedule.phases[p].loops) {
-      text += str("    over ", loop.domain.units, loop.domain.samples ? " samples" : loop.domain.units == Dim(1) ? " row" : " rows", ", at most ", loop.most_units, " a chunk:\n");
+      text += str("    over ", loop.domain.units,
+                  loop.domain.samples           ? " samples"
+                  : loop.domain.units == Dim(1) ? " row"
+                                                : " rows",
+                  ", at most ", loop.most_units, " a chunk:\n");
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
-        const char* kind = kernel.kind == Kernel::Kind::partial ? " (a slot a chunk)" : kernel.kind == Kernel::Kind::combine ? " (slots combined)" : "";
+        const char* kind = kernel.kind == Kernel::Kind::partial   ? " (a slot a chunk)"
+                           : kernel.kind == Kernel::Kind::combine ? " (slots combined)"
+                                                                  : "";
         text += str("      ", kernel.kind == Kernel::Kind::copy ? "copy" : str("kernel ", kernel.group), kind, ":");
         for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));
         if (!kernel.writes.empty()) text += " ->";

@@ -24,9 +24,9 @@ inline constexpr ValueId no_value = ~ValueId{0};
 struct StoredValue {
   enum class Home : std::uint8_t { input, state, output, memory };
   Home home = Home::memory;
-  std::uint32_t index = 0;             ///< of the input, state or output
+  std::uint32_t index = 0;  ///< of the input, state or output
   Type type;
-  ir::NodeId node = ir::no_node;       ///< whose value it is; no_node for partial sums
+  ir::NodeId node = ir::no_node;  ///< whose value it is; no_node for partial sums
   std::string name;
 };
 
@@ -43,18 +43,19 @@ struct Write {
 };
 
 struct Kernel {
-  /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or state.
+  /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or
+  /// state.
   enum class Kind : std::uint8_t { nodes, partial, combine, copy };
   Kind kind = Kind::nodes;
-  std::int32_t group = -1;             ///< kernel group of the graph
-  std::vector<ir::NodeId> nodes;       ///< in topological order
+  std::int32_t group = -1;        ///< kernel group of the graph
+  std::vector<ir::NodeId> nodes;  ///< in topological order
   ir::NodeId anchor = ir::no_node;
-  Shape shape;                         ///< what the rows of the domain belong to
+  Shape shape;  ///< what the rows of the domain belong to
   Domain domain;
   std::vector<Read> reads;
   std::vector<Write> writes;
-  ValueId product = no_value;          ///< where a product or scatter is collected before its epilogue
-  ValueId slots = no_value;            ///< partial sums
+  ValueId product = no_value;  ///< where a product or scatter is collected before its epilogue
+  ValueId slots = no_value;    ///< partial sums
   std::size_t phase = 0, loop = 0;
 };
 
@@ -62,7 +63,7 @@ struct Kernel {
 struct Loop {
   Domain domain;
   std::vector<std::size_t> kernels;
-  std::int64_t most_units = 1;         ///< units a chunk at most
+  std::int64_t most_units = 1;  ///< units a chunk at most
   /// Chunk size at batch size n: a function of shape and n alone.
   std::int64_t chunk_units(std::int64_t n) const;
 };
@@ -74,7 +75,7 @@ struct Phase {
 
 struct Schedule {
   std::vector<StoredValue> values;
-  std::vector<ValueId> value_of;       ///< by node: where readers find it; no_value if it is not stored
+  std::vector<ValueId> value_of;  ///< by node: where readers find it; no_value if it is not stored
   std::vector<Kernel> kernels;
   std::vector<Phase> phases;
 };

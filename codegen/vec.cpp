@@ -82,13 +82,17 @@ Vec fma(const Vec& x, const Vec& y, const Vec& z) {
 
 Vec convert(const Vec& x, DType to) {
   if (x.dtype == to) return x;
-  llvm::Type* element = to == DType::f32 ? llvm::Type::getFloatTy(b().getContext()) : llvm::IntegerType::get(b().getContext(), to == DType::boolean ? 1 : to == DType::u8 ? 8 : 32);
+  llvm::Type* element = to == DType::f32 ? llvm::Type::getFloatTy(b().getContext())
+                                         : llvm::IntegerType::get(b().getContext(), to == DType::boolean ? 1
+                                                                                    : to == DType::u8    ? 8
+                                                                                                         : 32);
   llvm::Type* type = element;
   if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(x.value->getType())) type = llvm::VectorType::get(element, vector->getElementCount());
   if (to == DType::boolean) return {(x != Vec(0.0f)).value, to};
   if (x.dtype == DType::f32) {
     // Saturating: the nearest value of the type, NaN becomes 0.
-    return {b().CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, x.value->getType()}, {x.value}), to};
+    return {b().CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, x.value->getType()}, {x.value}),
+            to};
   }
   if (to == DType::f32) return {is_signed(x.dtype) ? b().CreateSIToFP(x.value, type) : b().CreateUIToFP(x.value, type), to};
   return {is_signed(x.dtype) ? b().CreateSExtOrTrunc(x.value, type) : b().CreateZExtOrTrunc(x.value, type), to};

@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
   const std::string fashion = "/usr/share/datasets/fashion-mnist";
   try {
     const auto [train, test] = data::mnist(folder.empty() ? fashion : folder);
-    std::cout << "data: " << (folder.empty() ? "Fashion-MNIST of Debian's dataset-fashion-mnist" : "the IDX files in " + folder) << ", " << train.size() << " training and " << test.size()
+    std::cout << "data: " << (folder.empty() ? "Fashion-MNIST of Debian's dataset-fashion-mnist" : "the IDX files in " + folder) << ", "
+              << train.size() << " training and " << test.size()
               << " test images\nmodel: 784-70-30-10, sigmoid; categorical cross-entropy; RMSprop; batch 500\n\n--- eager, line by line\n";
     const Run eager = run(Mode::eager, train, test, epochs);
     std::cout << "\n--- compiled\n";

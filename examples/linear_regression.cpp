@@ -32,7 +32,8 @@ int main() {
         {.mode = mode});
     for (int i = 0; i < steps; ++i) step(x, y);
     const double w_error = w.read().item() - best_w, b_error = b.read().item() - best_b;
-    std::printf("%s: w = %.5f, b = %.5f; closed form %.5f, %.5f\n", mode == Mode::eager ? "eager" : "graph", w.read().item(), b.read().item(), best_w, best_b);
+    std::printf("%s: w = %.5f, b = %.5f; closed form %.5f, %.5f\n", mode == Mode::eager ? "eager" : "graph", w.read().item(), b.read().item(), best_w,
+                best_b);
     failures += std::abs(w_error) > 1e-3 || std::abs(b_error) > 1e-3;
   }
   return failures;

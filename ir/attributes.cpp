@@ -8,7 +8,8 @@ namespace sinter::ir {
 std::string number_text(double value) {
   char buffer[40];
   const bool single = static_cast<double>(static_cast<float>(value)) == value || std::isnan(value);
-  const auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr : std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  const auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr
+                          : std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return {buffer, end};
 }
 

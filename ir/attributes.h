@@ -21,10 +21,10 @@ using Attributes = std::vector<std::pair<std::string, Attribute>>;
 template <class Op, class T>
 struct Field {
   std::string_view name;
-  T Op::*member;
+  T Op::* member;
 };
 template <class Op, class T>
-constexpr Field<Op, T> field(std::string_view name, T Op::*member) {
+constexpr Field<Op, T> field(std::string_view name, T Op::* member) {
   return {name, member};
 }
 

@@ -80,7 +80,8 @@ std::string to_dot(const Graph& graph) {
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
     const std::string label = is_leaf(node.op) ? names[id] : str(name(node.op), "\\n", names[id]);
-    groups[std::max(node.kernel, no_kernel)] += str("    n", id, " [label=\"", escaped(label), "\\n", node.type, "\"", is_leaf(node.op) ? ", style=rounded" : "", "];\n");
+    groups[std::max(node.kernel, no_kernel)] +=
+        str("    n", id, " [label=\"", escaped(label), "\\n", node.type, "\"", is_leaf(node.op) ? ", style=rounded" : "", "];\n");
   }
   for (const auto& [kernel, nodes] : groups) {
     if (kernel < 0) text += nodes;

@@ -24,17 +24,17 @@ struct GemmCall {
 
 /// What native code sees of a call. Field order is part of the interface: codegen addresses fields by offsetof.
 struct StepContext {
-  std::byte* const* buffers;        ///< base address of each StepImage::buffers entry
-  std::int64_t batch;               ///< N
-  const std::int64_t* table_rows;   ///< one a graph input: its row count if it is a table, else 0
-  std::uint32_t* claims;            ///< one chunk counter a phase, 16 apart (a cache line), 0 on entry
-  std::byte* scratch;               ///< chunk scratch: thread t owns [t · scratch_bytes, (t+1) · scratch_bytes)
-  std::int32_t threads;             ///< threads in this call
-  std::uint32_t fault;              ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)
+  std::byte* const* buffers;       ///< base address of each StepImage::buffers entry
+  std::int64_t batch;              ///< N
+  const std::int64_t* table_rows;  ///< one a graph input: its row count if it is a table, else 0
+  std::uint32_t* claims;           ///< one chunk counter a phase, 16 apart (a cache line), 0 on entry
+  std::byte* scratch;              ///< chunk scratch: thread t owns [t · scratch_bytes, (t+1) · scratch_bytes)
+  std::int32_t threads;            ///< threads in this call
+  std::uint32_t fault;             ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)
   void (*barrier)(StepContext*, std::int32_t thread);
   void (*gemm)(const GemmCall*);
-  void* runtime;                    ///< the launcher's own
-  std::uint64_t* ticks;             ///< null, or cycle counters: thread t adds the cycles of kernel k to ticks[t · kernels + k]
+  void* runtime;         ///< the launcher's own
+  std::uint64_t* ticks;  ///< null, or cycle counters: thread t adds the cycles of kernel k to ticks[t · kernels + k]
 };
 
 /// Every thread of the team calls this with its number; the call is over when all have returned.
@@ -55,16 +55,16 @@ inline std::int64_t padded_batch(std::int64_t n) { return (n + 63) / 64 * 64; }
 
 struct BufferSpec {
   Place place = Place::fixed_arena;
-  std::uint32_t index = 0;     ///< of the input, state or output
+  std::uint32_t index = 0;  ///< of the input, state or output
   Type type;
-  std::int64_t offset = 0;     ///< bytes, or bytes a sample
-  std::string name;            ///< for messages and verify: the node's printed name
+  std::int64_t offset = 0;  ///< bytes, or bytes a sample
+  std::string name;         ///< for messages and verify: the node's printed name
 };
 
 /// One phase as the cost model and explain() see it. Work counts are a + b·N.
 struct PhaseSpec {
-  std::int64_t chunks_fixed = 0;           ///< chunks of loops over fixed domains
-  std::int64_t batch_rows_per_chunk = 0;   ///< 0 without a batch loop, else samples a chunk
+  std::int64_t chunks_fixed = 0;          ///< chunks of loops over fixed domains
+  std::int64_t batch_rows_per_chunk = 0;  ///< 0 without a batch loop, else samples a chunk
   std::int64_t batch_loops = 0;
   double flops_fixed = 0, flops_per_sample = 0;
   double bytes_fixed = 0, bytes_per_sample = 0;
@@ -76,10 +76,10 @@ struct StepImage {
   std::shared_ptr<const void> code;
   std::vector<BufferSpec> buffers;
   std::vector<PhaseSpec> phases;
-  std::size_t kernels = 0;                ///< functions that StepContext::ticks counts
-  std::int64_t fixed_bytes = 0;           ///< size of the fixed arena
-  std::int64_t batch_bytes = 0;           ///< bytes a sample of the per-sample arena
-  std::int64_t scratch_bytes = 0;         ///< bytes a thread
+  std::size_t kernels = 0;         ///< functions that StepContext::ticks counts
+  std::int64_t fixed_bytes = 0;    ///< size of the fixed arena
+  std::int64_t batch_bytes = 0;    ///< bytes a sample of the per-sample arena
+  std::int64_t scratch_bytes = 0;  ///< bytes a thread
 };
 
 }  // namespace sinter

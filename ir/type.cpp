@@ -119,7 +119,8 @@ Dim parse_dim(std::string_view text) {
   const std::string_view digits = batch ? text.substr(0, text.size() - 1) : text;
   std::int64_t factor = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), factor);
-  if (error != std::errc{} || end != digits.data() + digits.size() || factor < 0) throw UserError("shape", str("a dimension is k, N, kN or R, got '", text, "'"));
+  if (error != std::errc{} || end != digits.data() + digits.size() || factor < 0)
+    throw UserError("shape", str("a dimension is k, N, kN or R, got '", text, "'"));
   return batch ? Dim::batch(factor) : Dim(factor);
 }
 

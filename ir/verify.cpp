@@ -50,8 +50,12 @@ void check_input(const Graph& graph, std::size_t index) {
   const bool leads_batch = shape.rank() && shape[0] == Dim::batch();
   const bool leads_rows = shape.rank() && shape[0].is_rows();
   const bool rest_fixed = std::all_of(shape.begin() + (shape.rank() ? 1 : 0), shape.end(), [](Dim d) { return d.is_fixed(); });
-  const bool fits = spec.kind == InputSpec::Kind::batch ? leads_batch && rest_fixed : spec.kind == InputSpec::Kind::table ? leads_rows && rest_fixed : shape.is_fixed();
-  if (!fits) throw UserError(graph.name(), str("input '", spec.name, "' is ", spec.type, "; batch inputs lead with N, tables with R, all others have neither"));
+  const bool fits = spec.kind == InputSpec::Kind::batch   ? leads_batch && rest_fixed
+                    : spec.kind == InputSpec::Kind::table ? leads_rows && rest_fixed
+                                                          : shape.is_fixed();
+  if (!fits)
+    throw UserError(graph.name(),
+                    str("input '", spec.name, "' is ", spec.type, "; batch inputs lead with N, tables with R, all others have neither"));
 }
 
 }  // namespace
@@ -64,11 +68,13 @@ void verify(const Graph& graph) {
     check_operands(graph, id);
     if (const auto* input = std::get_if<Input>(&node.op)) {
       const auto index = static_cast<std::size_t>(input->index);
-      if (index >= graph.inputs().size() || graph.input_node(index) != id || node.type != graph.inputs()[index].type) fail(graph, id, "does not match its declared input");
+      if (index >= graph.inputs().size() || graph.input_node(index) != id || node.type != graph.inputs()[index].type)
+        fail(graph, id, "does not match its declared input");
       ++input_leaves[index];
     } else if (const auto* state = std::get_if<State>(&node.op)) {
       const auto index = static_cast<std::size_t>(state->index);
-      if (index >= graph.states().size() || graph.state_node(index) != id || node.type != graph.states()[index].type) fail(graph, id, "does not match its declared state");
+      if (index >= graph.states().size() || graph.state_node(index) != id || node.type != graph.states()[index].type)
+        fail(graph, id, "does not match its declared state");
       ++state_leaves[index];
     } else {
       check_type(graph, id);
@@ -89,12 +95,15 @@ void verify(const Graph& graph) {
   for (std::size_t i = 0; i < graph.states().size(); ++i) {
     const StateSpec& state = graph.states()[i];
     check_name(state.name);
-    if (!state.type.shape.is_fixed()) throw UserError(graph.name(), str("state '", state.name, "' is ", state.type, "; a state has no batch dimension"));
+    if (!state.type.shape.is_fixed())
+      throw UserError(graph.name(), str("state '", state.name, "' is ", state.type, "; a state has no batch dimension"));
     if (state_leaves[i] != 1) throw UserError(graph.name(), str("state '", state.name, "' has ", state_leaves[i], " leaves, not 1"));
     const NodeId update = graph.updates()[i];
     if (update == no_node) continue;
-    if (update >= graph.size() || graph.node(update).dead) throw UserError(graph.name(), str("the update of state '", state.name, "' does not exist"));
-    if (graph.node(update).type != state.type) throw UserError(graph.name(), str("the update of state '", state.name, "' is ", graph.node(update).type, ", the state ", state.type));
+    if (update >= graph.size() || graph.node(update).dead)
+      throw UserError(graph.name(), str("the update of state '", state.name, "' does not exist"));
+    if (graph.node(update).type != state.type)
+      throw UserError(graph.name(), str("the update of state '", state.name, "' is ", graph.node(update).type, ", the state ", state.type));
   }
   for (const NodeId id : graph.outputs()) {
     if (id >= graph.size() || graph.node(id).dead) throw UserError(graph.name(), str("output %", id, " does not exist"));

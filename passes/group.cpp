@@ -239,4 +239,12 @@ bool group(ir::Graph& graph, PassContext& context) {
   return kernel > 0;
 }
 
+void group_each_alone(ir::Graph& graph) {
+  std::int32_t kernel = 0;
+  for (const NodeId id : graph.topological_order()) {
+    if (ir::is_leaf(graph.node(id).op)) continue;
+    graph.set_kernel(id, ir::is_recomputable(graph, id) && !graph.is_output(id) ? ir::inlined : kernel++);
+  }
+}
+
 }  // namespace sinter::passes

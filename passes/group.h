@@ -28,4 +28,7 @@ inline constexpr std::size_t max_group_buffers = 24;
 ///    elements of the result that loads an element's operands before it stores, updates may be written in place.
 void verify_groups(const ir::Graph& graph);
 
+/// A kernel for each node, recomputable scalars inlined: what the code generator gets where the pipeline stopped before `group`.
+void group_each_alone(ir::Graph& graph);
+
 }  // namespace sinter::passes

@@ -71,12 +71,24 @@ struct Executor::Impl {
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const BufferSpec& spec = image.buffers[i];
       switch (spec.place) {
-        case Place::input: buffers[i] = bindings.inputs[spec.index]; break;
-        case Place::state: buffers[i] = bindings.states[spec.index]; break;
-        case Place::output: buffers[i] = bindings.outputs[spec.index]; break;
-        case Place::fixed_arena: buffers[i] = fixed_arena.data() + spec.offset; break;
-        case Place::batch_arena: buffers[i] = batch_arena.data() + spec.offset * padded; break;
-        case Place::scratch: buffers[i] = nullptr; break;
+        case Place::input:
+          buffers[i] = bindings.inputs[spec.index];
+          break;
+        case Place::state:
+          buffers[i] = bindings.states[spec.index];
+          break;
+        case Place::output:
+          buffers[i] = bindings.outputs[spec.index];
+          break;
+        case Place::fixed_arena:
+          buffers[i] = fixed_arena.data() + spec.offset;
+          break;
+        case Place::batch_arena:
+          buffers[i] = batch_arena.data() + spec.offset * padded;
+          break;
+        case Place::scratch:
+          buffers[i] = nullptr;
+          break;
       }
     }
     context.batch = bindings.batch;
@@ -137,7 +149,8 @@ Executor::~Executor() = default;
 
 std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
   if (impl_->busy.exchange(true, std::memory_order_acquire))
-    throw UserError("step", "one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
+    throw UserError("step",
+                    "one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
   struct Release {
     std::atomic<bool>& busy;
     ~Release() { busy.store(false, std::memory_order_release); }

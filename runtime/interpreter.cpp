@@ -10,11 +10,21 @@ namespace {
 
 void write_scalar(double value, const View& out) {
   switch (out.type.dtype) {
-    case DType::f32: *out.as<float>() = static_cast<float>(value); return;
-    case DType::i32: *out.as<std::int32_t>() = static_cast<std::int32_t>(value); return;
-    case DType::u32: *out.as<std::uint32_t>() = static_cast<std::uint32_t>(value); return;
-    case DType::u8: *out.as<std::uint8_t>() = static_cast<std::uint8_t>(value); return;
-    case DType::boolean: *out.as<std::uint8_t>() = value != 0; return;
+    case DType::f32:
+      *out.as<float>() = static_cast<float>(value);
+      return;
+    case DType::i32:
+      *out.as<std::int32_t>() = static_cast<std::int32_t>(value);
+      return;
+    case DType::u32:
+      *out.as<std::uint32_t>() = static_cast<std::uint32_t>(value);
+      return;
+    case DType::u8:
+      *out.as<std::uint8_t>() = static_cast<std::uint8_t>(value);
+      return;
+    case DType::boolean:
+      *out.as<std::uint8_t>() = value != 0;
+      return;
   }
 }
 
@@ -65,12 +75,14 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
 
 void copy_from_dense(const void* dense, const View& to) {
   const Layout layout = to.layout();
-  eval::copy_rows(static_cast<const std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, to.data, layout, size_of(to.type.dtype), 0, layout.rows);
+  eval::copy_rows(static_cast<const std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, to.data, layout, size_of(to.type.dtype), 0,
+                  layout.rows);
 }
 
 void copy_to_dense(const View& from, void* dense) {
   const Layout layout = from.layout();
-  eval::copy_rows(from.data, layout, static_cast<std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, size_of(from.type.dtype), 0, layout.rows);
+  eval::copy_rows(from.data, layout, static_cast<std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, size_of(from.type.dtype), 0,
+                  layout.rows);
 }
 
 }  // namespace sinter::runtime

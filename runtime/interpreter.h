@@ -11,12 +11,14 @@ namespace sinter::runtime {
 
 /// A tensor in memory: fixed shape, layout as ir/layout.h says, pad lanes 0. A table's rows are fixed here.
 struct View {
-  Type type;      ///< all dimensions fixed
+  Type type;  ///< all dimensions fixed
   std::byte* data = nullptr;
 
   Layout layout() const { return sinter::layout(type.shape, 0); }
   template <class T>
-  T* as() const { return reinterpret_cast<T*>(data); }
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
 };
 
 /// Bytes of a tensor of this type, pads included, at batch size n.

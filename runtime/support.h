@@ -14,12 +14,13 @@ inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
 template <class O>
 inline constexpr bool has_interpreter_kernel =
     ir::IsLeaf<O> || ir::IsElementwise<O> ||
-    is_one_of<O, ir::Constant, ir::Extent, ir::Reshape, ir::Broadcast, ir::Transpose, ir::Sum, ir::Max, ir::Argmax, ir::Softmax, ir::LogSoftmax, ir::Matmul,
-              ir::Dense, ir::GatherRows, ir::ScatterAddRows, ir::OneHot>;
+    is_one_of<O, ir::Constant, ir::Extent, ir::Reshape, ir::Broadcast, ir::Transpose, ir::Sum, ir::Max, ir::Argmax, ir::Softmax, ir::LogSoftmax,
+              ir::Matmul, ir::Dense, ir::GatherRows, ir::ScatterAddRows, ir::OneHot>;
 
 template <class O>
 constexpr void require_interpreter_kernel() {
-  static_assert(has_interpreter_kernel<O>, "the interpreter has no kernel for this op (see O): write one in runtime/eval and list the op in runtime/support.h");
+  static_assert(has_interpreter_kernel<O>,
+                "the interpreter has no kernel for this op (see O): write one in runtime/eval and list the op in runtime/support.h");
 }
 
 }  // namespace sinter::runtime

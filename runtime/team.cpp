@@ -21,41 +21,55 @@ thread_local bool inside_team = false;
 // libgomp knows nothing of this: its threads stay inside one region and follow the words below, so that none of its own barriers, which spin for
 // milliseconds, is ever passed while there is work.
 struct Team {
-  Gate dispatch;  ///< call number · 256 + threads of the call; 0 threads: leave the region
-  Gate done;      ///< the dispatch word of the last call that all its workers have finished
+  Gate dispatch;  ///< call number · 512 + 256 for an invitation + threads of the call; 0 threads: leave the region
+  Gate done;      ///< the dispatch word of the last call whose caller had to wait for a worker
   Gate opened;    ///< counts regions opened
-  alignas(64) std::atomic<int> remaining{0};
+  alignas(64) std::atomic<std::uint64_t> present{0};  ///< dispatch word · 2^32 + `over` once the caller is through + workers in the body
   std::atomic<TeamBody> body{nullptr};
   std::atomic<void*> argument{nullptr};
 
-  alignas(64) std::atomic<bool> busy{false};    ///< taken by the caller of the moment
-  std::atomic<bool> closed{false};              ///< at exit, and in a forked child
-  std::atomic<int> wanted{0};                   ///< threads of the next region, the caller included; 0: none
-  std::atomic<int> size{1};                     ///< threads now, the caller included
-  std::atomic<std::uint32_t> opening_word{0};   ///< dispatch when the region was opened: what its workers have already seen
+  alignas(64) std::atomic<bool> busy{false};   ///< taken by the caller of the moment
+  std::atomic<bool> closed{false};             ///< at exit, and in a forked child
+  std::atomic<int> wanted{0};                  ///< threads of the next region, the caller included; 0: none
+  std::atomic<int> size{1};                    ///< threads now, the caller included
+  std::atomic<std::uint32_t> opening_word{0};  ///< dispatch when the region was opened: what its workers have already seen
   std::thread helper;
 
   alignas(64) std::atomic<int> arrived{0};
   Gate generation;
 
-  std::uint32_t next_word(int threads) const { return ((dispatch.load() >> 8) + 1) << 8 | static_cast<std::uint32_t>(threads); }
+  static constexpr std::uint32_t invitation = 256, threads_mask = 255;
+  static constexpr std::uint64_t over = std::uint64_t{1} << 31, workers_mask = over - 1;
+
+  std::uint32_t next_word(int threads) const { return ((dispatch.load() >> 9) + 1) << 9 | static_cast<std::uint32_t>(threads); }
+  bool enter(std::uint32_t word);
   void work(int thread);
   void keep_regions_open();
   int reserve(int threads);
-  void call(int threads, TeamBody f, void* with);
+  void call(int threads, bool invite, TeamBody f, void* with);
   void close();
 };
+
+/// Whether the call that the worker was invited to is still going on; then it counts among those present.
+bool Team::enter(std::uint32_t word) {
+  std::uint64_t now = present.load(std::memory_order_acquire);
+  do {
+    if (now >> 32 != word || (now & over)) return false;
+  } while (!present.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+  return true;
+}
 
 void Team::work(int thread) {
   inside_team = true;
   std::uint32_t seen = opening_word.load();
   for (;;) {
     seen = dispatch.wait_while(seen);
-    const int threads = static_cast<int>(seen & 255);
+    const int threads = static_cast<int>(seen & threads_mask);
     if (threads == 0) return;
-    if (thread >= threads) continue;
+    if (thread >= threads || ((seen & invitation) && !enter(seen))) continue;
     body.load(std::memory_order_relaxed)(argument.load(std::memory_order_relaxed), thread, threads);
-    if (remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) done.store(seen);
+    const std::uint64_t before = present.fetch_sub(1, std::memory_order_acq_rel);
+    if ((before & over) && (before & workers_mask) == 1) done.store(seen);
   }
 }
 
@@ -99,16 +113,16 @@ int Team::reserve(int threads) {
   return std::min(threads, size.load());
 }
 
-void Team::call(int threads, TeamBody f, void* with) {
+void Team::call(int threads, bool invite, TeamBody f, void* with) {
   body.store(f, std::memory_order_relaxed);
   argument.store(with, std::memory_order_relaxed);
-  remaining.store(threads - 1, std::memory_order_relaxed);
-  const std::uint32_t word = next_word(threads), before = done.load();
+  const std::uint32_t word = next_word(threads) | (invite ? invitation : 0), before = done.load();
+  present.store(std::uint64_t{word} << 32 | (invite ? 0 : static_cast<std::uint64_t>(threads - 1)), std::memory_order_release);
   dispatch.store(word);
   inside_team = true;
   f(with, 0, threads);
   inside_team = false;
-  done.wait_while(before);
+  if (present.fetch_or(over, std::memory_order_acq_rel) & workers_mask) done.wait_while(before);
 }
 
 void Team::close() {
@@ -135,9 +149,7 @@ Team& team() {
   return *instance;
 }
 
-}  // namespace
-
-void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted) {
+void run(int threads, bool invite, TeamBody body, void* argument, std::int32_t* granted) {
   threads = std::clamp(threads, 1, max_threads);
   if (threads > 1 && !inside_team && !omp_in_parallel()) {
     Team& t = team();
@@ -145,7 +157,7 @@ void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted)
       threads = t.reserve(threads);
       if (threads > 1) {
         if (granted) *granted = threads;
-        t.call(threads, body, argument);
+        t.call(threads, invite, body, argument);
         t.busy.store(false, std::memory_order_release);
         return;
       }
@@ -155,6 +167,11 @@ void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted)
   if (granted) *granted = 1;
   body(argument, 0, 1);
 }
+
+}  // namespace
+
+void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted) { run(threads, false, body, argument, granted); }
+void invite_team(int threads, TeamBody body, void* argument) { run(threads, true, body, argument, nullptr); }
 
 void team_barrier(int threads) {
   if (threads <= 1) return;

@@ -23,6 +23,10 @@ int parse_thread_count(std::string_view text);
 using TeamBody = void (*)(void* argument, int thread, int threads);
 void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted = nullptr);
 
+/// The same for work that any number of threads can do: a thread that has not come by the time body(argument, 0, threads) returns on the caller does
+/// not come at all, so that nobody waits for one that is still asleep. `threads` is the number of those invited.
+void invite_team(int threads, TeamBody body, void* argument);
+
 /// A barrier among the threads of the current run_team call: spins, then sleeps. For `threads` == 1 it does nothing.
 void team_barrier(int threads);
 
@@ -47,7 +51,7 @@ void parallel_for(std::int64_t chunks, int threads, const F& f) {
     Loop& loop = *static_cast<Loop*>(argument);
     for (std::int64_t chunk; (chunk = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.chunks;) loop.f(chunk);
   };
-  run_team(static_cast<int>(chunks < threads ? chunks : threads), body, &loop);
+  invite_team(static_cast<int>(chunks < threads ? chunks : threads), body, &loop);
 }
 
 }  // namespace sinter::runtime

@@ -42,7 +42,8 @@ int cgroup_cores() {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     if (!line.starts_with("0::")) continue;
-    for (std::string path = line.substr(3); path.size() > 1; path.resize(path.rfind('/'))) cores = std::min(cores, read_cpu_max(root + path + "/cpu.max"));
+    for (std::string path = line.substr(3); path.size() > 1; path.resize(path.rfind('/')))
+      cores = std::min(cores, read_cpu_max(root + path + "/cpu.max"));
   }
   return cores;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "codegen/support.h"
 #include "ir/kernel.h"
 #include "ir/step.h"
 
@@ -29,7 +30,8 @@ llvm::Function* KernelEmitter::emit() {
   types.insert(types.end(), 4, llvm::Type::getInt64Ty(llvm));
   types.push_back(llvm::PointerType::getUnqual(llvm));
   const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
-  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::InternalLinkage, str("kernel_", number), context_.module);
+  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::InternalLinkage,
+                                     str("kernel_", number), context_.module);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);
@@ -44,32 +46,51 @@ llvm::Function* KernelEmitter::emit() {
   builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
   current_builder() = &builder_;
   switch (kernel_.kind) {
-    case Kernel::Kind::partial: emit_partial(); break;
-    case Kernel::Kind::combine: emit_combine(); break;
-    case Kernel::Kind::copy: emit_copy(); break;
+    case Kernel::Kind::partial:
+      emit_partial();
+      break;
+    case Kernel::Kind::combine:
+      emit_combine();
+      break;
+    case Kernel::Kind::copy:
+      emit_copy();
+      break;
     case Kernel::Kind::nodes:
-      if (kernel_.anchor == ir::no_node) emit_pointwise();
-      else
-        std::visit(
-            [&]<class O>(const O&) {
-              if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense>) emit_product();
-              else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) emit_scatter();
-              else if constexpr (std::is_same_v<O, ir::Softmax>) emit_softmax(false);
-              else if constexpr (std::is_same_v<O, ir::LogSoftmax>) emit_softmax(true);
-              else if constexpr (std::is_same_v<O, ir::Argmax>) emit_argmax();
-              else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>) emit_reduction();
-              else emit_pointwise();  // elements are found one by one: reshape, transpose, gather, one-hot
-            },
-            context_.graph.node(kernel_.anchor).op);
+      emit_nodes();
+      break;
   }
   builder_.CreateRetVoid();
   current_builder() = nullptr;
   return function_;
 }
 
+void KernelEmitter::emit_nodes() {
+  if (kernel_.anchor == ir::no_node) return emit_pointwise();
+  const ir::Op& anchor = context_.graph.node(kernel_.anchor).op;
+  switch (std::visit([]<class O>(const O&) { return require_kernel_kind<O>(); }, anchor)) {
+    case KernelKind::pointwise:
+      return emit_pointwise();
+    case KernelKind::product:
+      return emit_product();
+    case KernelKind::scatter:
+      return emit_scatter();
+    case KernelKind::softmax:
+      return emit_softmax(std::holds_alternative<ir::LogSoftmax>(anchor));
+    case KernelKind::argmax:
+      return emit_argmax();
+    case KernelKind::reduction:
+      return emit_reduction();
+    case KernelKind::none:
+      break;
+  }
+  throw InternalError("codegen", str("no kernel for ", ir::name(anchor)));
+}
+
 // ---- control flow ----
 
-Value* KernelEmitter::constant(std::int64_t value) const { return llvm::ConstantInt::getSigned(llvm::Type::getInt64Ty(context_.module.getContext()), value); }
+Value* KernelEmitter::constant(std::int64_t value) const {
+  return llvm::ConstantInt::getSigned(llvm::Type::getInt64Ty(context_.module.getContext()), value);
+}
 
 Value* KernelEmitter::extent(Dim dim) { return dim.is_batch() ? builder_.CreateMul(n_, constant(dim.factor())) : constant(dim.factor()); }
 
@@ -109,7 +130,9 @@ llvm::AllocaInst* KernelEmitter::variable(llvm::Type* type, const char* name) {
 
 // ---- iteration ----
 
-bool KernelEmitter::is_flat(const Shape& shape) { return shape.rank() > 0 && symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1); }
+bool KernelEmitter::is_flat(const Shape& shape) {
+  return shape.rank() > 0 && symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1);
+}
 
 Value* KernelEmitter::rows_begin(const Shape& shape) {
   const Dim rows = symbolic_layout(shape).rows;
@@ -146,7 +169,8 @@ void KernelEmitter::for_each_block(const Shape& shape, Value* row, bool scalar, 
   }
 }
 
-void KernelEmitter::for_each_site(const Shape& shape, Value* begin, Value* end, bool scalar, const std::function<void(const Site&)>& body, const Body& at_row) {
+void KernelEmitter::for_each_site(const Shape& shape, Value* begin, Value* end, bool scalar, const std::function<void(const Site&)>& body,
+                                  const Body& at_row) {
   if (!is_flat(shape)) {
     loop(begin, end, 1, [&](Value* row) {
       if (at_row) at_row(row);
@@ -177,7 +201,8 @@ llvm::Type* KernelEmitter::memory_type(DType dtype, unsigned width) const {
 
 Value* KernelEmitter::pointer(ValueId value) {
   const auto found = std::find(arguments_.begin(), arguments_.end(), context_.plan.buffer_of[value]);
-  if (found == arguments_.end()) throw InternalError("codegen", str("kernel reads value ", context_.schedule.values[value].name, " that the schedule does not list"));
+  if (found == arguments_.end())
+    throw InternalError("codegen", str("kernel reads value ", context_.schedule.values[value].name, " that the schedule does not list"));
   return function_->getArg(static_cast<unsigned>(found - arguments_.begin()));
 }
 
@@ -193,13 +218,16 @@ Value* KernelEmitter::address(ValueId value, Value* row, Value* last) {
 Value* KernelEmitter::element_address(ValueId value, Value* element) {
   const Type& type = context_.schedule.values[value].type;
   const SymbolicLayout at = symbolic_layout(type.shape);
-  if (is_flat(type.shape) || at.rows == Dim(1)) return address(value, constant(0), element);
+  const bool one_row = at.rows == Dim(1) && !(type.shape.rank() && type.shape[0].is_rows());  // a table's rows are not counted in its layout
+  if (is_flat(type.shape) || one_row) return address(value, constant(0), element);
   Value* cols = extent(at.cols);
   Value* row = builder_.CreateUDiv(element, cols);
   return address(value, row, builder_.CreateURem(element, cols));
 }
 
-Vec KernelEmitter::splat(const Vec& scalar, unsigned width) { return width == 1 ? scalar : Vec(builder_.CreateVectorSplat(width, scalar.value), scalar.dtype); }
+Vec KernelEmitter::splat(const Vec& scalar, unsigned width) {
+  return width == 1 ? scalar : Vec(builder_.CreateVectorSplat(width, scalar.value), scalar.dtype);
+}
 
 Vec KernelEmitter::load(Value* where, DType dtype, unsigned width, bool repeat) {
   Value* raw = builder_.CreateAlignedLoad(memory_type(dtype, repeat ? 1 : width), where, llvm::Align(size_of(dtype)));
@@ -309,7 +337,8 @@ Vec KernelEmitter::evaluate_node(ir::NodeId id, const Shape& rows, const Site& s
       [&]<class O>(const O& op) -> Vec {
         if constexpr (std::is_same_v<O, ir::Constant>) {
           llvm::Type* type = op.dtype == DType::boolean ? builder_.getInt1Ty() : memory_type(op.dtype, 1);
-          llvm::Constant* number = is_float(op.dtype) ? llvm::ConstantFP::get(type, op.value) : llvm::ConstantInt::get(type, static_cast<std::uint64_t>(static_cast<std::int64_t>(op.value)));
+          llvm::Constant* number = is_float(op.dtype) ? llvm::ConstantFP::get(type, op.value)
+                                                      : llvm::ConstantInt::get(type, static_cast<std::uint64_t>(static_cast<std::int64_t>(op.value)));
           return splat(Vec(number, op.dtype), site.width);
         } else if constexpr (std::is_same_v<O, ir::Extent>) {
           return splat(Vec(builder_.CreateSIToFP(extent(op.dim), builder_.getFloatTy()), DType::f32), site.width);
@@ -345,9 +374,8 @@ void KernelEmitter::zero_pads(const Shape& shape, Value* row) {
   if (!at.cols.is_fixed() || at.cols == at.stride) return;
   for (const Write& write : kernel_.writes) {
     const Type& type = context_.schedule.values[write.value].type;
-    loop(constant(at.cols.factor()), constant(at.stride.factor()), 1, [&](Value* c) {
-      builder_.CreateStore(llvm::Constant::getNullValue(memory_type(type.dtype, 1)), address(write.value, row, c));
-    });
+    loop(constant(at.cols.factor()), constant(at.stride.factor()), 1,
+         [&](Value* c) { builder_.CreateStore(llvm::Constant::getNullValue(memory_type(type.dtype, 1)), address(write.value, row, c)); });
   }
 }
 
@@ -357,7 +385,9 @@ bool KernelEmitter::needs_scalars(const Shape& rows) const {
   for (const ir::NodeId id : kernel_.nodes)
     for (const ir::NodeId input : context_.graph.node(id).inputs) {
       const bool outside = std::find(kernel_.nodes.begin(), kernel_.nodes.end(), input) == kernel_.nodes.end();
-      if (outside && !ir::is_recomputable(context_.graph, input) && ir::is_pointwise(context_.graph.node(id).op) && !is_vector_friendly(type_of(input).shape, rows)) return true;
+      if (outside && !ir::is_recomputable(context_.graph, input) && ir::is_pointwise(context_.graph.node(id).op) &&
+          !is_vector_friendly(type_of(input).shape, rows))
+        return true;
     }
   return false;
 }

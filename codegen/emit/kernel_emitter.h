@@ -31,8 +31,8 @@ struct EmitContext {
 /// chunk_of (codegen/schedule.h) in IR.
 llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, std::int64_t most);
 
-/// Some elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that of
-/// the shape's row view; for a vector over the batch the row is 0 and `last` counts.
+/// Some elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that
+/// of the shape's row view; for a vector over the batch the row is 0 and `last` counts.
 struct Site {
   llvm::Value *row, *last;
   unsigned width = 1, valid = 1;
@@ -50,6 +50,7 @@ class KernelEmitter {
   using Memo = std::map<ir::NodeId, Vec>;
 
   // ---- kinds of kernels (codegen/kernels) ----
+  void emit_nodes();
   void emit_pointwise();
   void emit_product();
   void emit_scatter();
@@ -73,7 +74,8 @@ class KernelEmitter {
   llvm::Value* rows_begin(const Shape& shape);
   llvm::Value* rows_end(const Shape& shape);
   /// Calls body for every block of the rows of this shape: vectors, or single elements if `scalar`.
-  void for_each_site(const Shape& shape, llvm::Value* begin, llvm::Value* end, bool scalar, const std::function<void(const Site&)>& body, const Body& at_row = {});
+  void for_each_site(const Shape& shape, llvm::Value* begin, llvm::Value* end, bool scalar, const std::function<void(const Site&)>& body,
+                     const Body& at_row = {});
   void for_each_block(const Shape& shape, llvm::Value* row, bool scalar, const std::function<void(const Site&)>& body);
 
   // ---- values ----

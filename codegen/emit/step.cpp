@@ -23,7 +23,8 @@ class StepEmitter {
       functions_.push_back(emitter.emit());
       arguments_.push_back(emitter.arguments());
     }
-    step_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), llvm::Function::ExternalLinkage, step_name, context_.module);
+    step_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), llvm::Function::ExternalLinkage,
+                                   step_name, context_.module);
     ctx_ = step_->getArg(0);
     thread_ = step_->getArg(1);
     b_.SetInsertPoint(block("entry"));
@@ -59,7 +60,8 @@ class StepEmitter {
     fault->setAlignment(llvm::Align(4));
     b_.CreateCondBr(b_.CreateICmpEQ(fault, b_.getInt32(0)), healthy, done);
     b_.SetInsertPoint(healthy);
-    Value* chunk = b_.CreateZExt(b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic), b_.getInt64Ty());
+    Value* chunk = b_.CreateZExt(
+        b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic), b_.getInt64Ty());
     b_.CreateCondBr(b_.CreateICmpULT(chunk, total), work, done);
     b_.SetInsertPoint(work);
     for (std::size_t l = phase.loops.size(); l-- > 0;) {
@@ -73,7 +75,8 @@ class StepEmitter {
     b_.CreateBr(claim);
     b_.SetInsertPoint(done);
     if (p + 1 < context_.schedule.phases.size())
-      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
+      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
+                    field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
   }
 
   void emit_chunk(const Loop& loop, Value* chunk, Value* size) {
@@ -99,7 +102,8 @@ class StepEmitter {
     }
     Value* own = b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(context_.plan.scratch_bytes));
     const SymbolicLayout at = symbolic_layout(spec.type.shape);
-    const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)), rows = loop.domain.samples ? at.rows.factor() : 1;
+    const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)),
+                       rows = loop.domain.samples ? at.rows.factor() : 1;
     Value* offset = b_.CreateSub(b_.CreateAdd(own, number(spec.offset)), b_.CreateMul(begin, number(row * rows)));
     return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {offset});
   }
@@ -108,7 +112,8 @@ class StepEmitter {
 
   void count(std::size_t kernel, Value* before) {
     Value* spent = b_.CreateSub(cycles(), before);
-    Value* slot = b_.CreateAdd(b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(static_cast<std::int64_t>(functions_.size()))), number(static_cast<std::int64_t>(kernel)));
+    Value* slot = b_.CreateAdd(b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(static_cast<std::int64_t>(functions_.size()))),
+                               number(static_cast<std::int64_t>(kernel)));
     Value* where = b_.CreateInBoundsGEP(b_.getInt64Ty(), field(offsetof(StepContext, ticks), b_.getPtrTy()), {slot});
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), where), spent), where);
   }

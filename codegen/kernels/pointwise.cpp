@@ -14,7 +14,9 @@ bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
   const auto shape = [&](std::size_t i) -> const Shape& { return graph.node(anchor.inputs[i]).type.shape; };
   return std::visit(
       [&]<class O>(const O&) -> bool {
-        if constexpr (std::is_same_v<O, ir::Reshape>) return shape(0).rank() && anchor.type.shape.rank() && shape(0).back() == anchor.type.shape.back() && shape(0).rank() > 1 && anchor.type.shape.rank() > 1;
+        if constexpr (std::is_same_v<O, ir::Reshape>)
+          return shape(0).rank() && anchor.type.shape.rank() && shape(0).back() == anchor.type.shape.back() && shape(0).rank() > 1 &&
+                 anchor.type.shape.rank() > 1;
         else if constexpr (std::is_same_v<O, ir::GatherRows>) return shape(0).rank() > 1 && shape(0).back() != Dim(1);
         else if constexpr (std::is_same_v<O, ir::OneHot>) return anchor.type.shape.back() != Dim(1);
         else return !std::is_same_v<O, ir::Transpose>;
@@ -26,7 +28,8 @@ bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
 
 void KernelEmitter::emit_pointwise() {
   const Shape& shape = kernel_.shape;
-  const bool scalar = needs_scalars(shape) || (kernel_.anchor != ir::no_node && !anchor_has_vectors(context_.graph, context_.graph.node(kernel_.anchor)));
+  const bool scalar =
+      needs_scalars(shape) || (kernel_.anchor != ir::no_node && !anchor_has_vectors(context_.graph, context_.graph.node(kernel_.anchor)));
   for_each_site(shape, rows_begin(shape), rows_end(shape), scalar, [&](const Site& site) {
     Memo memo;
     store_results(shape, site, memo);
@@ -60,7 +63,9 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
   const Shape& shape = node.type.shape;
   const SymbolicLayout at = symbolic_layout(shape);
   /// Row-major number of the site's first element.
-  const auto element = [&]() -> Value* { return is_flat(shape) || at.rows == Dim(1) ? site.last : builder_.CreateAdd(builder_.CreateMul(site.row, extent(at.cols)), site.last); };
+  const auto element = [&]() -> Value* {
+    return is_flat(shape) || at.rows == Dim(1) ? site.last : builder_.CreateAdd(builder_.CreateMul(site.row, extent(at.cols)), site.last);
+  };
   return std::visit(
       [&]<class O>(const O& op) -> Vec {
         if constexpr (std::is_same_v<O, ir::Reshape>) {
@@ -97,15 +102,18 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           const Shape& rows = context_.schedule.values[table].type.shape;
           Value* count = constant(rows[0].factor());
           if (rows[0].is_rows()) {
-            Value* list = builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, table_rows)));
-            count = builder_.CreateLoad(builder_.getInt64Ty(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), list, context_.schedule.values[table].index));
+            Value* list = builder_.CreateLoad(builder_.getPtrTy(),
+                                              builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, table_rows)));
+            count = builder_.CreateLoad(builder_.getInt64Ty(),
+                                        builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), list, context_.schedule.values[table].index));
           }
           std::int64_t inner = 1;  // elements of a table row
           for (std::size_t i = 1; i < rows.rank(); ++i) inner *= rows[i].factor();
           Value* e = element();
           Value* which = inner == 1 ? e : builder_.CreateUDiv(e, constant(inner));
           const Vec row = checked_index(id, index, which, count);
-          Value* from = builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
+          Value* from =
+              builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
           return load(element_address(table, from), node.type.dtype, site.width, false);
         } else if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::ScatterAddRows>) {
           Vec x = load(address(kernel_.product, site.row, site.last), DType::f32, site.width, false);

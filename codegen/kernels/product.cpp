@@ -13,18 +13,22 @@ void KernelEmitter::emit_product() {
   ir::Matmul op;
   if (const auto* matmul = std::get_if<ir::Matmul>(&anchor.op)) op = *matmul;
   const ValueId a = value_of(anchor.inputs[0]), b = value_of(anchor.inputs[1]);
-  const SymbolicLayout la = symbolic_layout(type_of(anchor.inputs[0]).shape), lb = symbolic_layout(type_of(anchor.inputs[1]).shape), lc = symbolic_layout(kernel_.shape);
+  const SymbolicLayout la = symbolic_layout(type_of(anchor.inputs[0]).shape), lb = symbolic_layout(type_of(anchor.inputs[1]).shape),
+                       lc = symbolic_layout(kernel_.shape);
   const ir::ProductExtents sizes = ir::product_extents(op, type_of(anchor.inputs[0]).shape, type_of(anchor.inputs[1]).shape);
   Value *begin = rows_begin(kernel_.shape), *end = rows_end(kernel_.shape);
   Value* rows = builder_.CreateSub(end, begin);
 
   // Matrices of one column are flat in memory, with a stride of 1: their addresses count rows in `last`.
   const auto at = [&](ValueId value, Value* row, Value* column) {
-    return is_flat(context_.schedule.values[value].type.shape) ? address(value, constant(0), builder_.CreateAdd(row, column)) : address(value, row, column);
+    return is_flat(context_.schedule.values[value].type.shape) ? address(value, constant(0), builder_.CreateAdd(row, column))
+                                                               : address(value, row, column);
   };
   Value* call = variable(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(GemmCall)), "call");
   llvm::cast<llvm::AllocaInst>(call)->setAlignment(llvm::Align(8));
-  const auto set = [&](std::size_t offset, Value* value) { builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), call, offset)); };
+  const auto set = [&](std::size_t offset, Value* value) {
+    builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), call, offset));
+  };
   set(offsetof(GemmCall, a), op.transpose_a ? at(a, constant(0), begin) : at(a, begin, constant(0)));
   set(offsetof(GemmCall, b), at(b, constant(0), constant(0)));
   set(offsetof(GemmCall, c), at(kernel_.product, begin, constant(0)));
@@ -36,7 +40,8 @@ void KernelEmitter::emit_product() {
   set(offsetof(GemmCall, ldc), extent(lc.stride));
   set(offsetof(GemmCall, transpose_a), builder_.getInt32(op.transpose_a));
   set(offsetof(GemmCall, transpose_b), builder_.getInt32(op.transpose_b));
-  Value* gemm = builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, gemm)));
+  Value* gemm =
+      builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, gemm)));
   builder_.CreateCall(llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false), gemm, {call});
   emit_pointwise();
 }
@@ -49,7 +54,8 @@ void KernelEmitter::emit_scatter() {
   const SymbolicLayout out = symbolic_layout(anchor.type.shape);
   const std::int64_t all = out.rows.factor() * out.stride.factor();
   loop(constant(0), constant(all), 1, [&](Value* i) {
-    builder_.CreateStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0), builder_.CreateInBoundsGEP(builder_.getFloatTy(), pointer(kernel_.product), {i}));
+    builder_.CreateStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0),
+                         builder_.CreateInBoundsGEP(builder_.getFloatTy(), pointer(kernel_.product), {i}));
   });
   std::int64_t inner = 1;
   for (std::size_t i = 1; i < anchor.type.shape.rank(); ++i) inner *= anchor.type.shape[i].factor();

@@ -41,7 +41,9 @@ void KernelEmitter::emit_row_reduction() {
   const Dim rows = vector_input ? (is_flat(in) ? in[0] : Dim(1)) : in.product(first, in.rank() - 1);
   llvm::Type *vector = memory_type(DType::f32, lanes), *half = memory_type(DType::f32, lanes / 2), *single = memory_type(DType::f32, 1);
   llvm::AllocaInst *wide = variable(vector, "wide"), *narrow = variable(half, "narrow"), *one = variable(single, "one");
-  const auto fill = [&](llvm::AllocaInst* variable) { builder_.CreateStore(llvm::ConstantFP::get(variable->getAllocatedType(), identity(r.maximum)), variable); };
+  const auto fill = [&](llvm::AllocaInst* variable) {
+    builder_.CreateStore(llvm::ConstantFP::get(variable->getAllocatedType(), identity(r.maximum)), variable);
+  };
 
   const auto reduce_element = [&](Value* element) {
     fill(wide), fill(narrow), fill(one);
@@ -52,7 +54,8 @@ void KernelEmitter::emit_row_reduction() {
       llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;
       builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), x, r.maximum).value, into);
     });
-    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), r.maximum), b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), r.maximum);
+    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), r.maximum),
+              b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), r.maximum);
     return reduce_two(reduce_two(a, b, r.maximum), Vec(builder_.CreateLoad(single, one), DType::f32), r.maximum);
   };
 
@@ -80,7 +83,8 @@ void KernelEmitter::emit_column_reduction() {
     llvm::Type* type = memory_type(DType::f32, site.width);
     llvm::AllocaInst* total = variable(type, "total");
     builder_.CreateStore(llvm::ConstantFP::get(type, identity(r.maximum)), total);
-    // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
+    // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in
+    // `last`.
     Value* row = is_flat(out) ? (out.rank() == 1 ? constant(0) : site.last) : site.row;
     Value *o = builder_.CreateUDiv(row, inner), *j = builder_.CreateURem(row, inner);
     loop(constant(0), reduced, 1, [&](Value* k) {
@@ -111,7 +115,8 @@ void KernelEmitter::emit_partial() {
     llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;
     builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), x, maximum).value, into);
   });
-  const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), maximum), b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), maximum);
+  const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), maximum),
+            b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), maximum);
   const Vec total = reduce_two(reduce_two(a, b, maximum), Vec(builder_.CreateLoad(single, one), DType::f32), maximum);
   builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(single, pointer(kernel_.slots), {chunk_}));
 }

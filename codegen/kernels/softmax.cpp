@@ -21,11 +21,14 @@ void KernelEmitter::emit_softmax(bool logarithm) {
     for (llvm::AllocaInst* into : {wide, narrow, one}) builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), fill), into);
     const auto add = [&](const Site& site) {
       llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;
-      builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), only_valid(f(site), site.valid, fill), maximum).value, into);
+      builder_.CreateStore(
+          reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), only_valid(f(site), site.valid, fill), maximum).value,
+          into);
     };
     if (is_flat(shape)) add({constant(0), row, 1, 1});
     else for_each_block(shape, row, false, add);
-    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), maximum), b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), maximum);
+    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), maximum),
+              b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), maximum);
     return reduce_two(reduce_two(a, b, maximum), Vec(builder_.CreateLoad(single, one), DType::f32), maximum);
   };
   const auto element = [&](const Site& site) { return load(address(x, site.row, site.last), DType::f32, site.width, false); };
@@ -60,14 +63,17 @@ void KernelEmitter::emit_argmax() {
     builder_.CreateStore(load(element_address(x, start), DType::f32, 1, false).value, best);
     builder_.CreateStore(constant(0), place);
     loop(constant(1), constant(cols), 1, [&](Value* i) {
-      const Vec candidate = load(element_address(x, builder_.CreateAdd(start, i)), DType::f32, 1, false), present(builder_.CreateLoad(builder_.getFloatTy(), best), DType::f32);
+      const Vec candidate = load(element_address(x, builder_.CreateAdd(start, i)), DType::f32, 1, false),
+                present(builder_.CreateLoad(builder_.getFloatTy(), best), DType::f32);
       // A NaN beats all but an earlier NaN.
-      Value* better = builder_.CreateAnd(builder_.CreateFCmpORD(present.value, present.value), builder_.CreateFCmpUGT(candidate.value, present.value));
+      Value* better =
+          builder_.CreateAnd(builder_.CreateFCmpORD(present.value, present.value), builder_.CreateFCmpUGT(candidate.value, present.value));
       builder_.CreateStore(builder_.CreateSelect(better, candidate.value, present.value), best);
       builder_.CreateStore(builder_.CreateSelect(better, i, builder_.CreateLoad(builder_.getInt64Ty(), place)), place);
     });
     Memo memo;
-    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateTrunc(builder_.CreateLoad(builder_.getInt64Ty(), place), builder_.getInt32Ty()), DType::i32));
+    memo[kernel_.anchor] =
+        perturbed(kernel_.anchor, Vec(builder_.CreateTrunc(builder_.CreateLoad(builder_.getInt64Ty(), place), builder_.getInt32Ty()), DType::i32));
     store_results(out, site, memo);
   });
   if (!is_flat(out)) loop(rows_begin(out), rows_end(out), 1, [&](Value* row) { zero_pads(out, row); });

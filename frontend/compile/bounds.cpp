@@ -43,7 +43,8 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
       const ir::Array other = evaluate(op, type, std::move(operands), n);
       for (std::size_t i = 0; i < moved.size(); ++i) {
         const double difference = std::abs(other.data[i] - result.value.data[i]);
-        moved[i] = std::max(moved[i], std::isnan(difference) && !std::isnan(result.value.data[i]) ? std::numeric_limits<double>::infinity() : difference);
+        moved[i] =
+            std::max(moved[i], std::isnan(difference) && !std::isnan(result.value.data[i]) ? std::numeric_limits<double>::infinity() : difference);
       }
     }
     for (std::size_t i = 0; i < moved.size(); ++i)
@@ -52,9 +53,11 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
 }
 
 /// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms.
-void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, double terms, std::size_t first_float) {
+void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, double terms,
+                  std::size_t first_float) {
   std::vector<ir::Array> magnitudes;
-  for (const Bounded* x : in) magnitudes.push_back(is_float(x->value.dtype) ? mapped(*x, [](double v, double e) { return std::abs(v) + e; }) : x->value);
+  for (const Bounded* x : in)
+    magnitudes.push_back(is_float(x->value.dtype) ? mapped(*x, [](double v, double e) { return std::abs(v) + e; }) : x->value);
   const ir::Array total = evaluate(op, type, magnitudes, n);
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * total.data[i];
   for (std::size_t k = first_float; k < in.size(); ++k) {
@@ -72,7 +75,8 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
 void carry_softmax(Bounded& result, const Bounded& in, bool logarithm) {
   const auto cols = static_cast<std::size_t>(result.value.extents.back());
   for (std::size_t row = 0; row < result.error.size(); row += cols) {
-    const double e = *std::max_element(in.error.begin() + static_cast<std::ptrdiff_t>(row), in.error.begin() + static_cast<std::ptrdiff_t>(row + cols));
+    const double e =
+        *std::max_element(in.error.begin() + static_cast<std::ptrdiff_t>(row), in.error.begin() + static_cast<std::ptrdiff_t>(row + cols));
     const double rounding = (static_cast<double>(cols) + 8) * ulp;
     for (std::size_t i = row; i < row + cols; ++i) {
       const double v = std::abs(result.value.data[i]);
@@ -88,7 +92,8 @@ void carry_argmax(Bounded& result, const Bounded& in) {
     const auto best = static_cast<std::size_t>(result.value.data[row]);
     for (std::size_t i = 0; i < cols; ++i) {
       const std::size_t at = row * cols + i, top = row * cols + best;
-      if (i != best && in.error[at] + in.error[top] > 0 && in.value.data[at] + in.error[at] >= in.value.data[top] - in.error[top]) result.error[row] = static_cast<double>(cols);
+      if (i != best && in.error[at] + in.error[top] > 0 && in.value.data[at] + in.error[at] >= in.value.data[top] - in.error[top])
+        result.error[row] = static_cast<double>(cols);
     }
   }
 }
@@ -107,7 +112,8 @@ double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, co
 double own_ulps(const ir::Op& op) {
   return std::visit(
       []<class O>(const O&) -> double {
-        if constexpr (std::is_same_v<O, ir::Exp> || std::is_same_v<O, ir::Log> || std::is_same_v<O, ir::Tanh> || std::is_same_v<O, ir::Sigmoid>) return 4;
+        if constexpr (std::is_same_v<O, ir::Exp> || std::is_same_v<O, ir::Log> || std::is_same_v<O, ir::Tanh> || std::is_same_v<O, ir::Sigmoid>)
+          return 4;
         else if constexpr (ir::IsElementwise<O>) return 1;
         else return 0;
       },
@@ -133,7 +139,8 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
       },
       op);
   if (is_float(type.dtype))
-    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += own_ulps(op) * ulp * std::abs(result.value.data[i]) + (own_ulps(op) > 0 ? smallest : 0);
+    for (std::size_t i = 0; i < result.error.size(); ++i)
+      result.error[i] += own_ulps(op) * ulp * std::abs(result.value.data[i]) + (own_ulps(op) > 0 ? smallest : 0);
   return result;
 }
 
@@ -145,11 +152,19 @@ Bounded exact(const Tensor& tensor) {
     std::copy(data.begin(), data.end(), result.value.data.begin());
   };
   switch (tensor.dtype()) {
-    case DType::f32: read(float{}); break;
-    case DType::i32: read(std::int32_t{}); break;
-    case DType::u32: read(std::uint32_t{}); break;
+    case DType::f32:
+      read(float{});
+      break;
+    case DType::i32:
+      read(std::int32_t{});
+      break;
+    case DType::u32:
+      read(std::uint32_t{});
+      break;
     case DType::u8:
-    case DType::boolean: read(std::uint8_t{}); break;
+    case DType::boolean:
+      read(std::uint8_t{});
+      break;
   }
   result.error.assign(result.value.data.size(), 0.0);
   return result;

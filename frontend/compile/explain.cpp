@@ -13,7 +13,10 @@ namespace {
 void explain_inputs(std::ostream& out, const ir::Graph& graph) {
   out << "inputs:";
   for (const ir::InputSpec& input : graph.inputs()) {
-    const char* kind = input.kind == InputKind::batch ? "" : input.kind == InputKind::fixed ? " (fixed)" : input.kind == InputKind::table ? " (table)" : " (captured)";
+    const char* kind = input.kind == InputKind::batch   ? ""
+                       : input.kind == InputKind::fixed ? " (fixed)"
+                       : input.kind == InputKind::table ? " (table)"
+                                                        : " (captured)";
     out << "  " << input.name << ": " << input.type << kind;
   }
   out << "\nstates: " << graph.states().size() << ", outputs: " << graph.outputs().size() << "\n";
@@ -44,14 +47,14 @@ void explain_kernels(std::ostream& out, const ir::Graph& graph) {
 std::string StepCore::explain() const {
   const CompiledGraph& compiled = impl_->latest().compiled();
   std::ostringstream out;
-  out << "step " << impl_->options.name << ", traced at " << Origin::from(impl_->where).text() << ", variants: " << impl_->variants.size() << ", compiled " << impl_->compiles
-      << (impl_->compiles == 1 ? " time\n" : " times\n");
+  out << "step " << impl_->options.name << ", traced at " << Origin::from(impl_->where).text() << ", variants: " << impl_->variants.size()
+      << ", compiled " << impl_->compiles << (impl_->compiles == 1 ? " time\n" : " times\n");
   explain_inputs(out, compiled.graph);
   explain_constants(out, compiled.graph);
   out << "passes:\n";
   for (const passes::PassReport& pass : compiled.passes) {
-    out << "  " << std::left << std::setw(22) << pass.name << std::right << std::setw(5) << pass.nodes_before << " -> " << std::setw(5) << pass.nodes_after << " nodes, " << std::fixed
-        << std::setprecision(2) << pass.seconds * 1e3 << " ms\n";
+    out << "  " << std::left << std::setw(22) << pass.name << std::right << std::setw(5) << pass.nodes_before << " -> " << std::setw(5)
+        << pass.nodes_after << " nodes, " << std::fixed << std::setprecision(2) << pass.seconds * 1e3 << " ms\n";
     for (const std::string& note : pass.notes) out << "    " << note << "\n";
   }
   ir::Cost flops;
@@ -62,7 +65,8 @@ std::string StepCore::explain() const {
 #ifdef SINTER_JIT
   out << compiled.report.schedule << compiled.report.memory_plan;
   out << "target: " << compiled.report.target << "\n";
-  out << std::setprecision(2) << "compile time: " << compiled.seconds() * 1e3 << " ms: trace " << compiled.trace_seconds * 1e3 << ", passes " << compiled.pass_seconds * 1e3;
+  out << std::setprecision(2) << "compile time: " << compiled.seconds() * 1e3 << " ms: trace " << compiled.trace_seconds * 1e3 << ", passes "
+      << compiled.pass_seconds * 1e3;
   for (const auto& [stage, seconds] : compiled.report.stages) out << ", " << stage << " " << seconds * 1e3;
   out << (compiled.report.cache_hit ? " (object cache: hit)\n" : " (object cache: miss)\n");
 #endif

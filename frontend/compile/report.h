@@ -10,9 +10,9 @@ namespace sinter {
 
 /// One judgement of verify(): a node whose value is not what it should be.
 struct Disagreement {
-  std::string part;    ///< "kernels", "memory plan", "graph", "eager"
-  std::string node;    ///< "%4 = sigmoid   # dense_1, mlp.cpp:14"
-  std::size_t index = 0;   ///< first differing element, row-major
+  std::string part;       ///< "kernels", "memory plan", "graph", "eager"
+  std::string node;       ///< "%4 = sigmoid   # dense_1, mlp.cpp:14"
+  std::size_t index = 0;  ///< first differing element, row-major
   double got = 0, wanted = 0, tolerance = 0;
 };
 
@@ -26,9 +26,9 @@ std::ostream& operator<<(std::ostream& out, const VerifyReport& report);
 
 struct TimeReport {
   struct Row {
-    std::string node;         ///< "%4 = sigmoid   # dense_1, mlp.cpp:14", or the kernel's nodes
-    int kernel = -1;          ///< kernel group that does it in the graph; -1: none
-    double eager_seconds = 0; ///< minimum over the repeats
+    std::string node;          ///< "%4 = sigmoid   # dense_1, mlp.cpp:14", or the kernel's nodes
+    int kernel = -1;           ///< kernel group that does it in the graph; -1: none
+    double eager_seconds = 0;  ///< minimum over the repeats
   };
   double eager_seconds = 0, graph_seconds = 0;  ///< a whole call, minimum over the repeats
   double compile_seconds = 0;

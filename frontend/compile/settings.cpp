@@ -14,7 +14,9 @@ std::string environment(const char* name) {
 }
 }  // namespace
 
-Settings settings() { return {environment("SINTER_DUMP"), environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT")}; }
+Settings settings() {
+  return {environment("SINTER_DUMP"), environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT")};
+}
 
 Mode effective_mode(Mode asked) {
   const char* value = std::getenv("SINTER_MODE");

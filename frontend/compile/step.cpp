@@ -16,7 +16,8 @@ namespace {
 class Busy {
  public:
   Busy(std::atomic<bool>& flag, const std::string& name) : flag_(flag) {
-    if (flag_.exchange(true, std::memory_order_acquire)) throw UserError(name, "this step is already running on another thread; give each thread a clone()");
+    if (flag_.exchange(true, std::memory_order_acquire))
+      throw UserError(name, "this step is already running on another thread; give each thread a clone()");
   }
   ~Busy() { flag_.store(false, std::memory_order_release); }
   Busy(const Busy&) = delete;
@@ -62,7 +63,8 @@ std::vector<Spec> StepCore::Impl::specs_of(std::span<const Tensor* const> in) co
     const Shape& shape = in[i]->shape();
     InputKind kind = shape.rank() ? InputKind::batch : InputKind::fixed;
     if (i < options.kinds.size()) kind = options.kinds[i];
-    if (kind != InputKind::fixed && shape.rank() == 0) throw UserError(options.name, str("input ", i, " is declared a ", kind == InputKind::batch ? "batch" : "table", " but is a scalar"));
+    if (kind != InputKind::fixed && shape.rank() == 0)
+      throw UserError(options.name, str("input ", i, " is declared a ", kind == InputKind::batch ? "batch" : "table", " but is a scalar"));
     Type type = in[i]->type();
     if (kind == InputKind::batch) type.shape = shape.with(0, Dim::batch());
     if (kind == InputKind::table) type.shape = shape.with(0, Dim::rows());
@@ -77,7 +79,8 @@ Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
     if (specs.size() != declared) throw UserError(options.name, str("takes ", declared, " inputs, got ", specs.size()));
     for (std::size_t i = 0; i < specs.size(); ++i)
       if (specs[i].type != recorded->graph.inputs()[i].type)
-        throw UserError(options.name, str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
+        throw UserError(options.name,
+                        str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
     return *recorded;
   }
   Trace trace(options.name);
@@ -98,7 +101,8 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs) {
   compile_seconds += compiled->seconds();
   if (variants.size() == most_variants) {
     if (options.log)
-      options.log(str("[", options.name, "] more than ", most_variants, " combinations of input shapes and types; the one used least recently is dropped and will be compiled anew. "
+      options.log(str("[", options.name, "] more than ", most_variants,
+                      " combinations of input shapes and types; the one used least recently is dropped and will be compiled anew. "
                       "Only the leading (batch) dimension may vary freely"));
     variants.pop_back();
   }
@@ -116,7 +120,8 @@ Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
 }
 
 const Variant& StepCore::Impl::latest() const {
-  if (variants.empty()) throw UserError(options.name, "has not been compiled yet; call it once in graph mode, or compile it with the types of its inputs");
+  if (variants.empty())
+    throw UserError(options.name, "has not been compiled yet; call it once in graph mode, or compile it with the types of its inputs");
   return *variants.front();
 }
 
@@ -147,7 +152,8 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
 std::vector<Tensor> leaf_values(const Traced& traced, std::span<const Tensor* const> in) {
   const ir::Graph& graph = traced.graph;
   std::vector<Tensor> values(graph.size());
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = i < in.size() ? in[i]->detach() : traced.captured[i - in.size()];
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i)
+    values[graph.input_node(i)] = i < in.size() ? in[i]->detach() : traced.captured[i - in.size()];
   for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = Tensor(traced.cells[i]->type, traced.cells[i]->buffer);
   return values;
 }
@@ -162,7 +168,8 @@ void StepCore::call(std::span<const Tensor* const> in, std::span<Tensor> out) {
   }
   const Busy busy(impl_->busy, impl_->options.name);
   Variant& variant = impl_->variant_for(in);
-  if (variant.output_count() != out.size()) throw UserError(impl_->options.name, str("returns ", variant.output_count(), " tensors, not ", out.size()));
+  if (variant.output_count() != out.size())
+    throw UserError(impl_->options.name, str("returns ", variant.output_count(), " tensors, not ", out.size()));
   variant.run(in, out, impl_->options.threads, impl_->options.force);
 }
 
@@ -186,9 +193,11 @@ void StepCore::call_one(std::span<const float> in, std::span<float> out) {
   const std::string& name = impl.options.name;
   const Traced& traced = impl.variants.empty() && impl.recorded ? *impl.recorded : impl.latest().compiled().traced;
   const auto specs = traced.graph.inputs();
-  if (specs.size() - traced.captured.size() != 1 || specs[0].type.dtype != DType::f32) throw UserError(name, "predict_one needs a step of one f32 input");
+  if (specs.size() - traced.captured.size() != 1 || specs[0].type.dtype != DType::f32)
+    throw UserError(name, "predict_one needs a step of one f32 input");
   const Shape one = specs[0].type.shape.at(1);
-  if (static_cast<std::size_t>(one.elements().factor()) != in.size()) throw UserError(name, str("predict_one: a sample has ", one.elements(), " numbers, got ", in.size()));
+  if (static_cast<std::size_t>(one.elements().factor()) != in.size())
+    throw UserError(name, str("predict_one: a sample has ", one.elements(), " numbers, got ", in.size()));
   if (!impl.sample.defined() || impl.sample.shape() != one || !impl.sample.buffer().unique()) impl.sample = Tensor::zeros({DType::f32, one});
   runtime::copy_from_dense(in.data(), impl.sample.view());
   const Tensor* input = &impl.sample;
@@ -208,7 +217,9 @@ Traced StepCore::record(std::span<const Spec> specs) const { return impl_->trace
 // ---- looking inside ----
 
 const ir::Graph& StepCore::graph() const { return impl_->latest().compiled().graph; }
-const ir::Graph& StepCore::traced_graph() const { return impl_->variants.empty() && impl_->recorded ? impl_->recorded->graph : impl_->latest().compiled().traced.graph; }
+const ir::Graph& StepCore::traced_graph() const {
+  return impl_->variants.empty() && impl_->recorded ? impl_->recorded->graph : impl_->latest().compiled().traced.graph;
+}
 std::vector<std::shared_ptr<Cell>> StepCore::cells() const {
   return impl_->variants.empty() && impl_->recorded ? impl_->recorded->cells : impl_->latest().compiled().traced.cells;
 }

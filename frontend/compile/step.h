@@ -37,9 +37,9 @@ struct Spec {
 struct StepOptions {
   std::string name = "step";
   Mode mode = Mode::graph;
-  int threads = 0;           ///< at most so many; 0: as OMP_NUM_THREADS, affinity and cgroup quota say
-  bool force = false;        ///< exactly `threads` threads, whatever the cost model says: for tests
-  std::vector<InputKind> kinds = {};  ///< one an input; those not listed are batch (scalars: fixed)
+  int threads = 0;                                   ///< at most so many; 0: as OMP_NUM_THREADS, affinity and cgroup quota say
+  bool force = false;                                ///< exactly `threads` threads, whatever the cost model says: for tests
+  std::vector<InputKind> kinds = {};                 ///< one an input; those not listed are batch (scalars: fixed)
   std::function<void(const std::string&)> log = {};  ///< warnings go here; without it nowhere
 };
 
@@ -205,9 +205,6 @@ class Step<R(A...)> {
  private:
   std::shared_ptr<StepCore> core_;
 };
-
-
-
 
 /// Makes a step of a function: compiled at the first call, and once more for each new combination of rank, type and non-batch dimensions (at most 8
 /// are kept). In graph mode a call runs fully compiled or throws: nothing ever falls back to eager silently.

@@ -12,8 +12,8 @@
 namespace sinter {
 
 struct StepCore::Impl {
-  Function function;                  ///< what to trace, or
-  std::shared_ptr<Traced> recorded;   ///< what was traced before
+  Function function;                 ///< what to trace, or
+  std::shared_ptr<Traced> recorded;  ///< what was traced before
   StepOptions options;
   std::source_location where;
   std::vector<std::unique_ptr<Variant>> variants;  ///< most recently used first

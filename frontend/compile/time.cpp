@@ -43,7 +43,8 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
 
 #ifdef SINTER_JIT
 /// Each kernel group's share of a step's cycles, as a share of its seconds on all threads.
-std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds, int repeats) {
+std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds,
+                                   int repeats) {
   Variant profiled(std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings()})));
   std::vector<Tensor> outputs(profiled.output_count());
   profiled.executor().count_ticks(profiled.compiled().image.kernels);
@@ -89,7 +90,8 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
     const ir::Node& node = compiled.graph.node(id);
     if (ir::is_leaf(node.op) || node.kernel == ir::inlined) continue;
     const std::string origin = node.origin.text();
-    report.rows.push_back({str(names[id], " = ", ir::name(node.op), " ", node.type, origin.empty() ? "" : "   # ", origin), node.kernel, seconds[id]});
+    report.rows.push_back(
+        {str(names[id], " = ", ir::name(node.op), " ", node.type, origin.empty() ? "" : "   # ", origin), node.kernel, seconds[id]});
   }
   std::stable_sort(report.rows.begin(), report.rows.end(), [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
   return report;
@@ -97,8 +99,8 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
 
 std::ostream& operator<<(std::ostream& out, const TimeReport& report) {
   const auto flags = out.flags();
-  out << std::fixed << std::setprecision(1) << "eager " << report.eager_seconds * 1e6 << " us, graph " << report.graph_seconds * 1e6 << " us (" << std::setprecision(2) << report.speedup()
-      << "x), compile " << std::setprecision(1) << report.compile_seconds * 1e3 << " ms\n";
+  out << std::fixed << std::setprecision(1) << "eager " << report.eager_seconds * 1e6 << " us, graph " << report.graph_seconds * 1e6 << " us ("
+      << std::setprecision(2) << report.speedup() << "x), compile " << std::setprecision(1) << report.compile_seconds * 1e3 << " ms\n";
   out << " kernel   graph us   eager us  node\n";
   int kernel = -1;
   for (const TimeReport::Row& row : report.rows) {

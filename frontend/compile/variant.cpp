@@ -6,6 +6,7 @@
 #include "ir/print.h"
 #include "ir/reference.h"
 #include "ir/verify.h"
+#include "passes/group.h"
 
 namespace sinter {
 
@@ -45,7 +46,9 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
 }
 #else
 void generate_code(CompiledGraph&, const CompileOptions&) {
-  throw UserError("compile", "this build of Sinter has no code generator (SINTER_JIT=OFF), so Mode::graph cannot run; use Mode::eager or build with -DSINTER_JIT=ON");
+  throw UserError(
+      "compile",
+      "this build of Sinter has no code generator (SINTER_JIT=OFF), so Mode::graph cannot run; use Mode::eager or build with -DSINTER_JIT=ON");
 }
 #endif
 
@@ -61,7 +64,8 @@ std::string index_message(const ir::Graph& graph, ir::NodeId id) {
   else text += str(graph.node(node.inputs[0]).type.shape[0]);
   text += ")";
   const ir::Node& index = graph.node(node.inputs[operand]);
-  if (const auto* input = std::get_if<ir::Input>(&index.op)) text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
+  if (const auto* input = std::get_if<ir::Input>(&index.op))
+    text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
   return text + "; check the labels or indices of this batch";
 }
 
@@ -76,7 +80,9 @@ std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings&
 #ifndef NDEBUG
   options.verify = true;
 #endif
-  return passes::optimize(graph, options);
+  std::vector<passes::PassReport> reports = passes::optimize(graph, options);
+  if (!settings.stop_after.empty() && settings.stop_after != passes::pass_names().back()) passes::group_each_alone(graph);
+  return reports;
 }
 
 CompiledGraph compile_graph(Traced traced, const CompileOptions& options) {
@@ -115,12 +121,37 @@ std::int64_t batch_of(const ir::Graph& graph, std::span<const Tensor* const> in)
   return batch ? batch : 1;
 }
 
+namespace {
+
+bool has_trailing_batch(const Shape& shape) { return shape.rank() > 1 && shape.back().is_batch(); }
+
+/// A new tensor for a result, its tail zero: a vector over the batch is written without pads.
+Tensor result_tensor(const Type& type) {
+  Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
+  const Layout at = result.view().layout();
+  const std::size_t element = size_of(type.dtype);
+  if (at.rows == 1) std::memset(result.buffer().data() + static_cast<std::size_t>(at.cols) * element, 0, static_cast<std::size_t>(at.stride - at.cols) * element);
+  return result;
+}
+
+}  // namespace
+
+Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* data) {
+  const Type type{symbolic.dtype, symbolic.shape.at(n)};
+  if (has_trailing_batch(symbolic.shape)) return Tensor::from_bytes(type, data);
+  Tensor result = result_tensor(type);
+  const Layout at = result.view().layout();
+  std::memcpy(result.buffer().data(), data, static_cast<std::size_t>(at.rows == 1 ? at.cols : at.padded_elements()) * size_of(type.dtype));
+  return result;
+}
+
 Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std::move(compiled)), executor_(compiled_->image) {
   const ir::Graph& graph = compiled_->graph;
   inputs_.resize(graph.inputs().size());
   table_rows_.resize(graph.inputs().size());
   states_.resize(graph.states().size());
   outputs_.resize(graph.outputs().size());
+  unpadded_.resize(graph.outputs().size());
   const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
   for (std::size_t i = declared; i < inputs_.size(); ++i) inputs_[i] = compiled_->traced.captured[i - declared].buffer().data();
 }
@@ -152,11 +183,18 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Type& symbolic = graph.node(graph.outputs()[i]).type;
     const Type type{symbolic.dtype, symbolic.shape.at(batch)};
-    out[i] = Tensor(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
-    outputs_[i] = out[i].buffer().data();
+    if (has_trailing_batch(symbolic.shape)) {
+      unpadded_[i] = runtime::Buffer::allocate(static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype));
+      outputs_[i] = unpadded_[i].data();
+    } else {
+      out[i] = result_tensor(type);
+      outputs_[i] = out[i].buffer().data();
+    }
   }
   const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch}, threads, force);
   if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (unpadded_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, batch, unpadded_[i].data());
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (graph.updates()[i] != ir::no_node) ++cells[i]->version;
 }

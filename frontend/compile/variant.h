@@ -19,8 +19,8 @@ namespace sinter {
 
 /// What compiling yields; shared by clones.
 struct CompiledGraph {
-  Traced traced;      ///< as recorded
-  ir::Graph graph;    ///< optimized and grouped
+  Traced traced;    ///< as recorded
+  ir::Graph graph;  ///< optimized and grouped
   std::vector<passes::PassReport> passes;
   StepImage image;
 #ifdef SINTER_JIT
@@ -67,8 +67,12 @@ class Variant {
   std::shared_ptr<const CompiledGraph> compiled_;
   runtime::Executor executor_;
   std::vector<std::byte*> inputs_, states_, outputs_;
+  std::vector<runtime::Buffer> unpadded_;  ///< for outputs whose batch is the last of several dimensions
   std::vector<std::int64_t> table_rows_;
 };
+
+/// A tensor of what a step keeps for a value of this symbolic type at `data`. Steps don't pad a batch that is the last dimension, tensors do.
+Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* data);
 
 /// The batch size of a call: the leading dimension of the batch inputs, 1 without any. Throws UserError if they differ.
 std::int64_t batch_of(const ir::Graph& graph, std::span<const Tensor* const> in);

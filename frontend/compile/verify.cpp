@@ -1,6 +1,5 @@
 // verify(): a compiled step judged in four parts. See docs/design.md, "Tests".
 #include <algorithm>
-#include <cstring>
 #include <ostream>
 
 #include "frontend/compile/bounds.h"
@@ -11,6 +10,7 @@
 
 namespace sinter {
 
+#ifdef SINTER_JIT
 namespace {
 
 /// Holds the cells' values and puts them back.
@@ -67,21 +67,19 @@ void judge_value(VerifyReport& report, const std::string& part, const std::strin
   report.disagreements.push_back({part, node, i, actual.value.data[i], wanted.value.data[i], wanted.error[i]});
 }
 
-#ifdef SINTER_JIT
 /// Part 2: each kernel re-evaluated in double from the tapped values that it read.
 void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, std::int64_t n) {
   const ir::Graph& graph = tapped.compiled().graph;
   const auto names = ir::printed_names(graph);
   std::vector<Bounded> computed(graph.size()), read(graph.size());
   const std::vector<Tensor> leaf = leaf_values(leaves, in);
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) computed[graph.input_node(i)] = read[graph.input_node(i)] = exact(leaf[leaves.graph.input_node(i)]);
-  for (std::size_t i = 0; i < graph.states().size(); ++i) computed[graph.state_node(i)] = read[graph.state_node(i)] = exact(leaf[leaves.graph.state_node(i)]);
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i)
+    computed[graph.input_node(i)] = read[graph.input_node(i)] = exact(leaf[leaves.graph.input_node(i)]);
+  for (std::size_t i = 0; i < graph.states().size(); ++i)
+    computed[graph.state_node(i)] = read[graph.state_node(i)] = exact(leaf[leaves.graph.state_node(i)]);
   std::vector<Tensor> values(graph.size());
   for (const codegen::Tap& tap : tapped.compiled().taps) {
-    const Type type{graph.node(tap.node).type.dtype, graph.node(tap.node).type.shape.at(n)};
-    runtime::Buffer copy = runtime::Buffer::allocate(runtime::storage_bytes(type));
-    std::memcpy(copy.data(), tapped.executor().buffer(tap.buffer), runtime::storage_bytes(type));
-    values[tap.node] = Tensor(type, std::move(copy));
+    values[tap.node] = from_step_memory(graph.node(tap.node).type, n, tapped.executor().buffer(tap.buffer));
   }
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
@@ -97,7 +95,6 @@ void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, 
     read[id] = exact(values[id]);
   }
 }
-#endif
 
 /// Part 4: the graph as traced, in double from the inputs, against what a path returned.
 void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
@@ -108,7 +105,9 @@ void judge_results(VerifyReport& report, const std::string& part, const Traced& 
   }
   for (std::size_t i = 0; i < got.updates.size(); ++i) {
     const ir::NodeId id = traced.graph.updates()[i];
-    if (id != ir::no_node) judge_value(report, part, str("state ", traced.graph.states()[i].name, ": ", described(traced.graph, id, names)), got.updates[i], reference[id]);
+    if (id != ir::no_node)
+      judge_value(report, part, str("state ", traced.graph.states()[i].name, ": ", described(traced.graph, id, names)), got.updates[i],
+                  reference[id]);
   }
 }
 
@@ -132,7 +131,6 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
 
 VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   VerifyReport report;
-#ifdef SINTER_JIT
   Variant& ordinary = step.variant_for(in);
   const Traced& traced = ordinary.compiled().traced;
   const std::int64_t n = batch_of(traced.graph, in);
@@ -155,18 +153,22 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
     if (!same_bytes(a, b)) report.disagreements.push_back({"memory plan", node, 0, 0, 0, 0});
   };
   for (std::size_t i = 0; i < results.outputs.size(); ++i) compare(str("output ", i), results.outputs[i], tapped_results.outputs[i]);
-  for (std::size_t i = 0; i < results.updates.size(); ++i) compare(str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
+  for (std::size_t i = 0; i < results.updates.size(); ++i)
+    compare(str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
   // 4. The traced graph, unoptimized, says what both the compiled and the eager run should have returned.
   const std::vector<Bounded> reference = reference_of(traced, in, n);
   judge_results(report, "graph", traced, reference, results);
   std::vector<Tensor> eager_outputs = step.run_eagerly(in);
   judge_results(report, "eager", traced, reference, results_of(traced, std::move(eager_outputs)));
-#else
-  (void)step.variant_for(in);  // throws: there is no code generator to judge
-#endif
   return report;
 }
+#else
+VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
+  (void)step.variant_for(in);  // throws: there is no code generator to judge
+  return {};
+}
+#endif
 
 std::ostream& operator<<(std::ostream& out, const VerifyReport& report) {
   if (report.ok()) return out << "verify: " << report.nodes << " values agree; the greatest error is " << report.worst << " of its tolerance\n";

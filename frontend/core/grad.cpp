@@ -51,7 +51,8 @@ void copy_record(Copied& copied, const Tensor& loss) {
       if (input.record() && !copied.nodes.contains(input.record().get())) stack.push_back({&input});
     } else {
       std::vector<ir::NodeId> inputs;
-      for (const Tensor& input : record->inputs) inputs.push_back(input.record() ? copied.nodes.at(input.record().get()) : constant_node(copied, input));
+      for (const Tensor& input : record->inputs)
+        inputs.push_back(input.record() ? copied.nodes.at(input.record().get()) : constant_node(copied, input));
       copied.nodes[record] = copied.graph.add(record->op, inputs, Origin::from(record->where)).id;
       copied.values.push_back(*frame.tensor);
       stack.pop_back();
@@ -113,11 +114,14 @@ std::vector<Tensor> grad(const Tensor& loss, std::span<const Parameter> paramete
   const std::string origin = Origin::from(where, current_layer()).text();
   if (loss.type() != Type{}) throw UserError(origin, str("grad needs a scalar f32 loss, got ", loss.type(), "; take its mean or sum first"));
   Trace* trace = Trace::current();
-  if (!trace && !loss.record()) throw UserError(origin, "the loss was not computed from trainable parameters, so it has no gradient; was it detached or returned by a compiled step?");
+  if (!trace && !loss.record())
+    throw UserError(origin,
+                    "the loss was not computed from trainable parameters, so it has no gradient; was it detached or returned by a compiled step?");
   std::vector<Tensor> result = trace ? traced_gradients(*trace, loss, parameters, where) : eager_gradients(loss, parameters);
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i].defined()) continue;
-    if (!options.allow_unused) throw UserError(origin, str("the loss does not depend on parameter '", parameters[i].name(), "'; leave it out or pass {.allow_unused = true}"));
+    if (!options.allow_unused)
+      throw UserError(origin, str("the loss does not depend on parameter '", parameters[i].name(), "'; leave it out or pass {.allow_unused = true}"));
     result[i] = Tensor::zeros(parameters[i].type());
   }
   return result;

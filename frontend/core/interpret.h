@@ -10,9 +10,9 @@
 namespace sinter {
 
 struct InterpretOptions {
-  std::int64_t batch = 1;                                             ///< N
-  bool keep_all = false;                                              ///< keep every node's value; else each goes after its last use
-  std::function<void(ir::NodeId, double seconds)> observer = nullptr; ///< called after each evaluated node
+  std::int64_t batch = 1;                                              ///< N
+  bool keep_all = false;                                               ///< keep every node's value; else each goes after its last use
+  std::function<void(ir::NodeId, double seconds)> observer = nullptr;  ///< called after each evaluated node
 };
 
 /// Evaluates the live nodes that have no value yet; `values` is indexed by node id and holds at least the leaves. Throws UserError naming the node's

@@ -11,7 +11,8 @@ namespace {
 
 Tensor number(double value, DType dtype, const std::source_location& where) {
   const double exact = is_float(dtype) ? static_cast<double>(static_cast<float>(value)) : value;
-  if (ir::wrap(dtype, exact) != exact && exact == exact) throw UserError(Origin::from(where, current_layer()).text(), str("the number ", value, " is not exact in ", dtype));
+  if (ir::wrap(dtype, exact) != exact && exact == exact)
+    throw UserError(Origin::from(where, current_layer()).text(), str("the number ", value, " is not exact in ", dtype));
   if (Trace* trace = Trace::current()) return trace->apply(ir::Constant{exact, dtype}, {}, where);
   return Tensor::filled({dtype, {}}, exact);
 }
@@ -116,7 +117,8 @@ Tensor reshape(const Arg& x, const std::vector<Dim>& dims) {
     *open = 1;
     if (std::find(wanted.begin(), wanted.end(), Dim(-1)) != wanted.end()) fail("only one dimension may be -1");
     const Dim rest = Shape(std::span<const Dim>(wanted)).elements(), all = a.shape().elements();
-    if (rest.factor() == 0 || all.factor() % rest.factor() || (rest.is_batch() && !all.is_batch())) fail(str("cannot fit ", a.shape(), " with what is left to -1"));
+    if (rest.factor() == 0 || all.factor() % rest.factor() || (rest.is_batch() && !all.is_batch()))
+      fail(str("cannot fit ", a.shape(), " with what is left to -1"));
     const std::int64_t factor = all.factor() / rest.factor();
     *open = all.is_batch() && !rest.is_batch() ? Dim::batch(factor) : Dim(factor);
   }

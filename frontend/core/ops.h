@@ -14,9 +14,9 @@ namespace sinter {
 /// this type carries the line for them. A number takes the element type of the other operand.
 class Arg {
  public:
-  Arg(const Tensor& tensor, std::source_location where = std::source_location::current()) : tensor_(tensor), where_(where) {}        // NOLINT
+  Arg(const Tensor& tensor, std::source_location where = std::source_location::current()) : tensor_(tensor), where_(where) {}           // NOLINT
   Arg(const Parameter& parameter, std::source_location where = std::source_location::current()) : tensor_(parameter), where_(where) {}  // NOLINT
-  Arg(double number, std::source_location where = std::source_location::current()) : number_(number), where_(where) {}                // NOLINT
+  Arg(double number, std::source_location where = std::source_location::current()) : number_(number), where_(where) {}                  // NOLINT
 
   const std::source_location& where() const { return where_; }
   bool is_number() const { return number_.has_value(); }
@@ -73,7 +73,7 @@ Tensor transpose(const Arg& x);
 class Axes {
  public:
   Axes() = default;
-  Axes(std::int64_t axis) : list_{{axis}} {}                            // NOLINT: one axis
+  Axes(std::int64_t axis) : list_{{axis}} {}  // NOLINT: one axis
   Axes(std::initializer_list<std::int64_t> axes) : list_{{axes}} {}
   /// Ascending and checked against the rank. Throws UserError for an axis that does not exist or is listed twice.
   std::vector<std::size_t> resolve(const Shape& shape) const;

@@ -7,7 +7,8 @@ namespace sinter {
 
 Parameter::Parameter(std::string name, const Tensor& initial, bool trainable) {
   if (name.empty()) throw UserError("Parameter", "a parameter needs a name");
-  if (!initial.buffer()) throw UserError(name, "a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace");
+  if (!initial.buffer())
+    throw UserError(name, "a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace");
   cell_ = std::make_shared<Cell>(Cell{std::move(name), initial.type(), trainable, 0, initial.buffer()});
 }
 
@@ -23,9 +24,11 @@ Tensor Parameter::read() const {
 
 void Parameter::assign(const Tensor& value, std::source_location where) const {
   if (!cell_) throw UserError(Origin::from(where).text(), "assigning to a parameter that was never set");
-  if (value.type() != cell_->type) throw UserError(Origin::from(where).text(), str("cannot assign ", value.type(), " to '", cell_->name, "', which is ", cell_->type));
+  if (value.type() != cell_->type)
+    throw UserError(Origin::from(where).text(), str("cannot assign ", value.type(), " to '", cell_->name, "', which is ", cell_->type));
   if (Trace* trace = Trace::current()) return trace->assign(cell_, value, where);
-  if (!value.buffer()) throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));
+  if (!value.buffer())
+    throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));
   cell_->buffer = value.buffer();
   ++cell_->version;
 }

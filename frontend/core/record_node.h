@@ -16,8 +16,8 @@ struct Cell;
 /// Either the read of a trainable cell (a leaf), or an op and its inputs.
 struct Record {
   std::atomic<int> references{1};
-  std::shared_ptr<Cell> cell;     ///< leaf: which cell, and
-  std::uint64_t version = 0;      ///< at which version
+  std::shared_ptr<Cell> cell;  ///< leaf: which cell, and
+  std::uint64_t version = 0;   ///< at which version
   ir::Op op;
   std::vector<Tensor> inputs;
   std::source_location where;

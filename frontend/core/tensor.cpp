@@ -19,8 +19,12 @@ Type checked_type(DType dtype, const Shape& shape, std::size_t count) {
 }  // namespace
 
 Tensor::Tensor(std::span<const float> data, const Shape& shape) { *this = from_bytes(checked_type(DType::f32, shape, data.size()), data.data()); }
-Tensor::Tensor(std::span<const std::int32_t> data, const Shape& shape) { *this = from_bytes(checked_type(DType::i32, shape, data.size()), data.data()); }
-Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape) { *this = from_bytes(checked_type(DType::u8, shape, data.size()), data.data()); }
+Tensor::Tensor(std::span<const std::int32_t> data, const Shape& shape) {
+  *this = from_bytes(checked_type(DType::i32, shape, data.size()), data.data());
+}
+Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape) {
+  *this = from_bytes(checked_type(DType::u8, shape, data.size()), data.data());
+}
 Tensor::Tensor(float value) : Tensor(filled({}, value)) {}
 
 Tensor Tensor::from_bytes(const Type& type, const void* data) {
@@ -42,11 +46,21 @@ Tensor Tensor::filled(const Type& type, double value) {
     for (std::int64_t r = 0; r < at.rows; ++r) std::fill_n(data + r * at.stride, at.cols, v);
   };
   switch (type.dtype) {
-    case DType::f32: fill(static_cast<float>(value)); break;
-    case DType::i32: fill(static_cast<std::int32_t>(value)); break;
-    case DType::u32: fill(static_cast<std::uint32_t>(value)); break;
-    case DType::u8: fill(static_cast<std::uint8_t>(value)); break;
-    case DType::boolean: fill(static_cast<std::uint8_t>(value != 0)); break;
+    case DType::f32:
+      fill(static_cast<float>(value));
+      break;
+    case DType::i32:
+      fill(static_cast<std::int32_t>(value));
+      break;
+    case DType::u32:
+      fill(static_cast<std::uint32_t>(value));
+      break;
+    case DType::u8:
+      fill(static_cast<std::uint8_t>(value));
+      break;
+    case DType::boolean:
+      fill(static_cast<std::uint8_t>(value != 0));
+      break;
   }
   return result;
 }
@@ -61,7 +75,8 @@ Dim Tensor::dim(std::int64_t axis) const {
 void Tensor::require_data(const char* what, const std::source_location& where) const {
   if (trace_)
     throw UserError(Origin::from(where, current_layer()).text(),
-                    str(what, " needs a value, but ", *this, " has none while it is traced; use select() for choices, or return the tensor and read it after the step"));
+                    str(what, " needs a value, but ", *this,
+                        " has none while it is traced; use select() for choices, or return the tensor and read it after the step"));
   if (!buffer_) throw UserError(Origin::from(where, current_layer()).text(), str(what, " of a tensor that was never set"));
 }
 
@@ -76,11 +91,15 @@ double Tensor::item(std::source_location where) const {
   require_data("item()", where);
   if (elements() != 1) throw UserError(Origin::from(where).text(), str("item() needs one element, got ", type(), "; use to_vector"));
   switch (dtype()) {
-    case DType::f32: return *view().as<float>();
-    case DType::i32: return *view().as<std::int32_t>();
-    case DType::u32: return *view().as<std::uint32_t>();
+    case DType::f32:
+      return *view().as<float>();
+    case DType::i32:
+      return *view().as<std::int32_t>();
+    case DType::u32:
+      return *view().as<std::uint32_t>();
     case DType::u8:
-    case DType::boolean: return *view().as<std::uint8_t>();
+    case DType::boolean:
+      return *view().as<std::uint8_t>();
   }
   throw InternalError("Tensor", "unknown element type");
 }
@@ -116,11 +135,21 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
     const std::int64_t offset = i / at.cols * at.stride + i % at.cols;
     out << (i ? ", " : "");
     switch (tensor.dtype()) {
-      case DType::f32: out << tensor.view().as<float>()[offset]; break;
-      case DType::i32: out << tensor.view().as<std::int32_t>()[offset]; break;
-      case DType::u32: out << tensor.view().as<std::uint32_t>()[offset]; break;
-      case DType::u8: out << static_cast<int>(tensor.view().as<std::uint8_t>()[offset]); break;
-      case DType::boolean: out << (tensor.view().as<std::uint8_t>()[offset] ? "true" : "false"); break;
+      case DType::f32:
+        out << tensor.view().as<float>()[offset];
+        break;
+      case DType::i32:
+        out << tensor.view().as<std::int32_t>()[offset];
+        break;
+      case DType::u32:
+        out << tensor.view().as<std::uint32_t>()[offset];
+        break;
+      case DType::u8:
+        out << static_cast<int>(tensor.view().as<std::uint8_t>()[offset]);
+        break;
+      case DType::boolean:
+        out << (tensor.view().as<std::uint8_t>()[offset] ? "true" : "false");
+        break;
     }
   }
   return out << (at.elements() > most ? ", …}" : "}");

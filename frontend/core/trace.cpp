@@ -25,7 +25,8 @@ Tensor Trace::input(ir::InputSpec spec) { return tensor_of(result_.graph.add_inp
 ir::NodeId Trace::node_of(const Tensor& tensor, const std::source_location& where) {
   if (tensor.trace() == serial_) return tensor.node();
   const auto origin = [&] { return Origin::from(where, current_layer()).text(); };
-  if (tensor.is_traced()) throw UserError(origin(), str("tensor ", tensor, " belongs to another trace; a traced tensor lives only inside the function that made it"));
+  if (tensor.is_traced())
+    throw UserError(origin(), str("tensor ", tensor, " belongs to another trace; a traced tensor lives only inside the function that made it"));
   if (!tensor.defined()) throw UserError(origin(), "an operand was never set");
   // A tensor with data that the function captured: a hidden input, bound now.
   const auto [found, fresh] = captured_nodes_.try_emplace(tensor.buffer().data(), ir::no_node);
@@ -71,7 +72,8 @@ std::vector<Tensor> Trace::gradients(const Tensor& loss, std::span<const Tensor>
   ir::Values values;
   for (const Tensor& tensor : wrt) values.push_back({&result_.graph, node_of(tensor, where)});
   std::vector<Tensor> result;
-  for (const ir::Value gradient : ir::differentiate({&result_.graph, node_of(loss, where)}, values)) result.push_back(gradient ? tensor_of(gradient) : Tensor());
+  for (const ir::Value gradient : ir::differentiate({&result_.graph, node_of(loss, where)}, values))
+    result.push_back(gradient ? tensor_of(gradient) : Tensor());
   return result;
 }
 

@@ -38,7 +38,8 @@ void write_model_file(const std::string& path, const std::map<std::string, Trace
       const Cell& cell = *traced.cells[i];
       const auto [known, fresh] = written.try_emplace(traced.graph.states()[i].name, &cell);
       if (fresh) archive.arrays.push_back(to_array(known->first, cell.type, cell.buffer));
-      else if (known->second != &cell) throw UserError(path, str("two different states are named '", known->first, "'; give parameters names of their own"));
+      else if (known->second != &cell)
+        throw UserError(path, str("two different states are named '", known->first, "'; give parameters names of their own"));
     }
     const std::size_t declared = traced.graph.inputs().size() - traced.captured.size();
     for (std::size_t i = 0; i < traced.captured.size(); ++i)
@@ -57,7 +58,9 @@ ModelFile read_model_file(const std::string& path) {
       const Parameter* known = nullptr;
       for (const Parameter& p : file.states)
         if (p.name() == state.name) known = &p;
-      if (known && known->type() != state.type) throw UserError(path, str("state '", state.name, "' is ", known->type(), " in one graph and ", state.type, " in another; the file is damaged"));
+      if (known && known->type() != state.type)
+        throw UserError(path,
+                        str("state '", state.name, "' is ", known->type(), " in one graph and ", state.type, " in another; the file is damaged"));
       if (!known) known = &file.states.emplace_back(state.name, find_array(archive, path, state.name, state.type), state.trainable);
       traced.cells.push_back(known->cell());
     }

@@ -2,7 +2,8 @@
 
 namespace sinter::nn {
 
-Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options) : Module("dense"), inputs_(inputs), units_(units), activation_(activation) {
+Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options)
+    : Module("dense"), inputs_(inputs), units_(units), activation_(activation) {
   if (inputs < 1 || units < 1) throw UserError("Dense", str("needs at least 1 input and 1 unit, got ", inputs, " and ", units));
   weight = add("weight", init::make(options.weight, {inputs, units}));
   if (options.use_bias) bias = add("bias", init::make(options.bias, {units}));
@@ -10,7 +11,9 @@ Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, Opt
 
 Tensor Dense::forward(const Tensor& x) {
   if (x.rank() != 2) throw UserError(name(), str("input must be [batch, features], got ", x.type(), "; reshape it to 2 dimensions"));
-  if (x.dim(1) != Dim(inputs_)) throw UserError(name(), str("input has ", x.dim(1), " features but the layer was built for ", inputs_, "; make it Dense(", x.dim(1), ", ", units_, ")"));
+  if (x.dim(1) != Dim(inputs_))
+    throw UserError(name(),
+                    str("input has ", x.dim(1), " features but the layer was built for ", inputs_, "; make it Dense(", x.dim(1), ", ", units_, ")"));
   const Tensor z = matmul(x, weight);
   return activate(activation_, bias.defined() ? z + bias : z);
 }

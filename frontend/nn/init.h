@@ -14,8 +14,8 @@ namespace init {
 
 enum class Scheme { zeros, ones, glorot_uniform, glorot_normal };
 
-/// Glorot and Bengio 2010: uniform in ±sqrt(6 / (fan_in + fan_out)), or normal with variance 2 / (fan_in + fan_out); for [in, out] matrices the fans are
-/// the two dimensions. Draws from the process's stream.
+/// Glorot and Bengio 2010: uniform in ±sqrt(6 / (fan_in + fan_out)), or normal with variance 2 / (fan_in + fan_out); for [in, out] matrices the fans
+/// are the two dimensions. Draws from the process's stream.
 Tensor make(Scheme scheme, const Shape& shape);
 
 }  // namespace init

@@ -12,15 +12,19 @@ constexpr float epsilon = 1e-7f;
 Tensor one_hot_targets(const Tensor& prediction, const Tensor& target, const char* loss) {
   if (prediction.rank() != 2) throw UserError(loss, str("predictions must be [batch, classes], got ", prediction.type()));
   if (!is_index(target.dtype())) {
-    if (target.shape() != prediction.shape()) throw UserError(loss, str("targets must be class numbers [batch] or one-hot ", prediction.shape(), ", got ", target.type()));
+    if (target.shape() != prediction.shape())
+      throw UserError(loss, str("targets must be class numbers [batch] or one-hot ", prediction.shape(), ", got ", target.type()));
     return target;
   }
-  if (target.rank() != 1 || target.dim(0) != prediction.dim(0)) throw UserError(loss, str("class numbers must be [", prediction.dim(0), "], got ", target.type()));
+  if (target.rank() != 1 || target.dim(0) != prediction.dim(0))
+    throw UserError(loss, str("class numbers must be [", prediction.dim(0), "], got ", target.type()));
   return one_hot(target, prediction.dim(1).factor());
 }
 
 void require_class_numbers(const Tensor& target, const char* loss) {
-  if (!is_index(target.dtype())) throw UserError(loss, str("targets must be class numbers (integers, [batch]), got ", target.type(), "; categorical_crossentropy takes one-hot targets"));
+  if (!is_index(target.dtype()))
+    throw UserError(
+        loss, str("targets must be class numbers (integers, [batch]), got ", target.type(), "; categorical_crossentropy takes one-hot targets"));
 }
 
 /// Mean over the batch of -sum(y log q).
@@ -49,7 +53,8 @@ Tensor sparse_categorical_crossentropy_from_logits(const Tensor& logits, const T
 }
 
 Tensor mean_squared_error(const Tensor& prediction, const Tensor& target) {
-  if (prediction.shape() != target.shape()) throw UserError("mean_squared_error", str("prediction and target must have one shape, got ", prediction.type(), " and ", target.type()));
+  if (prediction.shape() != target.shape())
+    throw UserError("mean_squared_error", str("prediction and target must have one shape, got ", prediction.type(), " and ", target.type()));
   return mean(square(prediction - target));
 }
 

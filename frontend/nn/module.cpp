@@ -18,16 +18,9 @@ Parameter Module::add(std::string name, const Tensor& initial, bool trainable) {
 }
 
 void Module::add(Module& child) {
-  const auto kind = [](const std::string& path) {
-    std::string last = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
-    const auto underscore = last.rfind('_');
-    const bool numbered = underscore != last.npos && underscore + 1 < last.size() && std::all_of(last.begin() + static_cast<std::ptrdiff_t>(underscore) + 1, last.end(), [](char c) { return c >= '0' && c <= '9'; });
-    return numbered ? last.substr(0, underscore) : last;
-  };
-  const std::string own = kind(child.name_);
-  const auto same = std::count_if(children_.begin(), children_.end(), [&](const Module* other) { return kind(other->name_) == own; });
+  const auto same = std::count_if(children_.begin(), children_.end(), [&](const Module* other) { return other->kind_ == child.kind_; });
   children_.push_back(&child);
-  child.rename((name_.empty() ? "" : name_ + ".") + own + "_" + std::to_string(same + 1));
+  child.rename((name_.empty() ? "" : name_ + ".") + child.kind_ + "_" + std::to_string(same + 1));
 }
 
 void Module::rename(const std::string& path) {
@@ -70,22 +63,32 @@ Parameter Module::parameter(std::string_view wanted) const {
 
 Tensor activate(Activation activation, const Tensor& x) {
   switch (activation) {
-    case Activation::none: return x;
-    case Activation::sigmoid: return sigmoid(x);
-    case Activation::tanh: return tanh(x);
-    case Activation::relu: return relu(x);
-    case Activation::softmax: return softmax(x);
+    case Activation::none:
+      return x;
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::tanh:
+      return tanh(x);
+    case Activation::relu:
+      return relu(x);
+    case Activation::softmax:
+      return softmax(x);
   }
   throw InternalError("activation", "unknown activation");
 }
 
 std::string_view name(Activation activation) {
   switch (activation) {
-    case Activation::none: return "none";
-    case Activation::sigmoid: return "sigmoid";
-    case Activation::tanh: return "tanh";
-    case Activation::relu: return "relu";
-    case Activation::softmax: return "softmax";
+    case Activation::none:
+      return "none";
+    case Activation::sigmoid:
+      return "sigmoid";
+    case Activation::tanh:
+      return "tanh";
+    case Activation::relu:
+      return "relu";
+    case Activation::softmax:
+      return "softmax";
   }
   throw InternalError("activation", "unknown activation");
 }

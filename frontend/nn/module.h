@@ -21,7 +21,9 @@ namespace sinter::nn {
 /// A module shares its parameters with its copies. Parameter names are the path to them: `residual.dense_1.weight`.
 class Module {
  public:
-  explicit Module(std::string name) : name_(std::move(name)) {}
+  /// `kind` is what the module is called within others, numbered: "dense" becomes `dense_1`. On its own its path is its kind, or `path`.
+  explicit Module(std::string kind) : kind_(kind), name_(std::move(kind)) {}
+  Module(std::string kind, std::string path) : kind_(std::move(kind)), name_(std::move(path)) {}
   virtual ~Module() = default;
 
   /// The output for one batch. Called eagerly or in a trace alike.
@@ -45,7 +47,7 @@ class Module {
  private:
   void rename(const std::string& path);
 
-  std::string name_;
+  std::string kind_, name_;
   std::vector<Parameter> own_;
   std::vector<std::string> own_names_;
   std::vector<Module*> children_;

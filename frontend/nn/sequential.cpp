@@ -2,7 +2,7 @@
 
 namespace sinter::nn {
 
-Sequential::Sequential(const std::vector<std::shared_ptr<Module>>& layers) : Module("") {
+Sequential::Sequential(const std::vector<std::shared_ptr<Module>>& layers) : Module("sequential", "") {
   if (layers.empty()) throw UserError("Sequential", "needs at least one layer");
   for (const auto& layer : layers) append(layer);
 }

@@ -12,8 +12,9 @@ namespace sinter::nn {
 class Sequential : public Module {
  public:
   template <class... Layers>
-    requires(sizeof...(Layers) > 0 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...) && !(std::is_same_v<std::decay_t<Layers>, Sequential> && ...))
-  explicit Sequential(Layers&&... layers) : Module("") {
+    requires(sizeof...(Layers) > 0 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...) &&
+             !(std::is_same_v<std::decay_t<Layers>, Sequential> && ...))
+  explicit Sequential(Layers&&... layers) : Module("sequential", "") {
     (append(std::make_shared<std::decay_t<Layers>>(std::forward<Layers>(layers))), ...);
   }
   /// From layers made at run time. Throws UserError for an empty list or a null layer.

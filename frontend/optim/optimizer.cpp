@@ -23,7 +23,8 @@ void Optimizer::set_learning_rate(float rate) {
 }
 
 void Optimizer::update(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {
-  if (parameters.size() != gradients.size()) throw UserError(name_, str("needs one gradient a parameter, got ", gradients.size(), " gradients for ", parameters.size(), " parameters"));
+  if (parameters.size() != gradients.size())
+    throw UserError(name_, str("needs one gradient a parameter, got ", gradients.size(), " gradients for ", parameters.size(), " parameters"));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i].shape() != parameters[i].shape())
       throw UserError(name_, str("the gradient of '", parameters[i].name(), "' must be ", parameters[i].shape(), ", got ", gradients[i].shape()));
@@ -34,7 +35,8 @@ void Optimizer::update(std::span<const Parameter> parameters, std::span<const Te
 Parameter Optimizer::slot(const Parameter& parameter, const std::string& slot_name) {
   for (const Slot& slot : slots_)
     if (slot.owner == parameter.cell() && slot.name == slot_name) return slot.value;
-  slots_.push_back({parameter.cell(), slot_name, Parameter(name_ + "/" + parameter.name() + "/" + slot_name, Tensor::zeros(parameter.type()), false)});
+  slots_.push_back(
+      {parameter.cell(), slot_name, Parameter(name_ + "/" + parameter.name() + "/" + slot_name, Tensor::zeros(parameter.type()), false)});
   return slots_.back().value;
 }
 

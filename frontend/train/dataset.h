@@ -21,8 +21,8 @@ struct Dataset {
 
 namespace data {
 
-/// Training and test set of MNIST or a set in its format (Fashion-MNIST): the four IDX files, gzip'd or not, in one folder. Images as u8 [n, 784] with
-/// scale 1/255, labels as u8 [n]. Throws UserError naming the file.
+/// Training and test set of MNIST or a set in its format (Fashion-MNIST): the four IDX files, gzip'd or not, in one folder. Images as u8 [n, 784]
+/// with scale 1/255, labels as u8 [n]. Throws UserError naming the file.
 std::pair<Dataset, Dataset> mnist(const std::string& folder);
 
 /// An array from a .npy file: f32, i32, u32, u8 or bool; f64 and i64 become f32 and i32. Throws UserError naming the file.

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <sstream>
 
+#include "frontend/compile/variant.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/random.h"
 #include "frontend/train/progress.h"
-#include "frontend/compile/variant.h"
 #include "frontend/train/trainer_impl.h"
 
 namespace sinter {
@@ -31,7 +31,8 @@ std::vector<Tensor> with_correct(const Tensor& loss, const Tensor& prediction, c
 
 std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
   std::ostringstream line;
-  line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4) << r.loss;
+  line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
+       << r.loss;
   if (r.accuracy) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
   if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
   if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
@@ -67,14 +68,17 @@ void run_step(StepCore& step, const Dataset& data, const Tensor& rows, bool coun
 
 }  // namespace
 
-Trainer::Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options) : impl_(std::make_unique<Impl>()) {
+Trainer::Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
+    : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->options = options;
   impl->model = &model;
   impl->optimizer = optimizer;
   impl->learning_rate = optimizer->learning_rate();
   const auto step = [&](const char* name, StepCore::Function function, std::vector<InputKind> kinds) {
-    return std::make_shared<StepCore>(std::move(function), StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log}, std::source_location::current());
+    return std::make_shared<StepCore>(std::move(function),
+                                      StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log},
+                                      std::source_location::current());
   };
   const std::vector<InputKind> tables{InputKind::table, InputKind::table, InputKind::batch};
   impl->train = step(
@@ -98,8 +102,8 @@ Trainer::Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Op
         return with_correct(loss(prediction, y), prediction, y);
       },
       tables);
-  impl->predict = step(
-      "predict", [impl, &model](std::span<const Tensor> in) { return std::vector<Tensor>{model(features(in[0], impl->scale))}; }, {});
+  impl->predict =
+      step("predict", [impl, &model](std::span<const Tensor> in) { return std::vector<Tensor>{model(features(in[0], impl->scale))}; }, {});
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -118,7 +122,8 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
     return;
   }
   const auto check = [&](const char* what, const Type& type, const Type& known) {
-    if (!sinter::accepts({what, known, InputKind::table}, type)) throw UserError(where, str("the first data had ", what, " of ", known, " (samples first), now they are ", type));
+    if (!sinter::accepts({what, known, InputKind::table}, type))
+      throw UserError(where, str("the first data had ", what, " of ", known, " (samples first), now they are ", type));
   };
   check("x", data.x.type(), *x_type);
   check("y", data.y.type(), *y_type);
@@ -140,15 +145,18 @@ std::vector<Spec> Trainer::Impl::table_specs() const {
 
 std::vector<EpochResult> Trainer::fit(const Dataset& train, const FitOptions& options) {
   Impl& impl = *impl_;
-  if (options.epochs < 1 || options.batch_size < 1) throw UserError("fit", str("epochs and batch_size must be at least 1, got ", options.epochs, " and ", options.batch_size));
+  if (options.epochs < 1 || options.batch_size < 1)
+    throw UserError("fit", str("epochs and batch_size must be at least 1, got ", options.epochs, " and ", options.batch_size));
   impl.accept(train, "fit");
   if (options.validation) impl.accept(*options.validation, "fit, validation");
-  const std::int64_t samples = train.size(), batches = (samples + options.batch_size - 1) / options.batch_size, last_epoch = impl.epoch + options.epochs;
+  const std::int64_t samples = train.size(), batches = (samples + options.batch_size - 1) / options.batch_size,
+                     last_epoch = impl.epoch + options.epochs;
   const bool counted = has_class_numbers(train.y);
 
   std::vector<std::int32_t> order(static_cast<std::size_t>(samples));
   // Row numbers of full batches and of the ragged last one, rewritten in place for each batch.
-  Tensor full = impl.row_numbers(0, std::min(options.batch_size, samples)), ragged = samples % options.batch_size ? impl.row_numbers(0, samples % options.batch_size) : full;
+  Tensor full = impl.row_numbers(0, std::min(options.batch_size, samples)),
+         ragged = samples % options.batch_size ? impl.row_numbers(0, samples % options.batch_size) : full;
   Progress progress(std::cout, options.verbose && stdout_is_terminal(), last_epoch);
   std::vector<EpochResult> history;
   std::int64_t step = 0;
@@ -169,7 +177,8 @@ std::vector<EpochResult> Trainer::fit(const Dataset& train, const FitOptions& op
       ++step;
       if (options.verbose) progress.advance(totals.samples, totals.mean_loss());
     }
-    EpochResult result{++impl.epoch, totals.mean_loss(), totals.accuracy(), {}, {}, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+    EpochResult result{
+        ++impl.epoch, totals.mean_loss(), totals.accuracy(), {}, {}, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
     if (options.validation) {
       const Evaluation validation = evaluate(*options.validation);
       result.validation_loss = validation.loss;

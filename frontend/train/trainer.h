@@ -19,18 +19,18 @@ using LossFunction = std::function<Tensor(const Tensor& prediction, const Tensor
 
 struct TrainerOptions {
   Mode mode = Mode::graph;
-  int threads = 0;     ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota say
-  bool force = false;  ///< exactly `threads`, for tests
+  int threads = 0;                                   ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota say
+  bool force = false;                                ///< exactly `threads`, for tests
   std::function<Tensor()> regularizer = {};          ///< added to the training loss, e.g. [&] { return loss::l2(1e-5f, {...}); }
   std::function<void(const std::string&)> log = {};  ///< warnings of the compiler
 };
 
 struct EpochResult {
-  std::int64_t epoch = 0;  ///< from 1, counted over all calls of fit
-  double loss = 0;         ///< mean over the epoch's samples, while it trained
-  std::optional<double> accuracy;             ///< where the targets are class numbers
+  std::int64_t epoch = 0;          ///< from 1, counted over all calls of fit
+  double loss = 0;                 ///< mean over the epoch's samples, while it trained
+  std::optional<double> accuracy;  ///< where the targets are class numbers
   std::optional<double> validation_loss, validation_accuracy;
-  double seconds = 0;      ///< training alone
+  double seconds = 0;  ///< training alone
 };
 
 struct FitOptions {
@@ -38,7 +38,7 @@ struct FitOptions {
   std::int64_t batch_size = 32;  ///< the last batch of an epoch may be smaller; nothing is compiled anew for it
   std::optional<Dataset> validation = {};
   bool shuffle = true;
-  std::uint64_t seed = 0;        ///< of the shuffles; the order of an epoch depends on seed and epoch number alone
+  std::uint64_t seed = 0;  ///< of the shuffles; the order of an epoch depends on seed and epoch number alone
   bool verbose = true;
   std::function<float(std::int64_t step, std::int64_t steps)> schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
   std::function<void(const EpochResult&)> on_epoch = {};

@@ -22,7 +22,8 @@ T number(const ModelFile& file, const std::string& path, const std::string& key)
   const std::string& text = metadata(file, path, key);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0)) throw UserError(path, str("the entry '", key, "' must be a number of at least 0, got '", text, "'; the file is damaged"));
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0))
+    throw UserError(path, str("the entry '", key, "' must be a number of at least 0, got '", text, "'; the file is damaged"));
   return value;
 }
 
@@ -33,13 +34,17 @@ void Trainer::save(const std::string& path) {
   if (!impl.x_type) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   const std::vector<Spec> tables = impl.table_specs();
   const Spec x{{impl.x_type->dtype, impl.x_type->shape.with(0, Dim::batch())}, InputKind::batch};
-  const std::map<std::string, Traced> graphs{{"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record({&x, 1})}};
-  write_model_file(path, graphs, {{"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}});
+  const std::map<std::string, Traced> graphs{
+      {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record({&x, 1})}};
+  write_model_file(
+      path, graphs,
+      {{"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}});
 }
 
 Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   ModelFile file = read_model_file(path);
-  if (metadata(file, path, "kind") != kind) throw UserError(path, str("holds a ", metadata(file, path, "kind"), ", not a trainer; load it with load_step"));
+  if (metadata(file, path, "kind") != kind)
+    throw UserError(path, str("holds a ", metadata(file, path, "kind"), ", not a trainer; load it with load_step"));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->epoch = number<std::int64_t>(file, path, "epoch");
@@ -53,10 +58,12 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
     const auto graph = file.graphs.find(name);
     if (graph == file.graphs.end()) throw UserError(path, str("the graph '", name, "' is missing; the file is damaged"));
     const auto specs = graph->second.graph.inputs();
-    if (specs.size() - graph->second.captured.size() != inputs) throw UserError(path, str("the graph '", name, "' must have ", inputs, " inputs; the file is damaged"));
+    if (specs.size() - graph->second.captured.size() != inputs)
+      throw UserError(path, str("the graph '", name, "' must have ", inputs, " inputs; the file is damaged"));
     std::vector<InputKind> kinds;
     for (const ir::InputSpec& input : specs) kinds.push_back(input.kind);
-    return std::make_shared<StepCore>(std::move(graph->second), StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log});
+    return std::make_shared<StepCore>(std::move(graph->second),
+                                      StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log});
   };
   impl->train = step("train", 3);
   impl->evaluate = step("evaluate", 3);

@@ -9,7 +9,9 @@ namespace sinter::ir {
 struct Sigmoid : Elementwise<1> {
   static constexpr std::string_view name = "sigmoid";
   template <class S>
-  S eval(const S& x) const { return S(1.0f) / (S(1.0f) + exp(-x)); }
+  S eval(const S& x) const {
+    return S(1.0f) / (S(1.0f) + exp(-x));
+  }
   Values vjp(const Vjp& v) const { return {v.dy * (v.y * (1.0 - v.y))}; }
   static auto samples() { return elementwise_samples<Sigmoid>({{-6, 6}}); }
 };
@@ -17,7 +19,9 @@ struct Sigmoid : Elementwise<1> {
 struct Tanh : Elementwise<1> {
   static constexpr std::string_view name = "tanh";
   template <class S>
-  S eval(const S& x) const { return tanh(x); }
+  S eval(const S& x) const {
+    return tanh(x);
+  }
   Values vjp(const Vjp& v) const { return {v.dy * (1.0 - square(v.y))}; }
   static auto samples() { return elementwise_samples<Tanh>({{-3, 3}}); }
 };
@@ -26,7 +30,9 @@ struct Tanh : Elementwise<1> {
 struct Relu : Elementwise<1> {
   static constexpr std::string_view name = "relu";
   template <class S>
-  S eval(const S& x) const { return select(x < S(0.0f), S(0.0f), x); }
+  S eval(const S& x) const {
+    return select(x < S(0.0f), S(0.0f), x);
+  }
   Values vjp(const Vjp& v) const {
     const Value zero = constant(v.graph, 0);
     return {select(less_equal(v.y, zero), zero, v.dy)};

@@ -9,7 +9,8 @@ namespace sinter::ir {
 Type Select::infer(std::span<const Type> in) const {
   require_inputs(in, 3);
   require_dtype(in[0], DType::boolean, "the condition");
-  if (in[1].dtype != in[2].dtype) throw UserError(str("both choices must have one element type, got ", in[1], " and ", in[2], "; convert one with cast"));
+  if (in[1].dtype != in[2].dtype)
+    throw UserError(str("both choices must have one element type, got ", in[1], " and ", in[2], "; convert one with cast"));
   return {in[1].dtype, broadcast(broadcast(in[0].shape, in[1].shape), in[2].shape)};
 }
 

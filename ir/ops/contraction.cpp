@@ -10,7 +10,8 @@ void multiply(Reference& r, const Array& a, const Array& b, bool transpose_a, bo
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t c = 0; c < k; ++c) {
       const double x = a.data[static_cast<std::size_t>(transpose_a ? c * m + i : i * k + c)];
-      for (std::int64_t j = 0; j < f; ++j) r.out.data[static_cast<std::size_t>(i * f + j)] += x * b.data[static_cast<std::size_t>(transpose_b ? j * k + c : c * f + j)];
+      for (std::int64_t j = 0; j < f; ++j)
+        r.out.data[static_cast<std::size_t>(i * f + j)] += x * b.data[static_cast<std::size_t>(transpose_b ? j * k + c : c * f + j)];
     }
 }
 
@@ -28,7 +29,8 @@ Type Matmul::infer(std::span<const Type> in) const {
   const auto [m, k, f] = product_extents(*this, in[0].shape, in[1].shape);
   const Dim other = in[1].shape[transpose_b ? 1 : 0];
   if (k != other)
-    throw UserError(str("the contracted dimensions differ: ", k, " of ", in[0].shape, transpose_a ? " (transposed)" : "", " against ", other, " of ", in[1].shape, transpose_b ? " (transposed)" : ""));
+    throw UserError(str("the contracted dimensions differ: ", k, " of ", in[0].shape, transpose_a ? " (transposed)" : "", " against ", other, " of ",
+                        in[1].shape, transpose_b ? " (transposed)" : ""));
   return {DType::f32, Shape{m, f}};
 }
 
@@ -44,10 +46,14 @@ Values Matmul::vjp(const Vjp& v) const {
 
 std::vector<Sample<Matmul>> Matmul::samples() {
   const Dim n = Dim::batch();
-  return {{{false, false}, {{{DType::f32, {n, 19}}}, {{DType::f32, {19, 33}}}}}, {{true, false}, {{{DType::f32, {n, 21}}}, {{DType::f32, {n, 6}}}}},
-          {{false, true}, {{{DType::f32, {n, 7}}}, {{DType::f32, {70, 7}}}}},    {{true, true}, {{{DType::f32, {19, n}}}, {{DType::f32, {5, 19}}}}},
-          {{false, false}, {{{DType::f32, {3, 4}}}, {{DType::f32, {4, 1}}}}},    {{false, false}, {{{DType::f32, {n, 1}}}, {{DType::f32, {1, 1}}}}},
-          {{false, true}, {{{DType::f32, {6, 5}}}, {{DType::f32, {n, 5}}}}},     {{false, false}, {{{DType::f32, {Dim::batch(2), 9}}}, {{DType::f32, {9, 17}}}}}};
+  return {{{false, false}, {{{DType::f32, {n, 19}}}, {{DType::f32, {19, 33}}}}},
+          {{true, false}, {{{DType::f32, {n, 21}}}, {{DType::f32, {n, 6}}}}},
+          {{false, true}, {{{DType::f32, {n, 7}}}, {{DType::f32, {70, 7}}}}},
+          {{true, true}, {{{DType::f32, {19, n}}}, {{DType::f32, {5, 19}}}}},
+          {{false, false}, {{{DType::f32, {3, 4}}}, {{DType::f32, {4, 1}}}}},
+          {{false, false}, {{{DType::f32, {n, 1}}}, {{DType::f32, {1, 1}}}}},
+          {{false, true}, {{{DType::f32, {6, 5}}}, {{DType::f32, {n, 5}}}}},
+          {{false, false}, {{{DType::f32, {Dim::batch(2), 9}}}, {{DType::f32, {9, 17}}}}}};
 }
 
 Type Dense::infer(std::span<const Type> in) const {

@@ -13,7 +13,8 @@ void require_index(const Type& type) {
 }
 
 std::int64_t checked_index(double index, std::int64_t rows) {
-  if (index < 0 || index >= static_cast<double>(rows)) throw UserError(str("index ", static_cast<std::int64_t>(index), " is outside [0, ", rows, ")"));
+  if (index < 0 || index >= static_cast<double>(rows))
+    throw UserError(str("index ", static_cast<std::int64_t>(index), " is outside [0, ", rows, ")"));
   return static_cast<std::int64_t>(index);
 }
 
@@ -62,7 +63,8 @@ Type ScatterAddRows::infer(std::span<const Type> in) const {
   require_dtype(in[1], DType::f32, "the updates");
   if (rows < 0) throw UserError(str("rows must not be negative, got ", rows));
   const Shape &index = in[0].shape, &updates = in[1].shape;
-  if (updates.rank() < index.rank() || !std::equal(index.begin(), index.end(), updates.begin())) throw UserError(str("the updates must lead with the index's dimensions ", index, ", got ", updates));
+  if (updates.rank() < index.rank() || !std::equal(index.begin(), index.end(), updates.begin()))
+    throw UserError(str("the updates must lead with the index's dimensions ", index, ", got ", updates));
   return {DType::f32, concatenate(Shape{rows}, updates, index.rank())};
 }
 
@@ -71,7 +73,8 @@ void ScatterAddRows::reference(Reference& r) const {
   const std::int64_t width = r.out.product(1, r.out.extents.size());
   for (std::int64_t i = 0; i < index.elements(); ++i) {
     const std::int64_t row = checked_index(index.data[static_cast<std::size_t>(i)], rows);
-    for (std::int64_t j = 0; j < width; ++j) r.out.data[static_cast<std::size_t>(row * width + j)] += updates.data[static_cast<std::size_t>(i * width + j)];
+    for (std::int64_t j = 0; j < width; ++j)
+      r.out.data[static_cast<std::size_t>(row * width + j)] += updates.data[static_cast<std::size_t>(i * width + j)];
   }
 }
 
@@ -79,7 +82,9 @@ Values ScatterAddRows::vjp(const Vjp& v) const { return {{}, v.graph.add(GatherR
 
 std::vector<Sample<ScatterAddRows>> ScatterAddRows::samples() {
   const Dim n = Dim::batch();
-  return {{{7}, {{{DType::i32, {n}}, 0, 7}, {{DType::f32, {n, 20}}}}}, {{4}, {{{DType::u8, {n, 2}}, 0, 4}, {{DType::f32, {n, 2, 3}}}}}, {{5}, {{{DType::i32, {n}}, 0, 5}, {{DType::f32, {n}}}}}};
+  return {{{7}, {{{DType::i32, {n}}, 0, 7}, {{DType::f32, {n, 20}}}}},
+          {{4}, {{{DType::u8, {n, 2}}, 0, 4}, {{DType::f32, {n, 2, 3}}}}},
+          {{5}, {{{DType::i32, {n}}, 0, 5}, {{DType::f32, {n}}}}}};
 }
 
 Type OneHot::infer(std::span<const Type> in) const {
@@ -90,7 +95,8 @@ Type OneHot::infer(std::span<const Type> in) const {
 }
 
 void OneHot::reference(Reference& r) const {
-  for (std::int64_t i = 0; i < r.in[0]->elements(); ++i) r.out.data[static_cast<std::size_t>(i * depth + checked_index(r.in[0]->data[static_cast<std::size_t>(i)], depth))] = 1;
+  for (std::int64_t i = 0; i < r.in[0]->elements(); ++i)
+    r.out.data[static_cast<std::size_t>(i * depth + checked_index(r.in[0]->data[static_cast<std::size_t>(i)], depth))] = 1;
 }
 
 std::vector<Sample<OneHot>> OneHot::samples() {

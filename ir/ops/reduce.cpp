@@ -9,7 +9,8 @@ namespace {
 /// Calls f(out index, in index of element k) for the [outer, reduced, inner] view.
 template <class F>
 void for_each_reduced(const Array& x, std::int64_t first, std::int64_t last, F&& f) {
-  const std::int64_t outer = x.product(0, static_cast<std::size_t>(first)), reduced = x.product(static_cast<std::size_t>(first), static_cast<std::size_t>(last)),
+  const std::int64_t outer = x.product(0, static_cast<std::size_t>(first)),
+                     reduced = x.product(static_cast<std::size_t>(first), static_cast<std::size_t>(last)),
                      inner = x.product(static_cast<std::size_t>(last), x.extents.size());
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t k = 0; k < reduced; ++k)

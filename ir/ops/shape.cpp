@@ -11,8 +11,9 @@ Type Reshape::infer(std::span<const Type> in) const {
 
 std::vector<Sample<Reshape>> Reshape::samples() {
   const Dim n = Dim::batch();
-  return {{{{n, 12}}, {{{DType::f32, {n, 3, 4}}}}},         {{{n, 3, 20}}, {{{DType::f32, {n, 60}}}}}, {{{n}}, {{{DType::f32, {n, 1}}}}},
-          {{{Dim::batch(3), 5}}, {{{DType::f32, {n, 3, 5}}}}}, {{{1, 1}}, {{{DType::f32, {}}}}},          {{{6, 35}}, {{{DType::f32, {210}}}}},
+  return {{{{n, 12}}, {{{DType::f32, {n, 3, 4}}}}}, {{{n, 3, 20}}, {{{DType::f32, {n, 60}}}}},
+          {{{n}}, {{{DType::f32, {n, 1}}}}},        {{{Dim::batch(3), 5}}, {{{DType::f32, {n, 3, 5}}}}},
+          {{{1, 1}}, {{{DType::f32, {}}}}},         {{{6, 35}}, {{{DType::f32, {210}}}}},
           {{{1, 70}}, {{{DType::f32, {70}}}}}};
 }
 
@@ -39,8 +40,8 @@ void Broadcast::reference(Reference& r) const {
 
 std::vector<Sample<Broadcast>> Broadcast::samples() {
   const Dim n = Dim::batch();
-  return {{{{n, 20}}, {{{DType::f32, {20}}}}}, {{{n, 20}}, {{{DType::f32, {n, 1}}}}}, {{{n, 3}}, {{{DType::f32, {}}}}}, {{{n, 3, 18}}, {{{DType::f32, {3, 1}}}}},
-          {{{n}}, {{{DType::f32, {1}}}}},     {{{4, 5}}, {{{DType::f32, {}}}}}};
+  return {{{{n, 20}}, {{{DType::f32, {20}}}}},      {{{n, 20}}, {{{DType::f32, {n, 1}}}}}, {{{n, 3}}, {{{DType::f32, {}}}}},
+          {{{n, 3, 18}}, {{{DType::f32, {3, 1}}}}}, {{{n}}, {{{DType::f32, {1}}}}},        {{{4, 5}}, {{{DType::f32, {}}}}}};
 }
 
 Type Transpose::infer(std::span<const Type> in) const {
@@ -58,7 +59,8 @@ void Transpose::reference(Reference& r) const {
   const std::int64_t outer = x.product(0, rank - 2), rows = x.extents[rank - 2], cols = x.extents[rank - 1];
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j) r.out.data[static_cast<std::size_t>((o * cols + j) * rows + i)] = x.data[static_cast<std::size_t>((o * rows + i) * cols + j)];
+      for (std::int64_t j = 0; j < cols; ++j)
+        r.out.data[static_cast<std::size_t>((o * cols + j) * rows + i)] = x.data[static_cast<std::size_t>((o * rows + i) * cols + j)];
 }
 
 std::vector<Sample<Transpose>> Transpose::samples() {

@@ -36,7 +36,15 @@ Value row_sum(Value x) {
 template <class Op>
 std::vector<Sample<Op>> row_samples() {
   const Dim n = Dim::batch();
-  return {{{}, {{{DType::f32, {n, 10}, }, -4, 4}}}, {{}, {{{DType::f32, {n, 3, 37}}, -4, 4}}}, {{}, {{{DType::f32, {70}}, -4, 4}}}};
+  return {{{},
+           {{{
+                 DType::f32,
+                 {n, 10},
+             },
+             -4,
+             4}}},
+          {{}, {{{DType::f32, {n, 3, 37}}, -4, 4}}},
+          {{}, {{{DType::f32, {70}}, -4, 4}}}};
 }
 
 }  // namespace

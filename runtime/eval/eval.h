@@ -38,7 +38,8 @@ void for_chunks(std::int64_t chunks, double flops, double bytes, const F& f) {
 inline void zero_pads(std::byte* data, const Layout& layout, std::size_t size, std::int64_t begin, std::int64_t end) {
   const auto bytes = static_cast<std::int64_t>(size);
   if (layout.stride > layout.cols)
-    for (std::int64_t r = begin; r < end; ++r) std::memset(data + (r * layout.stride + layout.cols) * bytes, 0, static_cast<std::size_t>((layout.stride - layout.cols) * bytes));
+    for (std::int64_t r = begin; r < end; ++r)
+      std::memset(data + (r * layout.stride + layout.cols) * bytes, 0, static_cast<std::size_t>((layout.stride - layout.cols) * bytes));
 }
 inline void zero_pads(const View& view) {
   const Layout layout = view.layout();
@@ -51,10 +52,10 @@ inline double bytes_of(const View& view) {
 
 /// What the interpreter must know of a pointwise op beside its kernel.
 struct PointwiseOp {
-  std::size_t index;    ///< in ir::Op
-  const void* op;       ///< its struct
-  bool keeps_zero;      ///< zeros give zero: pad lanes need no care
-  double flops;         ///< an element, roughly
+  std::size_t index;  ///< in ir::Op
+  const void* op;     ///< its struct
+  bool keeps_zero;    ///< zeros give zero: pad lanes need no care
+  double flops;       ///< an element, roughly
 };
 void pointwise(const PointwiseOp& op, Views in, const View& out);
 

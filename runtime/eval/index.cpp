@@ -16,11 +16,15 @@ class Indices {
   std::int64_t operator[](std::int64_t i) const {
     const std::int64_t at = layout_.stride == layout_.cols ? i : i / layout_.cols * layout_.stride + i % layout_.cols;
     switch (view_.type.dtype) {
-      case DType::i32: return view_.as<std::int32_t>()[at];
-      case DType::u32: return view_.as<std::uint32_t>()[at];
+      case DType::i32:
+        return view_.as<std::int32_t>()[at];
+      case DType::u32:
+        return view_.as<std::uint32_t>()[at];
       case DType::u8:
-      case DType::boolean: return view_.as<std::uint8_t>()[at];
-      case DType::f32: break;
+      case DType::boolean:
+        return view_.as<std::uint8_t>()[at];
+      case DType::f32:
+        break;
     }
     throw InternalError("interpreter", str("an index of type ", view_.type));
   }
@@ -62,7 +66,8 @@ void gather_rows(const View& table, const View& index, const View& out) {
   const std::int64_t slab = slab_size(table, rows) * bytes, count = std::max<std::int64_t>(1, 4 * chunk_elements / std::max<std::int64_t>(1, slab));
   for_chunks(divide_up(indices.count(), count), 0, 2 * bytes_of(out), [&](std::int64_t chunk) {
     const Range range(chunk, count, indices.count());
-    for (std::int64_t i = range.begin; i < range.end; ++i) std::memcpy(out.data + i * slab, table.data + indices[i] * slab, static_cast<std::size_t>(slab));
+    for (std::int64_t i = range.begin; i < range.end; ++i)
+      std::memcpy(out.data + i * slab, table.data + indices[i] * slab, static_cast<std::size_t>(slab));
   });
 }
 

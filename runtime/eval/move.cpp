@@ -57,7 +57,8 @@ void transpose(const View& in, const View& out) {
   const Shape& shape = out.type.shape;
   const std::int64_t matrix_rows = shape[shape.rank() - 2].factor(), matrices = matrix_rows ? to.rows / matrix_rows : 0;
   to.rows = matrix_rows;
-  const std::int64_t rows = std::max<std::int64_t>(16, chunk_elements / std::max<std::int64_t>(1, to.stride) / 16 * 16), pieces = divide_up(matrix_rows, rows);
+  const std::int64_t rows = std::max<std::int64_t>(16, chunk_elements / std::max<std::int64_t>(1, to.stride) / 16 * 16),
+                     pieces = divide_up(matrix_rows, rows);
   const std::size_t size = size_of(out.type.dtype);
   for_chunks(matrices * pieces, 0, bytes_of(in) + bytes_of(out), [&](std::int64_t chunk) {
     const Range range(chunk % pieces, rows, matrix_rows);
@@ -65,7 +66,8 @@ void transpose(const View& in, const View& out) {
     const auto to_bytes = static_cast<std::size_t>(chunk / pieces * matrix_rows * to.stride) * size;
     const std::byte* a = in.data + from_bytes;
     std::byte* b = out.data + to_bytes;
-    if (size == 1) transpose_rows(reinterpret_cast<const std::uint8_t*>(a), from.stride, reinterpret_cast<std::uint8_t*>(b), to, range.begin, range.end);
+    if (size == 1)
+      transpose_rows(reinterpret_cast<const std::uint8_t*>(a), from.stride, reinterpret_cast<std::uint8_t*>(b), to, range.begin, range.end);
     else transpose_rows(reinterpret_cast<const std::uint32_t*>(a), from.stride, reinterpret_cast<std::uint32_t*>(b), to, range.begin, range.end);
     zero_pads(b, to, size, range.begin, range.end);
   });

@@ -25,7 +25,8 @@ void product(bool transpose_a, bool transpose_b, const View& a, const View& b, c
   const double flops_a_row = 2.0 * static_cast<double>(k) * static_cast<double>(f), flops = flops_a_row * static_cast<double>(m);
   // Rows in steps of whole tiles; where a is read transposed a cache line of it serves 16 of them.
   const std::int64_t rows = chunk_size(flops_a_row, transpose_a ? 80 : 40, m), row_chunks = divide_up(m, rows);
-  const std::int64_t columns = row_chunks > 1 ? f : chunk_size(flops / static_cast<double>(std::max<std::int64_t>(1, f)), 240, f), column_chunks = divide_up(f, columns);
+  const std::int64_t columns = row_chunks > 1 ? f : chunk_size(flops / static_cast<double>(std::max<std::int64_t>(1, f)), 240, f),
+                     column_chunks = divide_up(f, columns);
   for_chunks(row_chunks * column_chunks, flops, bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {
     const Range r(chunk / column_chunks, rows, m), c(chunk % column_chunks, columns, f);
     float* to = out.as<float>() + r.begin * y.stride + c.begin;

@@ -19,13 +19,15 @@ std::int64_t place(const Layout& layout, std::int64_t i) { return i / layout.col
 void reduce_to_elements(ReduceKernels kernels, std::int64_t outer, std::int64_t reduced, const View& in, const View& out) {
   const Layout layout = in.layout(), result = out.layout();
   const bool contiguous = layout.stride == layout.cols || reduced <= layout.cols;
-  const std::int64_t cols = contiguous ? reduced : layout.cols, stride = contiguous ? (layout.stride == layout.cols ? reduced : layout.stride) : layout.stride;
+  const std::int64_t cols = contiguous ? reduced : layout.cols,
+                     stride = contiguous ? (layout.stride == layout.cols ? reduced : layout.stride) : layout.stride;
   const std::int64_t rows = contiguous ? 1 : reduced / layout.cols;
   const float* x = in.as<float>();
   float* y = out.as<float>();
   const double elements = static_cast<double>(outer * reduced);
 
-  const std::int64_t rows_a_piece = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, cols)), row_pieces = divide_up(rows, rows_a_piece);
+  const std::int64_t rows_a_piece = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, cols)),
+                     row_pieces = divide_up(rows, rows_a_piece);
   const std::int64_t column_pieces = rows == 1 ? divide_up(cols, chunk_elements) : 1;
   const std::int64_t pieces = reduced > 2 * chunk_elements ? row_pieces * column_pieces : 1;
   if (pieces == 1) {
@@ -56,7 +58,8 @@ void reduce_to_slabs(ReduceKernels kernels, std::int64_t outer, std::int64_t red
   const double elements = static_cast<double>(outer * reduced) * static_cast<double>(slab);
   const std::int64_t count = std::max<std::int64_t>(64, chunk_elements / slab), pieces = reduced > 2 * count ? divide_up(reduced, count) : 1;
   if (pieces == 1) {
-    const std::int64_t width = std::max<std::int64_t>(256, chunk_elements / std::max<std::int64_t>(1, reduced) / 64 * 64), strips = divide_up(slab, width);
+    const std::int64_t width = std::max<std::int64_t>(256, chunk_elements / std::max<std::int64_t>(1, reduced) / 64 * 64),
+                       strips = divide_up(slab, width);
     for_chunks(outer * strips, elements, 4 * elements, [&](std::int64_t chunk) {
       const std::int64_t o = chunk / strips;
       const Range range(chunk % strips, width, slab);
@@ -92,7 +95,8 @@ void argmax(const View& in, const View& out) {
   const double elements = static_cast<double>(layout.padded_elements());
   for_chunks(divide_up(layout.rows, size), 2 * elements, 4 * elements, [&](std::int64_t chunk) {
     const Range range(chunk, size, layout.rows);
-    for (std::int64_t r = range.begin; r < range.end; ++r) y[place(result, r)] = isa::kernels().argmax(in.as<float>() + r * layout.stride, layout.cols);
+    for (std::int64_t r = range.begin; r < range.end; ++r)
+      y[place(result, r)] = isa::kernels().argmax(in.as<float>() + r * layout.stride, layout.cols);
   });
   zero_pads(out);
 }

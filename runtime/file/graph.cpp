@@ -80,6 +80,7 @@ file::Node to_message(const ir::Graph& graph, ir::NodeId id, const std::vector<s
   message.set_layer(node.origin.layer);
   message.set_file(node.origin.file);
   message.set_line(node.origin.line);
+  if (node.gradient_of != ir::no_node && !graph.node(node.gradient_of).dead) message.set_gradient_of(numbers[node.gradient_of] + 1);
   if (const auto* input = std::get_if<ir::Input>(&node.op)) {
     const ir::InputSpec& spec = graph.inputs()[static_cast<std::size_t>(input->index)];
     message.mutable_input()->set_name(spec.name);
@@ -158,10 +159,9 @@ std::string serialize_graph(const ir::Graph& graph, const std::vector<std::strin
   for (const std::string& pass : passes) message.add_pass(pass);
   std::vector<std::uint32_t> numbers(graph.size());
   std::uint32_t next = 0;
-  for (const ir::NodeId id : graph.topological_order()) {
-    numbers[id] = next++;
-    *message.add_node() = to_message(graph, id, numbers);
-  }
+  const std::vector<ir::NodeId> order = graph.topological_order();
+  for (const ir::NodeId id : order) numbers[id] = next++;
+  for (const ir::NodeId id : order) *message.add_node() = to_message(graph, id, numbers);
   for (const ir::NodeId id : graph.outputs()) message.add_output(numbers[id]);
   for (const ir::NodeId id : graph.updates()) message.add_update(id == ir::no_node ? 0 : numbers[id] + 1);
   if (next > max_nodes) throw UserError(graph.name(), str("a graph in a file has at most ", max_nodes, " nodes, got ", next));
@@ -195,6 +195,7 @@ ParsedGraph parse_graph(std::string_view bytes, const std::string& where) {
         if (payload.size() > max_record_bytes) reader.fail(str(part, " takes ", payload.size(), " bytes, more than ", max_record_bytes));
         if (!node.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) reader.fail(str(part, " is no valid message"));
         within(where, str(part, " (", node.op(), ")"), [&] { add_node(graph, node); });
+        if (node.gradient_of()) graph.set_gradient_of(static_cast<ir::NodeId>(graph.size() - 1), node.gradient_of() - 1);
         break;
       }
       case file::Graph::kOutputFieldNumber:
@@ -218,6 +219,9 @@ ParsedGraph parse_graph(std::string_view bytes, const std::string& where) {
     if (updates[i] > graph.size()) reader.fail(str("the update %", updates[i] - 1, " of state '", graph.states()[i].name, "' does not exist"));
     within(where, str("update of state ", i), [&] { graph.set_update(i, updates[i] - 1); });
   }
+  for (ir::NodeId id = 0; id < graph.size(); ++id)
+    if (const ir::NodeId of = graph.node(id).gradient_of; of != ir::no_node && of >= graph.size())
+      reader.fail(str("node %", id, " is the gradient of %", of, ", which does not exist"));
   within(where, "the graph breaks a rule", [&] { ir::verify(graph); });
   return result;
 }

@@ -6,8 +6,14 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "ir/op.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 namespace sinter::runtime::isa::SINTER_TARGET {
 
@@ -30,7 +36,9 @@ template <class T>
 using Vector = typename VectorOf<T>::type;
 
 template <class T>
-inline Vector<T> splat(T x) { return x - Vector<T>{}; }  // x - 0 keeps the sign of -0
+inline Vector<T> splat(T x) {
+  return x - Vector<T>{};
+}  // x - 0 keeps the sign of -0
 template <class T>
 inline Vector<T> load_vector(const T* from) {
   Vector<T> v;
@@ -38,7 +46,9 @@ inline Vector<T> load_vector(const T* from) {
   return v;
 }
 template <class T>
-inline void store_vector(T* to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
+inline void store_vector(T* to, Vector<T> v) {
+  std::memcpy(to, &v, sizeof v);
+}
 
 /// 16 truth values: all bits of a lane, or none.
 struct Mask {
@@ -75,28 +85,54 @@ inline Mask compare(const Block<T>& a, const Block<T>& b, F&& f) {
   return r;
 }
 
+/// Signed integers are added as unsigned ones, which wrap.
 template <class T>
-inline Block<T> operator+(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x + y; }); }
+using Wrapping = Vector<std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, T>>;
+
 template <class T>
-inline Block<T> operator-(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x - y; }); }
+inline Block<T> operator+(const Block<T>& a, const Block<T>& b) {
+  return each(a, b, [](auto x, auto y) { return (Vector<T>)((Wrapping<T>)x + (Wrapping<T>)y); });
+}
 template <class T>
-inline Block<T> operator*(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x * y; }); }
+inline Block<T> operator-(const Block<T>& a, const Block<T>& b) {
+  return each(a, b, [](auto x, auto y) { return (Vector<T>)((Wrapping<T>)x - (Wrapping<T>)y); });
+}
 template <class T>
-inline Block<T> operator/(const Block<T>& a, const Block<T>& b) { return each(a, b, [](auto x, auto y) { return x / y; }); }
+inline Block<T> operator*(const Block<T>& a, const Block<T>& b) {
+  return each(a, b, [](auto x, auto y) { return (Vector<T>)((Wrapping<T>)x * (Wrapping<T>)y); });
+}
 template <class T>
-inline Block<T> operator-(const Block<T>& a) { return each(a, [](auto x) { return -x; }); }
+inline Block<T> operator/(const Block<T>& a, const Block<T>& b) {
+  return each(a, b, [](auto x, auto y) { return x / y; });
+}
 template <class T>
-inline Mask operator<(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x < y; }); }
+inline Block<T> operator-(const Block<T>& a) {
+  return each(a, [](auto x) { return (Vector<T>)(-(Wrapping<T>)x); });
+}
 template <class T>
-inline Mask operator<=(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x <= y; }); }
+inline Mask operator<(const Block<T>& a, const Block<T>& b) {
+  return compare(a, b, [](auto x, auto y) { return x < y; });
+}
 template <class T>
-inline Mask operator>(const Block<T>& a, const Block<T>& b) { return b < a; }
+inline Mask operator<=(const Block<T>& a, const Block<T>& b) {
+  return compare(a, b, [](auto x, auto y) { return x <= y; });
+}
 template <class T>
-inline Mask operator>=(const Block<T>& a, const Block<T>& b) { return b <= a; }
+inline Mask operator>(const Block<T>& a, const Block<T>& b) {
+  return b < a;
+}
 template <class T>
-inline Mask operator==(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x == y; }); }
+inline Mask operator>=(const Block<T>& a, const Block<T>& b) {
+  return b <= a;
+}
 template <class T>
-inline Mask operator!=(const Block<T>& a, const Block<T>& b) { return compare(a, b, [](auto x, auto y) { return x != y; }); }
+inline Mask operator==(const Block<T>& a, const Block<T>& b) {
+  return compare(a, b, [](auto x, auto y) { return x == y; });
+}
+template <class T>
+inline Mask operator!=(const Block<T>& a, const Block<T>& b) {
+  return compare(a, b, [](auto x, auto y) { return x != y; });
+}
 template <class T>
 inline Block<T> select(const Mask& condition, const Block<T>& a, const Block<T>& b) {
   Block<T> r;
@@ -175,30 +211,58 @@ inline void store(std::uint8_t* to, const Mask& mask) {
 /// The first `count` < 16 elements, the others `fill`. Most rows end with half a block: strides are multiples of 8.
 template <class E>
 inline BlockOf<E> load(const E* from, std::int64_t count, E fill = E{}) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(E) == 4) {
+    BlockOf<E> r(fill);
+    r.v[0] = (Vector<E>)_mm512_mask_loadu_epi32((__m512i)r.v[0], static_cast<__mmask16>((1u << count) - 1), from);
+    return r;
+  }
+#endif
+  if constexpr (sizeof(E) == 4 && width <= 8)
+    if (count == 8) {
+      BlockOf<E> r(fill);
+      for (int i = 0; i < 8 / width; ++i) r.v[i] = load_vector(from + i * width);
+      return r;
+    }
   alignas(64) E memory[lanes];
   for (E& x : memory) x = fill;
-  if (count == 8) std::memcpy(memory, from, 8 * sizeof(E));
-  else
-    for (std::int64_t i = 0; i < count; ++i) memory[i] = from[i];
+  for (std::int64_t i = 0; i < count; ++i) memory[i] = from[i];
   return load(memory);
 }
 template <class E, class B>
 inline void store(E* to, const B& block, std::int64_t count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(E) == 4) return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>((1u << count) - 1), (__m512i)block.v[0]);
+#endif
+  if constexpr (sizeof(E) == 4 && width <= 8)
+    if (count == 8) {
+      for (int i = 0; i < 8 / width; ++i) store_vector(to + i * width, block.v[i]);
+      return;
+    }
   alignas(64) E memory[lanes];
   store(memory, block);
-  if (count == 8) std::memcpy(to, memory, 8 * sizeof(E));
-  else
-    for (std::int64_t i = 0; i < count; ++i) to[i] = memory[i];
+  for (std::int64_t i = 0; i < count; ++i) to[i] = memory[i];
 }
 
-/// Lane i with lane i + 8, then + 4, + 2, + 1: the same tree on every target.
-template <class T, class F>
-inline T reduce_lanes(const Block<T>& block, F&& f) {
-  alignas(64) T x[lanes];
-  store(x, block);
-  for (int half = lanes / 2; half; half /= 2)
-    for (int i = 0; i < half; ++i) x[i] = f(x[i], x[i + half]);
-  return x[0];
+/// Lanes i and i + Count/2 of a vector, down to one.
+template <int Count, class V, class F>
+inline float fold(V v, F f) {
+  if constexpr (Count == 2) {
+    return f(static_cast<float>(v[0]), static_cast<float>(v[1]));
+  } else {
+    typedef float Half __attribute__((vector_size(Count / 2 * sizeof(float))));
+    const auto half = [&]<int... I>(std::integer_sequence<int, I...>, auto from) -> Half { return __builtin_shufflevector(v, v, I + from.value...); };
+    constexpr std::make_integer_sequence<int, Count / 2> all;
+    return fold<Count / 2>(f(half(all, std::integral_constant<int, 0>{}), half(all, std::integral_constant<int, Count / 2>{})), f);
+  }
+}
+
+/// Lane i with lane i + 8, then + 4, + 2, + 1: the same tree on every target. f takes vectors of any size, and numbers.
+template <class F>
+inline float reduce_lanes(Block<float> block, F f) {
+  for (int half = parts / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) block.v[i] = f(block.v[i], block.v[i + half]);
+  return fold<width>(block.v[0], f);
 }
 
 }  // namespace sinter::runtime::isa::SINTER_TARGET

@@ -20,8 +20,8 @@ inline constexpr std::size_t op_count = std::variant_size_v<ir::Op>;
 struct Operand {
   const std::byte* data = nullptr;
   DType dtype = DType::f32;
-  std::int64_t stride = 1;   ///< between rows, in elements
-  bool splat = false;        ///< one element serves a whole row of the output (or, in a flat run, all of it)
+  std::int64_t stride = 1;  ///< between rows, in elements
+  bool splat = false;       ///< one element serves a whole row of the output (or, in a flat run, all of it)
   /// Row of the operand for a row of the output: the output's row index is split by its leading extents, and each part moves this many rows.
   std::array<std::int64_t, Shape::max_rank> steps{};
 };
@@ -32,9 +32,9 @@ struct Pointwise {
   std::array<Operand, 3> in{};
   std::byte* out = nullptr;
   DType dtype = DType::f32;
-  Layout layout;                                            ///< of the output
-  std::array<std::int64_t, Shape::max_rank> extents{};      ///< of the output, all but the last
-  int leading = 0;                                          ///< how many of them
+  Layout layout;                                        ///< of the output
+  std::array<std::int64_t, Shape::max_rank> extents{};  ///< of the output, all but the last
+  int leading = 0;                                      ///< how many of them
 };
 
 /// Output elements (flat) or rows [begin, end). A flat run covers pad lanes too and leaves in them what the op makes of zeros.

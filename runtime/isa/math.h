@@ -1,6 +1,5 @@
-// exp, log, sqrt and tanh of blocks, from the packet functions that Eigen has for all targets alike (its own ones for AVX-512 are less exact). exp stops
-// short at the ends of its range: there the exact answer is put in.
-// Eigen itself is in a namespace of the target's own (-DEigen=Eigen_v4).
+// exp, log, sqrt and tanh of blocks, from the packet functions that Eigen has for all targets alike (its own ones for AVX-512 are less exact). exp
+// stops short at the ends of its range: there the exact answer is put in. Eigen itself is in a namespace of the target's own (-DEigen=Eigen_v4).
 #pragma once
 
 #include <Eigen/Core>
@@ -37,7 +36,10 @@ inline Block<float> sqrt(const Block<float>& x) {
 inline Block<float> tanh(const Block<float>& x) {
   using B = Block<float>;
   const B size = select(x < B(0.0f), -x, x), z = x * x;
-  const B series = ((((B(-5.70498872745e-3f) * z + B(2.06390887954e-2f)) * z + B(-5.37397155531e-2f)) * z + B(1.33314422036e-1f)) * z + B(-3.33332819422e-1f)) * z * x + x;
+  const B series =
+      ((((B(-5.70498872745e-3f) * z + B(2.06390887954e-2f)) * z + B(-5.37397155531e-2f)) * z + B(1.33314422036e-1f)) * z + B(-3.33332819422e-1f)) *
+          z * x +
+      x;
   const B far = B(1.0f) - B(2.0f) / (exp(size + size) + B(1.0f));
   return select(size < B(0.625f), series, select(x < B(0.0f), -far, far));
 }

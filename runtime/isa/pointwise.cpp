@@ -15,7 +15,9 @@ inline constexpr bool has_rule = std::is_base_of_v<ir::Elementwise<O::arity, Rul
 struct Copy {
   static constexpr int arity = 1;
   template <class S>
-  S eval(const S& x) const { return x; }
+  S eval(const S& x) const {
+    return x;
+  }
 };
 
 /// The type of cast in memory decides how its blocks are converted; see ir::Cast for the rules.
@@ -86,6 +88,8 @@ struct Kernel {
     constexpr std::integral_constant<std::size_t, 2> third;
     if constexpr (std::is_same_v<O, ir::Cast>) {
       write(cast_block<Out>(x(first), t.dtype));
+    } else if constexpr (std::is_same_v<O, Copy>) {
+      write(x(first));
     } else {
       const O& op = *static_cast<const O*>(t.op);
       if constexpr (O::arity == 1) write(op.eval(x(first)));
@@ -102,8 +106,7 @@ struct Kernel {
 
   static void flat(const Pointwise& t, std::int64_t begin, std::int64_t end) {
     std::array<const std::byte*, 3> row{};
-    for (std::size_t k = 0; k < O::arity; ++k)
-      row[k] = t.in[k].data + (t.in[k].splat ? 0 : begin * static_cast<std::int64_t>(size_of_operand(k)));
+    for (std::size_t k = 0; k < O::arity; ++k) row[k] = t.in[k].data + (t.in[k].splat ? 0 : begin * static_cast<std::int64_t>(size_of_operand(k)));
     run(t, row, reinterpret_cast<Out*>(t.out) + begin, end - begin);
   }
 
@@ -120,7 +123,7 @@ struct Kernel {
       std::array<const std::byte*, 3> row{};
       for (std::size_t k = 0; k < O::arity; ++k) row[k] = t.in[k].data + at[k] * t.in[k].stride * static_cast<std::int64_t>(size_of_operand(k));
       Out* to = out + r * t.layout.stride;
-      run(t, row, to, t.layout.cols);
+      run(t, row, to, t.layout.stride);  // operands that are not repeated have the same columns, so the same pad lanes
       for (std::int64_t j = t.layout.cols; j < t.layout.stride; ++j) to[j] = Out{};
     }
   }
@@ -139,11 +142,15 @@ struct Entry {
   template <class In>
   static void cast(const Pointwise& t, std::int64_t begin, std::int64_t end) {
     switch (t.dtype) {
-      case DType::f32: return go<In, float>(t, begin, end);
-      case DType::i32: return go<In, std::int32_t>(t, begin, end);
-      case DType::u32: return go<In, std::uint32_t>(t, begin, end);
+      case DType::f32:
+        return go<In, float>(t, begin, end);
+      case DType::i32:
+        return go<In, std::int32_t>(t, begin, end);
+      case DType::u32:
+        return go<In, std::uint32_t>(t, begin, end);
       case DType::u8:
-      case DType::boolean: return go<In, std::uint8_t>(t, begin, end);
+      case DType::boolean:
+        return go<In, std::uint8_t>(t, begin, end);
     }
   }
 
@@ -151,29 +158,38 @@ struct Entry {
   static void run(const Pointwise& t, std::int64_t begin, std::int64_t end) {
     if constexpr (std::is_same_v<O, ir::Cast>) {
       switch (t.in[0].dtype) {
-        case DType::f32: return cast<float>(t, begin, end);
-        case DType::i32: return cast<std::int32_t>(t, begin, end);
-        case DType::u32: return cast<std::uint32_t>(t, begin, end);
+        case DType::f32:
+          return cast<float>(t, begin, end);
+        case DType::i32:
+          return cast<std::int32_t>(t, begin, end);
+        case DType::u32:
+          return cast<std::uint32_t>(t, begin, end);
         case DType::u8:
-        case DType::boolean: return cast<std::uint8_t>(t, begin, end);
+        case DType::boolean:
+          return cast<std::uint8_t>(t, begin, end);
       }
     } else if constexpr (std::is_same_v<O, ir::Select> || std::is_same_v<O, Copy>) {
       if (size_of(t.dtype) == 1) return go<std::uint8_t, std::uint8_t>(t, begin, end);
       return go<std::uint32_t, std::uint32_t>(t, begin, end);
     } else if constexpr (has_rule<O, ir::Compares>) {
       switch (t.in[0].dtype) {
-        case DType::f32: return go<float, std::uint8_t>(t, begin, end);
-        case DType::i32: return go<std::int32_t, std::uint8_t>(t, begin, end);
-        case DType::u32: return go<std::uint32_t, std::uint8_t>(t, begin, end);
+        case DType::f32:
+          return go<float, std::uint8_t>(t, begin, end);
+        case DType::i32:
+          return go<std::int32_t, std::uint8_t>(t, begin, end);
+        case DType::u32:
+          return go<std::uint32_t, std::uint8_t>(t, begin, end);
         case DType::u8:
-        case DType::boolean: return go<std::uint8_t, std::uint8_t>(t, begin, end);
+        case DType::boolean:
+          return go<std::uint8_t, std::uint8_t>(t, begin, end);
       }
     } else if constexpr (has_rule<O, ir::Numbers>) {
       if (t.dtype == DType::i32) return go<std::int32_t, std::int32_t>(t, begin, end);
       if (t.dtype == DType::u32) return go<std::uint32_t, std::uint32_t>(t, begin, end);
       return go<float, float>(t, begin, end);
     } else {
-      static_assert(has_rule<O, ir::Floats>, "the interpreter does not know this pointwise op's element types: add its rule to runtime/isa/pointwise.cpp");
+      static_assert(has_rule<O, ir::Floats>,
+                    "the interpreter does not know this pointwise op's element types: add its rule to runtime/isa/pointwise.cpp");
       return go<float, float>(t, begin, end);
     }
   }

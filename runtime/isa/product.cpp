@@ -78,8 +78,8 @@ struct Pass {
 /// Calls f with 0, 1, …, Count - 1 as constants: the compiler keeps an array in registers only if it never sees it indexed by a variable.
 template <int Count, class F>
 [[gnu::always_inline]] inline void unroll(F&& f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (f(std::integral_constant<int, I>{}), ...); }
-  (std::make_integer_sequence<int, Count>{});
+  [&]<int... I>(std::integer_sequence<int, I...>)
+      __attribute__((always_inline)) { (f(std::integral_constant<int, I>{}), ...); }(std::make_integer_sequence<int, Count>{});
 }
 
 template <int Rows, int Vectors, bool TransposeA>
@@ -131,7 +131,8 @@ constexpr auto tiles = [] {
 }();
 
 /// Rows [from, from + count) of the contraction and columns [column, column + columns) of op(b), as rows of whole vectors.
-void copy_panel(const GemmCall& g, std::int64_t from, std::int64_t count, std::int64_t column, std::int64_t columns, float* panel, std::int64_t stride) {
+void copy_panel(const GemmCall& g, std::int64_t from, std::int64_t count, std::int64_t column, std::int64_t columns, float* panel,
+                std::int64_t stride) {
   if (g.transpose_b) {
     for (std::int64_t j = 0; j < columns; ++j)
       for (std::int64_t k = 0; k < count; ++k) panel[k * stride + j] = g.b[(column + j) * g.ldb + from + k];
@@ -187,7 +188,7 @@ float dot(const float* a, const float* b, std::int64_t k) {
     for (int s = 0; s < 4; ++s) sums[s] = sums[s] + load(a + i + s * lanes) * load(b + i + s * lanes);
   for (; i + lanes <= k; i += lanes) sums[0] = sums[0] + load(a + i) * load(b + i);
   if (i < k) sums[0] = sums[0] + load(a + i, k - i) * load(b + i, k - i);
-  return reduce_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]), [](float x, float y) { return x + y; });
+  return reduce_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]), [](auto x, auto y) { return x + y; });
 }
 
 /// c is one column.

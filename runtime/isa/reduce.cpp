@@ -11,17 +11,23 @@ namespace {
 
 using B = Block<float>;
 
+// On numbers, vectors of any size and blocks.
 struct Plus {
   static constexpr float neutral = 0;
-  B operator()(const B& a, const B& b) const { return a + b; }
-  float operator()(float a, float b) const { return a + b; }
+  template <class V>
+  V operator()(const V& a, const V& b) const {
+    return a + b;
+  }
 };
 
 /// The greater; a NaN on either side wins.
 struct Greater {
   static constexpr float neutral = -std::numeric_limits<float>::infinity();
-  B operator()(const B& a, const B& b) const { return select((b > a) | (b != b), b, a); }
-  float operator()(float a, float b) const { return b > a || b != b ? b : a; }
+  template <class V>
+  V operator()(const V& a, const V& b) const {
+    return ((b > a) | (b != b)) ? b : a;
+  }
+  B operator()(const B& a, const B& b) const { return each(a, b, *this); }
 };
 
 /// Adds a row to four blocks of partial results: what lane a column goes to depends on nothing but its place in the row.
@@ -39,7 +45,9 @@ void accumulate(B (&sums)[4], const float* row, std::int64_t cols, F f) {
 }
 
 template <class F>
-float combine(const B (&sums)[4], F f) { return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f); }
+float combine(const B (&sums)[4], F f) {
+  return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f);
+}
 
 template <class F>
 float reduce_rows(const float* in, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
@@ -84,22 +92,31 @@ void map_row(const float* in, float* out, const Layout& layout, F&& f) {
 
 float greatest(const float* row, std::int64_t cols) { return reduce_rows<Greater>(row, 1, cols, cols); }
 
-/// The sum of exp(x - greatest) over a row.
-float sum_exp(const float* row, std::int64_t cols, float greatest) {
+/// The sum of exp(x - greatest) over a row; the terms go to `terms` if that is not null.
+template <bool Keep>
+float sum_exp(const float* row, std::int64_t cols, float greatest, float* terms) {
   const B top(greatest);
   B sum(0.0f);
   std::int64_t j = 0;
-  for (; j + lanes <= cols; j += lanes) sum = sum + exp(load(row + j) - top);
-  if (j < cols) sum = sum + exp(load(row + j, cols - j, -std::numeric_limits<float>::infinity()) - top);
+  for (; j + lanes <= cols; j += lanes) {
+    const B term = exp(load(row + j) - top);
+    if constexpr (Keep) store(terms + j, term);
+    sum = sum + term;
+  }
+  if (j < cols) {
+    const B term = exp(load(row + j, cols - j, -std::numeric_limits<float>::infinity()) - top);
+    if constexpr (Keep) store(terms + j, term, cols - j);
+    sum = sum + term;
+  }
   return reduce_lanes(sum, Plus{});
 }
 
 void softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
   for (std::int64_t r = begin; r < end; ++r) {
     const float* row = in + r * layout.stride;
-    const float top = greatest(row, layout.cols);
-    const B shift(top), total(sum_exp(row, layout.cols, top));
-    map_row(row, out + r * layout.stride, layout, [&](const B& x) { return exp(x - shift) / total; });
+    float* to = out + r * layout.stride;
+    const B total(sum_exp<true>(row, layout.cols, greatest(row, layout.cols), to));
+    map_row(to, to, layout, [&](const B& term) { return term / total; });
   }
 }
 
@@ -107,7 +124,7 @@ void log_softmax(const float* in, float* out, const Layout& layout, std::int64_t
   for (std::int64_t r = begin; r < end; ++r) {
     const float* row = in + r * layout.stride;
     const float top = greatest(row, layout.cols);
-    const B shift(top), log_total = log(B(sum_exp(row, layout.cols, top)));
+    const B shift(top), log_total = log(B(sum_exp<false>(row, layout.cols, top, nullptr)));
     map_row(row, out + r * layout.stride, layout, [&](const B& x) { return x - shift - log_total; });
   }
 }
@@ -115,8 +132,10 @@ void log_softmax(const float* in, float* out, const Layout& layout, std::int64_t
 std::int32_t argmax(const float* row, std::int64_t cols) {
   const float top = greatest(row, cols);
   std::int64_t i = 0;
-  if (top != top) while (i < cols && row[i] == row[i]) ++i;
-  else while (i < cols && row[i] != top) ++i;
+  if (top != top)
+    while (i < cols && row[i] == row[i]) ++i;
+  else
+    while (i < cols && row[i] != top) ++i;
   return static_cast<std::int32_t>(i);
 }
 

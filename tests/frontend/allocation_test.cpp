@@ -16,7 +16,7 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(SINTER_JIT) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SINTER_COUNTS_ALLOCATIONS 1
 extern "C" {
 void* malloc(std::size_t size) { return ++allocations, __libc_malloc(size); }

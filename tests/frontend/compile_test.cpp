@@ -10,6 +10,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+#ifdef SINTER_JIT
+
 TEST(Compile, KeepsTheSignature) {
   auto one = compile([](const Tensor& x) { return x * 2.0f; });
   auto two = compile([](const Tensor& x, const Tensor& y) { return std::pair(x + y, x - y); });
@@ -57,12 +59,14 @@ TEST(Compile, EagerSteps) {
 TEST(CompileErrors, UnknownMode) {
   const Environment bad("SINTER_MODE", "fast");
   SmallModel m;
-  EXPECT_THAT(error_of([&] { m.step(random({8, 20}, 1), random_labels(8, 7, 2)); }), HasSubstr("[SINTER_MODE] must be 'eager' or 'graph', got 'fast'"));
+  EXPECT_THAT(error_of([&] { m.step(random({8, 20}, 1), random_labels(8, 7, 2)); }),
+              HasSubstr("[SINTER_MODE] must be 'eager' or 'graph', got 'fast'"));
 }
 
 TEST(CompileErrors, Inputs) {
   SmallModel m;
-  EXPECT_THAT(error_of([&] { m.step(random({8, 21}, 1), random_labels(8, 7, 2)); }), HasSubstr("input has 21 features but the layer was built for 20"));
+  EXPECT_THAT(error_of([&] { m.step(random({8, 21}, 1), random_labels(8, 7, 2)); }),
+              HasSubstr("input has 21 features but the layer was built for 20"));
   EXPECT_THAT(error_of([&] { m.step(random({8, 20}, 1), random_labels(9, 7, 2)); }), HasSubstr("inputs 'x0' and 'x1' have 8 and 9 samples"));
   EXPECT_THAT(error_of([&] { m.step(Tensor(), random_labels(9, 7, 2)); }), HasSubstr("input 0 was never set"));
 }
@@ -99,7 +103,8 @@ TEST(Compile, VariantsAreBounded) {
 }
 
 TEST(Compile, AtOnceForASpec) {
-  auto step = compile([](const Tensor& table, const Tensor& index) { return gather_rows(table, index); }, Spec::table(DType::f32, {3}), Spec::batch(DType::i32, {}));
+  auto step = compile([](const Tensor& table, const Tensor& index) { return gather_rows(table, index); }, Spec::table(DType::f32, {3}),
+                      Spec::batch(DType::i32, {}));
   EXPECT_EQ(step.compile_count(), 1u);
   EXPECT_THAT(step(random({50, 3}, 1), random_labels(4, 50, 2)).shape(), Shape({4, 3}));
   EXPECT_THAT(step(random({70, 3}, 1), random_labels(9, 70, 2)).shape(), Shape({9, 3}));
@@ -159,7 +164,9 @@ TEST(Verify, NamesThePerturbedNode) {
   const auto names = ir::printed_names(graph);
   int tried = 0;
   for (const ir::NodeId id : graph.topological_order()) {
-    if (!std::holds_alternative<ir::Sigmoid>(graph.node(id).op) && !std::holds_alternative<ir::Sqrt>(graph.node(id).op) && !std::holds_alternative<ir::Matmul>(graph.node(id).op)) continue;
+    if (!std::holds_alternative<ir::Sigmoid>(graph.node(id).op) && !std::holds_alternative<ir::Sqrt>(graph.node(id).op) &&
+        !std::holds_alternative<ir::Matmul>(graph.node(id).op))
+      continue;
     const Environment fault("SINTER_FAULT", names[id].c_str());
     SmallModel faulty;
     const VerifyReport report = faulty.step.verify(x, y);
@@ -168,7 +175,8 @@ TEST(Verify, NamesThePerturbedNode) {
     const std::string first = report.disagreements.front().node;
     const auto kernel = graph.node(id).kernel;
     bool named = false;
-    for (const ir::NodeId other : graph.topological_order()) named = named || (graph.node(other).kernel == kernel && first.starts_with(names[other] + " = "));
+    for (const ir::NodeId other : graph.topological_order())
+      named = named || (graph.node(other).kernel == kernel && first.starts_with(names[other] + " = "));
     EXPECT_TRUE(named) << names[id] << ": " << report;
     ++tried;
   }
@@ -192,6 +200,15 @@ TEST(Time, ShowsEveryKernel) {
   EXPECT_FALSE(report.rows.empty());
   EXPECT_EQ(report.kernel_seconds.size(), static_cast<std::size_t>(report.rows.back().kernel + 1));
 }
+
+#else
+
+TEST(Compile, NeedsACodeGenerator) {
+  SmallModel m({.mode = Mode::graph});
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("this build of Sinter has no code generator (SINTER_JIT=OFF)"));
+}
+
+#endif
 
 }  // namespace
 }  // namespace sinter::test

@@ -1,9 +1,9 @@
-// Every op of the list, on its samples: eager and compiled against the double reference, after a trip through a file. A new op is covered the moment it
-// joins the list.
+// Every op of the list, on its samples: eager and compiled against the double reference, after a trip through a file. A new op is covered the moment
+// it joins the list.
 #include "frontend/compile/bounds.h"
+#include "frontend/compile/variant.h"
 #include "frontend/core/interpret.h"
 #include "frontend/core/trace.h"
-#include "frontend/compile/variant.h"
 #include "tests/frontend/helpers.h"
 
 namespace sinter::test {
@@ -22,11 +22,15 @@ Tensor sample_tensor(const ir::SampleInput& input, std::int64_t n, std::uint64_t
     return Tensor::from_bytes(type, data.data());
   };
   switch (type.dtype) {
-    case DType::f32: return fill(float{});
-    case DType::i32: return fill(std::int32_t{});
-    case DType::u32: return fill(std::uint32_t{});
+    case DType::f32:
+      return fill(float{});
+    case DType::i32:
+      return fill(std::int32_t{});
+    case DType::u32:
+      return fill(std::uint32_t{});
     case DType::u8:
-    case DType::boolean: return fill(std::uint8_t{});
+    case DType::boolean:
+      return fill(std::uint8_t{});
   }
   throw InternalError("test", "unknown element type");
 }
@@ -67,7 +71,7 @@ TYPED_TEST(EveryOp, EagerAndCompiledAgreeWithTheReference) {
         std::vector<const Tensor*> in;
         for (const ir::SampleInput& input : sample.inputs) inputs.push_back(sample_tensor(input, n, stream++));
         for (const Tensor& t : inputs) in.push_back(&t);
-        for (const Mode mode : {Mode::eager, Mode::graph}) {
+        for (const Mode mode : modes()) {
           StepCore step(Traced{graph, {}, {}}, {.name = "sample", .mode = mode, .kinds = [&] {
                                                   std::vector<InputKind> kinds;
                                                   for (const auto& spec : graph.inputs()) kinds.push_back(spec.kind);

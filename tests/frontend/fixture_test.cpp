@@ -18,7 +18,8 @@ struct Case {
 
 void expect_close(const std::vector<float>& got, const std::vector<float>& wanted, const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size());
-  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 2e-5 * std::max(1.0f, std::abs(wanted[i]))) << what << ", element " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], wanted[i], 2e-5 * std::max(1.0f, std::abs(wanted[i]))) << what << ", element " << i;
 }
 
 void run(Case c, Mode mode) {
@@ -39,22 +40,27 @@ void run(Case c, Mode mode) {
   for (int i = 0; i < 20; ++i) losses.push_back(static_cast<float>(step(x, labels).item()));
   expect_close(losses, data::npy(str(folder, "/", c.name, "_losses.npy")).to_vector<float>(), "losses");
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    expect_close(parameters[i].read().to_vector<float>(), data::npy(str(folder, "/", c.name, "_p", i, ".npy")).to_vector<float>(), parameters[i].name());
+    expect_close(parameters[i].read().to_vector<float>(), data::npy(str(folder, "/", c.name, "_p", i, ".npy")).to_vector<float>(),
+                 parameters[i].name());
 }
 
 TEST(Fixture, SigmoidCrossentropyRMSpropL2) {
-  for (const Mode mode : {Mode::eager, Mode::graph})
-    run({"probabilities_rmsprop", loss::categorical_crossentropy, Activation::sigmoid, std::make_shared<optim::RMSprop>(optim::RMSpropOptions{.learning_rate = 1e-2f}), 0.01f}, mode);
+  for (const Mode mode : modes())
+    run({"probabilities_rmsprop", loss::categorical_crossentropy, Activation::sigmoid,
+         std::make_shared<optim::RMSprop>(optim::RMSpropOptions{.learning_rate = 1e-2f}), 0.01f},
+        mode);
 }
 
 TEST(Fixture, LogitsMomentum) {
-  for (const Mode mode : {Mode::eager, Mode::graph})
-    run({"logits_sgd", loss::sparse_categorical_crossentropy_from_logits, Activation::none, std::make_shared<optim::SGD>(optim::SGDOptions{.learning_rate = 0.1f, .momentum = 0.9f}), 0}, mode);
+  for (const Mode mode : modes())
+    run({"logits_sgd", loss::sparse_categorical_crossentropy_from_logits, Activation::none,
+         std::make_shared<optim::SGD>(optim::SGDOptions{.learning_rate = 0.1f, .momentum = 0.9f}), 0},
+        mode);
 }
 
 TEST(Fixture, SquaredErrorRMSprop) {
   const auto loss = [](const Tensor& prediction, const Tensor& y) { return loss::mean_squared_error(prediction, one_hot(y, 5)); };
-  for (const Mode mode : {Mode::eager, Mode::graph})
+  for (const Mode mode : modes())
     run({"square_rmsprop", loss, Activation::sigmoid, std::make_shared<optim::RMSprop>(optim::RMSpropOptions{.learning_rate = 1e-2f}), 0}, mode);
 }
 

@@ -39,6 +39,15 @@ inline Tensor random_labels(std::int64_t count, std::uint32_t classes, std::uint
   return {data, {count}};
 }
 
+/// The modes that this build has.
+inline std::vector<Mode> modes() {
+#ifdef SINTER_JIT
+  return {Mode::eager, Mode::graph};
+#else
+  return {Mode::eager};
+#endif
+}
+
 /// Sets an environment variable for a scope.
 class Environment {
  public:
@@ -66,7 +75,8 @@ struct SmallModel {
   Step<Tensor(Tensor, Tensor)> step;
 
   explicit SmallModel(StepOptions options = {}, std::uint64_t seed_value = 5)
-      : model((seed(seed_value), nn::Sequential{nn::Dense(20, 33, Activation::sigmoid), nn::Dense(33, 7, Activation::sigmoid)})), parameters(model.parameters()) {
+      : model((seed(seed_value), nn::Sequential{nn::Dense(20, 33, Activation::sigmoid), nn::Dense(33, 7, Activation::sigmoid)})),
+        parameters(model.parameters()) {
     step = compile(
         [this](const Tensor& x, const Tensor& y) {
           const Tensor loss = loss::categorical_crossentropy(model(x), y) + loss::l2(0.01f, {parameters[0]});

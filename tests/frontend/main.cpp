@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  sinter::set_graph_filter([](const sinter::ir::Graph& graph) { return sinter::runtime::parse_graph(sinter::runtime::serialize_graph(graph), graph.name()).graph; });
+  sinter::set_graph_filter(
+      [](const sinter::ir::Graph& graph) { return sinter::runtime::parse_graph(sinter::runtime::serialize_graph(graph), graph.name()).graph; });
   return RUN_ALL_TESTS();
 }

@@ -68,9 +68,11 @@ TEST(Module, NamesParametersByPath) {
   nn::Sequential model{nn::Dense(4, 3), nn::Dense(3, 2), nn::Sequential{nn::Dense(2, 2)}};
   std::vector<std::string> names;
   for (const Parameter& p : model.parameters()) names.push_back(p.name());
-  EXPECT_THAT(names, ElementsAre("dense_1.weight", "dense_1.bias", "dense_2.weight", "dense_2.bias", "sequential_1.dense_1.weight", "sequential_1.dense_1.bias"));
+  EXPECT_THAT(names, ElementsAre("dense_1.weight", "dense_1.bias", "dense_2.weight", "dense_2.bias", "sequential_1.dense_1.weight",
+                                 "sequential_1.dense_1.bias"));
   EXPECT_THAT(error_of([&] { model.parameter("dense_3.weight"); }), HasSubstr("there is no parameter 'dense_3.weight'; there are dense_1.weight"));
-  EXPECT_THAT(error_of([&] { model(Tensor::zeros({DType::f32, {5, 9}})); }), HasSubstr("[dense_1] input has 9 features but the layer was built for 4; make it Dense(9, 3)"));
+  EXPECT_THAT(error_of([&] { model(Tensor::zeros({DType::f32, {5, 9}})); }),
+              HasSubstr("[dense_1] input has 9 features but the layer was built for 4; make it Dense(9, 3)"));
   EXPECT_THAT(error_of([] { nn::Dense(0, 3); }), HasSubstr("needs at least 1 input and 1 unit, got 0 and 3"));
 }
 

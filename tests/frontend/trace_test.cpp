@@ -19,8 +19,9 @@ std::string text(const ir::Graph& graph) { return ir::to_text(graph, {.origins =
 TEST(Trace, RecordsWhatTheFunctionDoes) {
   const Parameter w("w", Tensor::zeros({DType::f32, {3, 2}}));
   const ir::Graph graph = traced([&](auto in) { return std::vector{sigmoid(matmul(in[0], w))}; }, {Spec::batch(DType::f32, {3})});
-  EXPECT_EQ(text(graph), "graph f(x0: f32[N,3])  state(w: f32[3,2])\n  %0: f32[N,2] = matmul(%x0, %w, transpose_a=false, transpose_b=false)\n"
-                         "  %1: f32[N,2] = sigmoid(%0)\n  return %1\n");
+  EXPECT_EQ(text(graph),
+            "graph f(x0: f32[N,3])  state(w: f32[3,2])\n  %0: f32[N,2] = matmul(%x0, %w, transpose_a=false, transpose_b=false)\n"
+            "  %1: f32[N,2] = sigmoid(%0)\n  return %1\n");
 }
 
 TEST(Trace, NodesCarryLayerAndLine) {
@@ -45,36 +46,58 @@ TEST(Trace, AssignmentsAreSimultaneousStateOutputs) {
 TEST(Trace, TiedWeightsAreOneLeafAndCapturedTensorsHiddenInputs) {
   const Parameter w("w", Tensor::zeros({DType::f32, {2, 2}}));
   const Tensor captured = Tensor::zeros({DType::f32, {2}});
-  const ir::Graph graph = traced([&](auto in) { return std::vector{matmul(matmul(in[0], w), w) + captured + captured}; }, {Spec::batch(DType::f32, {2})});
+  const ir::Graph graph =
+      traced([&](auto in) { return std::vector{matmul(matmul(in[0], w), w) + captured + captured}; }, {Spec::batch(DType::f32, {2})});
   EXPECT_EQ(graph.states().size(), 1u);
   ASSERT_EQ(graph.inputs().size(), 2u);
   EXPECT_EQ(graph.inputs()[1].kind, InputKind::hidden);
 }
 
 TEST(TraceErrors, ValuesThatDoNotExistYet) {
-  const auto run = [](auto f) { return error_of([&] { traced([&](auto in) { f(in[0]); return std::vector<Tensor>{}; }, {Spec::batch(DType::f32, {3})}); }); };
+  const auto run = [](auto f) {
+    return error_of([&] {
+      traced(
+          [&](auto in) {
+            f(in[0]);
+            return std::vector<Tensor>{};
+          },
+          {Spec::batch(DType::f32, {3})});
+    });
+  };
   EXPECT_THAT(run([](const Tensor& x) { sum(x).item(); }), HasSubstr("item() needs a value, but %1: f32[] has none while it is traced"));
   EXPECT_THAT(run([](const Tensor& x) { sum(x).item(); }), HasSubstr("[trace_test.cpp:"));
-  EXPECT_THAT(run([](const Tensor& x) { if (sum(x) > 0) return; }), HasSubstr("if (tensor) needs a value"));
+  EXPECT_THAT(run([](const Tensor& x) {
+                if (sum(x) > 0) return;
+              }),
+              HasSubstr("if (tensor) needs a value"));
   EXPECT_THAT(run([](const Tensor& x) { x.to_vector<float>(); }), HasSubstr("to_vector() needs a value"));
 }
 
 TEST(TraceErrors, TheBatchHasLimits) {
-  const auto run = [](auto f) { return error_of([&] { traced([&](auto in) { return std::vector<Tensor>{f(in[0])}; }, {Spec::batch(DType::f32, {3})}); }); };
+  const auto run = [](auto f) {
+    return error_of([&] { traced([&](auto in) { return std::vector<Tensor>{f(in[0])}; }, {Spec::batch(DType::f32, {3})}); });
+  };
   EXPECT_THAT(run([](const Tensor& x) { return matmul(x, x, false, true); }), HasSubstr("at most one batch dimension a shape, got [N,N]"));
-  EXPECT_THAT(run([](const Tensor& x) { return x + Tensor::zeros({DType::f32, {5, 3}}); }), HasSubstr("shapes [N,3] and [5,3] do not broadcast: N against 5"));
+  EXPECT_THAT(run([](const Tensor& x) { return x + Tensor::zeros({DType::f32, {5, 3}}); }),
+              HasSubstr("shapes [N,3] and [5,3] do not broadcast: N against 5"));
   EXPECT_THAT(run([](const Tensor& x) { return reshape(x, {7, 3}); }), HasSubstr("cannot reshape [N,3] (3N elements) to [7,3] (21 elements)"));
 }
 
 TEST(TraceErrors, ATracedTensorDoesNotOutliveItsTrace) {
   Tensor leaked;
-  traced([&](auto in) { leaked = in[0]; return std::vector<Tensor>{}; }, {Spec::batch(DType::f32, {3})});
+  traced(
+      [&](auto in) {
+        leaked = in[0];
+        return std::vector<Tensor>{};
+      },
+      {Spec::batch(DType::f32, {3})});
   EXPECT_THAT(error_of([&] { leaked + 1; }), HasSubstr("is traced, and its trace is over"));
   EXPECT_THAT(error_of([&] { traced([&](auto) { return std::vector{leaked + 1}; }, {}); }), HasSubstr("belongs to another trace"));
 }
 
 TEST(TraceErrors, NoTableWithoutGather) {
-  EXPECT_THAT(error_of([] { traced([](auto in) { return std::vector{in[0] + 1}; }, {Spec::table(DType::f32, {3})}); }), HasSubstr("only gather_rows may"));
+  EXPECT_THAT(error_of([] { traced([](auto in) { return std::vector{in[0] + 1}; }, {Spec::table(DType::f32, {3})}); }),
+              HasSubstr("only gather_rows may"));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class TrainerFile : public ::testing::Test {
 };
 
 TEST(Trainer, LearnsInBothModes) {
-  for (const Mode mode : {Mode::eager, Mode::graph}) {
+  for (const Mode mode : modes()) {
     nn::Sequential model = moon_model();
     Trainer trainer = moon_trainer(model, {.mode = mode});
     const auto history = trainer.fit(moons(500), {.epochs = 60, .batch_size = 32, .validation = moons(100), .verbose = false});
@@ -61,6 +61,8 @@ TEST(Trainer, LearnsInBothModes) {
     EXPECT_LT(history.back().loss, history.front().loss / 2);
   }
 }
+
+#ifdef SINTER_JIT
 
 TEST(Trainer, OneCompileInAHundredEpochs) {
   nn::Sequential model = moon_model();
@@ -134,7 +136,8 @@ TEST_F(TrainerFile, ALoadedTrainerRunsEagerlyToo) {
 TEST_F(TrainerFile, Errors) {
   nn::Sequential model = moon_model();
   Trainer trainer = moon_trainer(model);
-  EXPECT_THAT(error_of([&] { trainer.save(file_); }), HasSubstr("the shapes of the data are not known yet; call fit, train_on_batch or evaluate first"));
+  EXPECT_THAT(error_of([&] { trainer.save(file_); }),
+              HasSubstr("the shapes of the data are not known yet; call fit, train_on_batch or evaluate first"));
   trainer.train_on_batch(moons(4).x, moons(4).y);
   EXPECT_THAT(error_of([&] { trainer.save((folder_ / "missing" / "x.sinter").string()); }), HasSubstr("missing"));
   EXPECT_THAT(error_of([&] { Trainer::load((folder_ / "none.sinter").string()); }), HasSubstr("none.sinter"));
@@ -145,14 +148,18 @@ TEST(TrainerErrors, SayWhatIsWrong) {
   Trainer trainer = moon_trainer(model);
   const Dataset data = moons(10);
   EXPECT_THAT(error_of([&] { trainer.fit({}, {}); }), HasSubstr("[fit] the data set has no x or no y"));
-  EXPECT_THAT(error_of([&] { trainer.fit({Tensor::zeros({DType::f32, {0, 3}}), Tensor::zeros({DType::i32, {0}})}, {}); }), HasSubstr("[fit] the data set is empty: x is f32[0,3]"));
+  EXPECT_THAT(error_of([&] { trainer.fit({Tensor::zeros({DType::f32, {0, 3}}), Tensor::zeros({DType::i32, {0}})}, {}); }),
+              HasSubstr("[fit] the data set is empty: x is f32[0,3]"));
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.epochs = 0}); }), HasSubstr("epochs and batch_size must be at least 1, got 0 and 32"));
   EXPECT_THAT(error_of([&] { trainer.fit({data.x, random_labels(9, 2, 1)}, {}); }), HasSubstr("x has 10 samples but y has 9"));
   trainer.fit(data, {.verbose = false});
-  EXPECT_THAT(error_of([&] { trainer.evaluate({random({4, 5}, 1), random_labels(4, 2, 1)}); }), HasSubstr("the first data had x of f32[10,3] (samples first), now they are f32[4,5]"));
+  EXPECT_THAT(error_of([&] { trainer.evaluate({random({4, 5}, 1), random_labels(4, 2, 1)}); }),
+              HasSubstr("the first data had x of f32[10,3] (samples first), now they are f32[4,5]"));
   EXPECT_THAT(error_of([&] { trainer.fit({data.x, random_labels(10, 5, 3)}, {.verbose = false}); }), HasSubstr("an index is outside [0, 2)"));
   EXPECT_THAT(error_of([&] { trainer.set_learning_rate(NAN); }), HasSubstr("the learning rate must be a finite number of at least 0"));
 }
+
+#endif
 
 }  // namespace
 }  // namespace sinter::test

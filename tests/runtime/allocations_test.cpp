@@ -78,7 +78,8 @@ TEST(Allocations, TheInterpreterNeedsNoneAfterWarmUp) {
   one_hot.depth = 70;
   ir::ScatterAddRows scatter;
   scatter.rows = 70;
-  const Type matrix{DType::f32, {300, 70}}, weights{DType::f32, {200, 70}}, row{DType::f32, {70}}, scalar{DType::f32, {}}, square{DType::f32, {70, 70}};
+  const Type matrix{DType::f32, {300, 70}}, weights{DType::f32, {200, 70}}, row{DType::f32, {70}}, scalar{DType::f32, {}},
+      square{DType::f32, {70, 70}};
   const auto run = [](const ir::Op& op, std::initializer_list<View> in, const Type& type) {
     Buffer buffer = Buffer::allocate(storage_bytes(type));
     evaluate(op, std::span(in.begin(), in.size()), {type, buffer.data()});

@@ -1,5 +1,5 @@
-// Every op of the list on its samples, against the double reference: all targets, several batch sizes, 1 to 4 threads. A new op is covered as soon as it
-// joins ir/ops.h.
+// Every op of the list on its samples, against the double reference: all targets, several batch sizes, 1 to 4 threads. A new op is covered as soon as
+// it joins ir/ops.h.
 #include "tests/runtime/helpers.h"
 
 namespace sinter::runtime {
@@ -50,7 +50,8 @@ void test_op() {
     for (const std::int64_t n : {1, 5, 64, 131}) {
       const ir::Op op = ir::at_batch(sample.op, n);
       std::vector<ir::Array> in;
-      for (const ir::SampleInput& input : sample.inputs) in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));
+      for (const ir::SampleInput& input : sample.inputs)
+        in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));
       const Type type = result_type(op, in);
       const ir::Array expected = reference(op, type, in);
       const std::vector<double> allowed = tolerance(sample.op, op, type, in, expected);
@@ -67,7 +68,8 @@ void test_op() {
             bytes = out.bytes();
             for (std::int64_t i = 0; i < expected.elements(); ++i) {
               const auto at = static_cast<std::size_t>(i);
-              ASSERT_LE(std::abs(out.get(i) - expected.data[at]), allowed[at]) << "element " << i << ": " << out.get(i) << ", expected " << expected.data[at];
+              ASSERT_LE(std::abs(out.get(i) - expected.data[at]), allowed[at])
+                  << "element " << i << ": " << out.get(i) << ", expected " << expected.data[at];
             }
           }
           ASSERT_EQ(bytes, out.bytes()) << threads << " threads";
@@ -193,16 +195,18 @@ TEST(Gemm, AgreesWithTheReferenceAndLeavesThePadsAlone) {
             op.transpose_a = ta;
             op.transpose_b = tb;
             const std::string untouched(y.bytes());
-            const GemmCall call{x.view().as<float>(), w.view().as<float>(), y.view().as<float>(), m, k, f, x.view().layout().stride, w.view().layout().stride,
-                                y.view().layout().stride, ta, tb};
+            const GemmCall call{x.view().as<float>(),     w.view().as<float>(),     y.view().as<float>(),     m,  k, f,
+                                x.view().layout().stride, w.view().layout().stride, y.view().layout().stride, ta, tb};
             isa::kernels().gemm(&call);
             const ir::Array expected = reference(op, y.type, {a, b});
             const Layout layout = y.view().layout();
             for (std::int64_t i = 0; i < m; ++i) {
               for (std::int64_t j = 0; j < f; ++j)
-                ASSERT_NEAR(y.get(i * f + j), expected.data[static_cast<std::size_t>(i * f + j)], 2 * epsilon * static_cast<double>(k) * static_cast<double>(k))
+                ASSERT_NEAR(y.get(i * f + j), expected.data[static_cast<std::size_t>(i * f + j)],
+                            2 * epsilon * static_cast<double>(k) * static_cast<double>(k))
                     << m << " " << k << " " << f << " transposed " << transposed << " at " << i << "," << j;
-              const auto pad = static_cast<std::size_t>(i * layout.stride + f) * sizeof(float), end = static_cast<std::size_t>((i + 1) * layout.stride) * sizeof(float);
+              const auto pad = static_cast<std::size_t>(i * layout.stride + f) * sizeof(float),
+                         end = static_cast<std::size_t>((i + 1) * layout.stride) * sizeof(float);
               ASSERT_EQ(y.bytes().substr(pad, end - pad), untouched.substr(pad, end - pad));
             }
           }

@@ -17,8 +17,8 @@ constexpr std::int64_t features = 20, outputs = 24, rows_a_chunk = 8, table_rows
 
 enum BufferIndex : std::size_t { x, index, table, w, h, partial, row, y, total, buffer_count };
 
-/// Phase 1, by chunks of samples: row = table[index] (scratch), h = (x + row) · w; column sums of the chunk to its slot. Phase 2: the slots in order to the
-/// output `total` and the state w += total[0]; y = h.
+/// Phase 1, by chunks of samples: row = table[index] (scratch), h = (x + row) · w; column sums of the chunk to its slot. Phase 2: the slots in order
+/// to the output `total` and the state w += total[0]; y = h.
 void step(StepContext* c, std::int32_t thread) {
   const auto at = [&](std::size_t i) { return reinterpret_cast<float*>(c->buffers[i]); };
   const std::int64_t chunks = (c->batch + rows_a_chunk - 1) / rows_a_chunk, x_stride = 24;
@@ -197,7 +197,8 @@ TEST(Executor, OneCallAtATime) {
   Executor executor(image);
   Reentrant::executor = &executor;
   executor.run({});
-  EXPECT_EQ(Reentrant::message, "[step] one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
+  EXPECT_EQ(Reentrant::message,
+            "[step] one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
 }
 
 /// Each thread multiplies two small numbers whose product is denormal.

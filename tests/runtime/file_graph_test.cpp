@@ -78,6 +78,17 @@ TEST(GraphFile, StatesInputsAndOriginsAreKept) {
   EXPECT_EQ(read.updates()[1], read.state_node(2));
 }
 
+TEST(GraphFile, GradientsKnowTheirValue) {
+  ir::Graph graph = small_graph();
+  const ir::NodeId product = graph.outputs()[0];
+  graph.set_gradient_of(graph.updates()[0], product);
+  graph.set_gradient_of(graph.input_node(0), product);  // also where the value comes later
+  const ir::Graph read = parse_graph(serialize_graph(graph), "test").graph;
+  EXPECT_EQ(read.node(read.updates()[0]).gradient_of, read.outputs()[0]);
+  EXPECT_EQ(read.node(read.input_node(0)).gradient_of, read.outputs()[0]);
+  EXPECT_EQ(read.node(read.outputs()[0]).gradient_of, ir::no_node);
+}
+
 TEST(GraphFile, DeadNodesAreLeftOut) {
   ir::Graph graph = small_graph();
   (void)exp(graph.value(0));
@@ -152,6 +163,7 @@ TEST(GraphFile, RefusesWhatDoesNotHold) {
   expect_error(name + node("state", {}), "the op and its declaration do not match");
   expect_error(name + x + node("input", {0}, field(7, field(1, "y") + field(2, "f32") + field(3, "[N]") + field(4, "batch"))),
                "a leaf has no operands");
+  expect_error(name + x + node("neg", {0}, "\x48\x09"), "node %1 is the gradient of %8, which does not exist");
   expect_error(name + x + field(4, numbers({7})), "output %7 does not exist");
   expect_error(name + state("w", "[3]"), "there are 0 updates for 1 states");
   expect_error(name + state("w", "[3]") + field(5, numbers({9})), "the update %8 of state 'w' does not exist");

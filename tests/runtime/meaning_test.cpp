@@ -95,7 +95,8 @@ TEST(Meaning, CastTruncatesSaturatesAndWraps) {
     return run(op, {in});
   };
   for_each_target([&] {
-    expect_values(cast(DType::i32, x), {0, 1, -1, 2147483647, -2147483648.0, 2147483647, 255, 256, 2147483647, 2147483647, 2147483647, -2147483648.0});
+    expect_values(cast(DType::i32, x),
+                  {0, 1, -1, 2147483647, -2147483648.0, 2147483647, 255, 256, 2147483647, 2147483647, 2147483647, -2147483648.0});
     expect_values(cast(DType::u32, x), {0, 1, 0, 3e9, 0, 4294967295.0, 255, 256, 2147483648.0, 4294967295.0, 4294967295.0, 0});
     expect_values(cast(DType::u8, x), {0, 1, 0, 255, 0, 255, 255, 255, 255, 255, 255, 0});
     expect_values(cast(DType::boolean, floats({nan, 0, -0.0, 0.5})), {1, 0, 0, 1});
@@ -141,15 +142,18 @@ TEST(Meaning, SelectMovesAnyType) {
 TEST(Meaning, OperandsOfAllKindsBroadcast) {
   std::mt19937 random(2);
   const std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> shapes{
-      {{1, 70}, {9, 1}}, {{5, 1, 9}, {4, 9}}, {{7, 1}, {1, 1}}, {{3, 1, 1}, {4, 1}}, {{2, 3, 4, 5}, {3, 1, 5}}, {{2, 3, 4, 5}, {2, 1, 4, 1}}, {{6, 4}, {2, 6, 1}}, {{1}, {40}}, {{8, 1}, {8, 3}}};
+      {{1, 70}, {9, 1}},   {{5, 1, 9}, {4, 9}}, {{7, 1}, {1, 1}}, {{3, 1, 1}, {4, 1}}, {{2, 3, 4, 5}, {3, 1, 5}}, {{2, 3, 4, 5}, {2, 1, 4, 1}},
+      {{6, 4}, {2, 6, 1}}, {{1}, {40}},         {{8, 1}, {8, 3}}};
   for (const auto& [a, b] : shapes) {
-    const std::vector<ir::Array> in{random_array({DType::f32, Shape::fixed(a)}, -2, 2, random), random_array({DType::f32, Shape::fixed(b)}, 1, 2, random)};
+    const std::vector<ir::Array> in{random_array({DType::f32, Shape::fixed(a)}, -2, 2, random),
+                                    random_array({DType::f32, Shape::fixed(b)}, 1, 2, random)};
     for_each_target([&] {
       for (const ir::Op& op : {ir::Op(ir::Sub{}), ir::Op(ir::Less{})}) {
         const Tensor out = run(op, in);
         ASSERT_TRUE(out.pads_are_zero());
         const ir::Array expected = reference(op, out.type, in);
-        for (std::int64_t i = 0; i < expected.elements(); ++i) ASSERT_NEAR(out.get(i), expected.data[static_cast<std::size_t>(i)], 1e-6) << Shape::fixed(a) << Shape::fixed(b);
+        for (std::int64_t i = 0; i < expected.elements(); ++i)
+          ASSERT_NEAR(out.get(i), expected.data[static_cast<std::size_t>(i)], 1e-6) << Shape::fixed(a) << Shape::fixed(b);
       }
     });
   }
@@ -158,7 +162,8 @@ TEST(Meaning, OperandsOfAllKindsBroadcast) {
 TEST(Meaning, PointwiseResultsMayReplaceAnOperand) {
   std::mt19937 random(4);
   for (const std::vector<std::int64_t>& extents : {std::vector<std::int64_t>{37, 70}, {37, 1}, {5}, {700, 70}}) {
-    const ir::Array a = random_array({DType::f32, Shape::fixed(extents)}, -2, 2, random), row = random_array({DType::f32, Shape{extents.back()}}, -2, 2, random);
+    const ir::Array a = random_array({DType::f32, Shape::fixed(extents)}, -2, 2, random),
+                    row = random_array({DType::f32, Shape{extents.back()}}, -2, 2, random);
     for (const ir::Array* b : {&a, &row}) {
       const Tensor expected = run(ir::Mul{}, {a, *b});
       const Tensor x(a), y(*b);

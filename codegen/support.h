@@ -1,0 +1,43 @@
+// Which kind of kernel computes an op. An op of ir/ops.h that is none of these stops the build here with a message that names it.
+#pragma once
+
+#include <type_traits>
+
+#include "ir/ops.h"
+
+namespace sinter::codegen {
+
+enum class KernelKind : std::uint8_t {
+  none,       ///< the code generator was not taught this op
+  pointwise,  ///< its eval on vectors; also what computes each element from named elements of its operands: reshape, transpose, gather, one-hot
+  product,    ///< a call of the matrix product a chunk, then the epilogue
+  scatter,
+  softmax,
+  argmax,
+  reduction,
+};
+
+template <class O, class... Ops>
+inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
+
+template <class O>
+constexpr KernelKind kernel_kind() {
+  if constexpr (ir::IsElementwise<O> || ir::IsLeaf<O>) return KernelKind::pointwise;
+  else if constexpr (is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Reshape, ir::Transpose, ir::GatherRows, ir::OneHot>)
+    return KernelKind::pointwise;
+  else if constexpr (is_one_of<O, ir::Matmul, ir::Dense>) return KernelKind::product;
+  else if constexpr (is_one_of<O, ir::ScatterAddRows>) return KernelKind::scatter;
+  else if constexpr (is_one_of<O, ir::Softmax, ir::LogSoftmax>) return KernelKind::softmax;
+  else if constexpr (is_one_of<O, ir::Argmax>) return KernelKind::argmax;
+  else if constexpr (is_one_of<O, ir::Sum, ir::Max>) return KernelKind::reduction;
+  else return KernelKind::none;
+}
+
+template <class O>
+constexpr KernelKind require_kernel_kind() {
+  static_assert(kernel_kind<O>() != KernelKind::none,
+                "the code generator has no kernel for this op (see O): write one in codegen/kernels and list the op in codegen/support.h");
+  return kernel_kind<O>();
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,146 @@
+// Properties of the machine code: accuracy of its functions, the same bytes on every vector target, the object cache, no leaks.
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "codegen/cache.h"
+#include "frontend/compile/variant.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// A dense sample of all floats in [low, high] by magnitude, both signs, and the special ones.
+std::vector<float> sample_floats(float low, float high) {
+  std::vector<float> x{0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f};
+  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(low); bits <= std::bit_cast<std::uint32_t>(high); bits += 1013) {
+    x.push_back(std::bit_cast<float>(bits));
+    x.push_back(-std::bit_cast<float>(bits));
+  }
+  return x;
+}
+
+/// The greatest error in units of the last place of the exact result; special values must be exact.
+double worst_ulps(Tensor (*f)(const Arg&), double (*exact)(double), float low, float high) {
+  const std::vector<float> x = sample_floats(low, high);
+  auto step = compile([f](const Tensor& t) { return f(t); });
+  const auto y = step(Tensor(x, {static_cast<std::int64_t>(x.size())})).to_vector<float>();
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double wanted = exact(x[i]);
+    const float rounded = static_cast<float>(wanted);
+    if (std::isnan(wanted) && std::isnan(y[i])) continue;
+    if (rounded == y[i]) continue;
+    if (std::abs(wanted) < 1.2e-38 && y[i] == 0) continue;  // flushed to zero
+    if (!std::isfinite(rounded) || !std::isfinite(y[i])) return INFINITY;
+    const double ulp = std::nextafter(std::abs(rounded), INFINITY) - std::abs(rounded);
+    worst = std::max(worst, std::abs(y[i] - wanted) / ulp);
+  }
+  return worst;
+}
+
+TEST(VectorMath, StaysWithinItsBounds) {
+  EXPECT_LE(worst_ulps(exp, [](double x) { return std::exp(x); }, 1e-30f, 87.0f), 2);
+  EXPECT_LE(worst_ulps(log, [](double x) { return std::log(x); }, 1.2e-38f, 3e38f), 2);
+  EXPECT_LE(worst_ulps(tanh, [](double x) { return std::tanh(x); }, 1e-30f, 30.0f), 2);
+  EXPECT_LE(worst_ulps(sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-30f, 80.0f), 3);
+}
+
+TEST(Target, SameBytesForEveryVectorWidth) {
+  const auto run = [](const char* target) {
+    const Environment environment("SINTER_TARGET", target);
+    SmallModel m;
+    for (int i = 0; i < 20; ++i) m.step(random({i % 2 ? 64 : 37, 20}, static_cast<std::uint64_t>(i)), random_labels(i % 2 ? 64 : 37, 7, static_cast<std::uint64_t>(100 + i)));
+    return m.values();
+  };
+  const auto wanted = run("x86-64-v3");
+  for (const char* target : {"", "x86-64-v4"}) {
+    std::vector<float> got;
+    const std::string error = error_of([&] { got = run(target); });
+    if (error.find("cannot run") != error.npos) continue;
+    EXPECT_EQ(error, "");
+    EXPECT_EQ(got, wanted) << target;
+  }
+}
+
+TEST(Target, Errors) {
+  const Environment environment("SINTER_TARGET", "pentium");
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_TARGET] must be x86-64-v3 or x86-64-v4, got 'pentium'"));
+}
+
+class Cache : public ::testing::Test {
+ protected:
+  const fs::path folder_ = fs::temp_directory_path() / str("sinter_cache_", getpid());
+  const Environment home_{"XDG_CACHE_HOME", folder_.c_str()}, on_{"SINTER_CACHE", "on"};
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static bool hit() {
+    SmallModel m;
+    m.step(random({4, 20}, 1), random_labels(4, 7, 2));
+    return m.step.explain().find("object cache: hit") != std::string::npos;
+  }
+};
+
+TEST_F(Cache, ASecondCompileIsAHit) {
+  EXPECT_FALSE(hit());
+  EXPECT_TRUE(hit());
+  EXPECT_EQ(fs::status(folder_ / "sinter").permissions() & fs::perms::others_all, fs::perms::none);
+}
+
+TEST_F(Cache, ADamagedEntryIsRebuilt) {
+  EXPECT_FALSE(hit());
+  for (const auto& entry : fs::directory_iterator(folder_ / "sinter")) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(500);
+    file.put('?');
+  }
+  EXPECT_FALSE(hit());
+  EXPECT_TRUE(hit());
+}
+
+TEST_F(Cache, OthersMustNotWriteToIt) {
+  EXPECT_FALSE(hit());
+  fs::permissions(folder_ / "sinter", fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(codegen::cache_folder(), "");
+}
+
+TEST_F(Cache, CanBeSwitchedOff) {
+  const Environment off("SINTER_CACHE", "off");
+  EXPECT_FALSE(hit());
+  EXPECT_FALSE(hit());
+  EXPECT_FALSE(fs::exists(folder_ / "sinter"));
+}
+
+TEST_F(Cache, Errors) {
+  const Environment bad("SINTER_CACHE", "maybe");
+  EXPECT_THAT(error_of([] { codegen::cache_folder(); }), HasSubstr("[SINTER_CACHE] must be 'on' or 'off', got 'maybe'"));
+}
+
+/// Resident memory in pages.
+long resident() {
+  std::ifstream file("/proc/self/statm");
+  long size = 0, pages = 0;
+  file >> size >> pages;
+  return pages;
+}
+
+TEST(Code, IsFreedWithItsStep) {
+  const Tensor x = random({4, 20}, 1), y = random_labels(4, 7, 2);
+  const auto compile_and_drop = [&](int times) {
+    for (int i = 0; i < times; ++i) SmallModel().step(x, y);
+  };
+  compile_and_drop(20);
+  const long before = resident();
+  compile_and_drop(60);
+  EXPECT_LT(resident() - before, 60 * 8) << "pages more after 60 steps were compiled and dropped";  // a step's code alone is more than 8 pages
+}
+
+}  // namespace
+}  // namespace sinter::test

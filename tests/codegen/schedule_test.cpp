@@ -1,0 +1,109 @@
+// Phases, chunks and memory of a step.
+#include "codegen/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/memory_plan.h"
+#include "passes/pipeline.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The optimized graph of a training step: sigmoid layers of these sizes, RMSprop, L2 on the first two weights.
+ir::Graph training_graph(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::shared_ptr<nn::Module>> layers;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) layers.push_back(std::make_shared<nn::Dense>(sizes[i], sizes[i + 1], Activation::sigmoid));
+  nn::Sequential model(layers);
+  const std::vector<Parameter> parameters = model.parameters();
+  optim::RMSprop optimizer;
+  StepCore step(
+      [&](std::span<const Tensor> in) {
+        const Tensor loss = loss::categorical_crossentropy(model(in[0]), in[1]) + loss::l2(0.01f, {parameters[0], parameters[2]});
+        optimizer.update(parameters, grad(loss, parameters));
+        return std::vector{loss};
+      },
+      {.name = "mlp"}, std::source_location::current());
+  const Spec specs[] = {Spec::batch(DType::f32, {sizes.front()}), Spec::batch(DType::f32, {sizes.back()})};
+  ir::Graph graph = step.record(specs).graph;
+  passes::optimize(graph);
+  return graph;
+}
+
+TEST(Schedule, AnMlpTrainingStepIsTwoPhases) {
+  const ir::Graph graph = training_graph({784, 70, 30, 10});
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  codegen::verify_schedule(graph, schedule);
+  EXPECT_EQ(schedule.phases.size(), 2u) << codegen::to_text(graph, schedule);
+  std::size_t sample_loops = 0;
+  for (const codegen::Loop& loop : schedule.phases[0].loops) sample_loops += loop.domain.samples;
+  EXPECT_EQ(sample_loops, 1u);
+}
+
+TEST(Schedule, ChunksAreAFunctionOfShapeAndBatchAlone) {
+  for (const std::int64_t most : {1, 16, 128, 4096})
+    for (const std::int64_t n : {1, 2, 7, 8, 63, 64, 500, 10000}) {
+      const std::int64_t chunk = codegen::chunk_of(n, most);
+      EXPECT_GE(chunk, 1);
+      EXPECT_LE(chunk, most);
+      EXPECT_TRUE(chunk % 8 == 0 || chunk == most);
+    }
+  EXPECT_EQ(codegen::chunk_of(500, 4096), 64);
+}
+
+TEST(Schedule, SwappedStatesGoThroughMemory) {
+  const Parameter a("a", test::random({40}, 1)), b("b", test::random({40}, 2));
+  StepCore step(
+      [&](std::span<const Tensor>) {
+        const Tensor old = a;
+        a.assign(b);
+        b.assign(old);
+        return std::vector<Tensor>{};
+      },
+      {.name = "swap"}, std::source_location::current());
+  const auto before_a = a.read().to_vector<float>(), before_b = b.read().to_vector<float>();
+  step.call(std::span<const Tensor* const>{}, std::span<Tensor>{});
+  EXPECT_EQ(a.read().to_vector<float>(), before_b);
+  EXPECT_EQ(b.read().to_vector<float>(), before_a);
+}
+
+TEST(Schedule, UpdatesSeeOldValues) {
+  // w <- w w^T, v <- w + v: the product reads all of w while it is replaced.
+  const auto run = [](Mode mode) {
+    const Parameter w("w", test::random({20, 20}, 1)), v("v", test::random({20, 20}, 2));
+    auto step = compile(
+        [&] {
+          const Tensor old = w;
+          w.assign(matmul(old, old, false, true));
+          v.assign(old + v);
+        },
+        {.mode = mode});
+    step(), step();
+    auto values = w.read().to_vector<float>();
+    for (const float x : v.read().to_vector<float>()) values.push_back(x);
+    return values;
+  };
+  const auto eager = run(Mode::eager), graph = run(Mode::graph);
+  for (std::size_t i = 0; i < eager.size(); ++i) ASSERT_NEAR(eager[i], graph[i], 1e-4 * std::max(1.0f, std::abs(eager[i])));
+}
+
+TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {
+  const ir::Graph graph = training_graph({64, 32, 10});
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  EXPECT_GT(codegen::plan_memory(schedule, false).scratch_bytes, 0);
+  const codegen::Schedule kept = codegen::make_schedule(graph, true);
+  const codegen::MemoryPlan separate = codegen::plan_memory(kept, true);
+  EXPECT_EQ(separate.scratch_bytes, 0);
+  // No two values of a tapped step share memory.
+  for (std::size_t i = 0; i < separate.buffers.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (separate.buffers[i].place == Place::fixed_arena && separate.buffers[j].place == Place::fixed_arena) {
+        EXPECT_NE(separate.buffers[i].offset, separate.buffers[j].offset) << separate.buffers[i].name << ", " << separate.buffers[j].name;
+      }
+}
+
+}  // namespace
+}  // namespace sinter::test

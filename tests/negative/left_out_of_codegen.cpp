@@ -1,0 +1,12 @@
+// An op that the code generator was not taught; the same check that it makes of every op of the list.
+#include "codegen/support.h"
+
+namespace sinter::ir {
+
+struct Broken {
+  static constexpr std::string_view name = "broken";
+};
+
+constexpr void check() { (void)codegen::require_kernel_kind<Broken>(); }
+
+}  // namespace sinter::ir
