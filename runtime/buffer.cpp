@@ -12,7 +12,12 @@
 #include <mutex>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#define SINTER_HAS_FEATURE(name) __has_feature(name)
+#else
+#define SINTER_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || SINTER_HAS_FEATURE(address_sanitizer)
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))

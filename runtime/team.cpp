@@ -33,6 +33,7 @@ struct Team {
   std::atomic<int> wanted{0};                  ///< threads of the next region, the caller included; 0: none
   std::atomic<int> size{1};                    ///< threads now, the caller included
   std::atomic<std::uint32_t> opening_word{0};  ///< dispatch when the region was opened: what its workers have already seen
+  int limit = max_threads;                     ///< what the system turned out to allow
   std::thread helper;
 
   alignas(64) std::atomic<int> arrived{0};
@@ -93,6 +94,7 @@ void Team::keep_regions_open() {
 
 /// Makes the team as large as asked if the system allows. Returns its size. Only while busy is held.
 int Team::reserve(int threads) {
+  threads = std::min(threads, limit);
   if (threads <= size.load()) return threads;
   const std::uint32_t before = opened.load();
   wanted.store(threads);
@@ -110,7 +112,8 @@ int Team::reserve(int threads) {
     if (!helper.joinable()) return 1;
   }
   opened.wait_while(before);
-  return std::min(threads, size.load());
+  if (size.load() < threads) limit = size.load();
+  return std::min(threads, limit);
 }
 
 void Team::call(int threads, bool invite, TeamBody f, void* with) {

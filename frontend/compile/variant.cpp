@@ -130,7 +130,8 @@ Tensor result_tensor(const Type& type) {
   Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
   const Layout at = result.view().layout();
   const std::size_t element = size_of(type.dtype);
-  if (at.rows == 1) std::memset(result.buffer().data() + static_cast<std::size_t>(at.cols) * element, 0, static_cast<std::size_t>(at.stride - at.cols) * element);
+  if (at.rows == 1)
+    std::memset(result.buffer().data() + static_cast<std::size_t>(at.cols) * element, 0, static_cast<std::size_t>(at.stride - at.cols) * element);
   return result;
 }
 

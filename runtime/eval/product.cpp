@@ -10,11 +10,12 @@ namespace {
 /// About 30 µs on one core.
 constexpr double chunk_flops = 3e6;
 
-/// How many rows (or columns) of `flops` each make a chunk, in steps that suit the tiles of every target.
+/// How many rows (or columns) of `flops` each make a chunk: steps suit the tiles of every target, or where that would make few chunks, cache lines.
 std::int64_t chunk_size(double flops, std::int64_t step, std::int64_t all) {
   const double wanted = chunk_flops / std::max(1.0, flops);
   if (wanted >= static_cast<double>(all)) return std::max<std::int64_t>(1, all);
-  return divide_up(std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted)), step) * step;
+  const std::int64_t unit = all < 4 * step ? step / 5 : step;
+  return divide_up(std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted)), unit) * unit;
 }
 
 }  // namespace
@@ -23,8 +24,7 @@ void product(bool transpose_a, bool transpose_b, const View& a, const View& b, c
   const Layout x = a.layout(), w = b.layout(), y = out.layout();
   const std::int64_t m = y.rows, f = y.cols, k = transpose_a ? x.rows : x.cols;
   const double flops_a_row = 2.0 * static_cast<double>(k) * static_cast<double>(f), flops = flops_a_row * static_cast<double>(m);
-  // Rows in steps of whole tiles; where a is read transposed a cache line of it serves 16 of them.
-  const std::int64_t rows = chunk_size(flops_a_row, transpose_a ? 80 : 40, m), row_chunks = divide_up(m, rows);
+  const std::int64_t rows = chunk_size(flops_a_row, 80, m), row_chunks = divide_up(m, rows);
   const std::int64_t columns = row_chunks > 1 ? f : chunk_size(flops / static_cast<double>(std::max<std::int64_t>(1, f)), 240, f),
                      column_chunks = divide_up(f, columns);
   for_chunks(row_chunks * column_chunks, flops, bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {

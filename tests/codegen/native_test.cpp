@@ -56,7 +56,8 @@ TEST(Target, SameBytesForEveryVectorWidth) {
   const auto run = [](const char* target) {
     const Environment environment("SINTER_TARGET", target);
     SmallModel m;
-    for (int i = 0; i < 20; ++i) m.step(random({i % 2 ? 64 : 37, 20}, static_cast<std::uint64_t>(i)), random_labels(i % 2 ? 64 : 37, 7, static_cast<std::uint64_t>(100 + i)));
+    for (int i = 0; i < 20; ++i)
+      m.step(random({i % 2 ? 64 : 37, 20}, static_cast<std::uint64_t>(i)), random_labels(i % 2 ? 64 : 37, 7, static_cast<std::uint64_t>(100 + i)));
     return m.values();
   };
   const auto wanted = run("x86-64-v3");
@@ -72,7 +73,8 @@ TEST(Target, SameBytesForEveryVectorWidth) {
 TEST(Target, Errors) {
   const Environment environment("SINTER_TARGET", "pentium");
   SmallModel m;
-  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_TARGET] must be x86-64-v3 or x86-64-v4, got 'pentium'"));
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }),
+              HasSubstr("[SINTER_TARGET] must be x86-64-v3 or x86-64-v4, got 'pentium'"));
 }
 
 class Cache : public ::testing::Test {

@@ -205,7 +205,8 @@ TEST(Time, ShowsEveryKernel) {
 
 TEST(Compile, NeedsACodeGenerator) {
   SmallModel m({.mode = Mode::graph});
-  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("this build of Sinter has no code generator (SINTER_JIT=OFF)"));
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }),
+              HasSubstr("this build of Sinter has no code generator (SINTER_JIT=OFF)"));
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <numbers>
 
 #include <unistd.h>
@@ -37,13 +38,6 @@ Trainer moon_trainer(nn::Module& model, TrainerOptions options = {}) {
   return Trainer(model, loss::categorical_crossentropy_from_logits, optim::RMSprop({.learning_rate = 1e-2f}), options);
 }
 
-std::vector<float> bytes_of(const Trainer& trainer) {
-  std::vector<float> all;
-  for (const Parameter& p : trainer.parameters())
-    for (const float x : p.read().to_vector<float>()) all.push_back(x);
-  return all;
-}
-
 class TrainerFile : public ::testing::Test {
  protected:
   const fs::path folder_ = fs::temp_directory_path() / str("sinter_trainer_", ::testing::UnitTest::GetInstance()->random_seed(), "_", getpid());
@@ -63,6 +57,18 @@ TEST(Trainer, LearnsInBothModes) {
 }
 
 #ifdef SINTER_JIT
+/// All states, by name: the order differs between a trainer of a model and one of a file.
+std::map<std::string, std::vector<float>> states_of(const Trainer& trainer) {
+  std::map<std::string, std::vector<float>> all;
+  for (const Parameter& p : trainer.parameters()) all[p.name()] = p.read().to_vector<float>();
+  return all;
+}
+
+std::vector<float> bytes_of(const Trainer& trainer) {
+  std::vector<float> all;
+  for (const auto& [name, values] : states_of(trainer)) all.insert(all.end(), values.begin(), values.end());
+  return all;
+}
 
 TEST(Trainer, OneCompileInAHundredEpochs) {
   nn::Sequential model = moon_model();

@@ -3,13 +3,11 @@
 
 #include <cstdint>
 
+#include "tests/runtime/sanitizers.h"
+
 namespace sinter::runtime {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool allocations_are_counted = false;
-#else
-inline constexpr bool allocations_are_counted = true;
-#endif
+inline constexpr bool allocations_are_counted = !SINTER_ADDRESS_SANITIZER && !SINTER_THREAD_SANITIZER;
 
 /// Allocations so far, of all threads.
 std::int64_t allocations();

@@ -15,7 +15,7 @@ std::atomic<std::int64_t> count{0};
 std::int64_t allocations() { return count.load(); }
 }  // namespace sinter::runtime
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !SINTER_ADDRESS_SANITIZER && !SINTER_THREAD_SANITIZER
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);

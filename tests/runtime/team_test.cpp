@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "tests/runtime/sanitizers.h"
 
 namespace sinter::runtime {
 namespace {
@@ -64,7 +65,7 @@ TEST(Team, NestedCallsRunAlone) {
   expect_team(2);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // libgomp's own barriers are unknown to ThreadSanitizer
+#if !SINTER_THREAD_SANITIZER  // which does not know the barriers of the OpenMP runtime
 TEST(Team, CallersInsideAParallelRegionRunAlone) {
   std::atomic<int> threads{0};
 #pragma omp parallel num_threads(2)
@@ -154,7 +155,7 @@ TEST(Team, AForkedChildRunsAloneAndLeaves) {
     alarm(60);  // a child that hangs is ended, and fails the test
     int threads = 0;
     run_team(4, [](void* count, int, int all) { *static_cast<int*>(count) = all; }, &threads);
-#if defined(__SANITIZE_ADDRESS__)
+#if SINTER_ADDRESS_SANITIZER
     _exit(threads == 1 ? 0 : 1);  // LeakSanitizer would count what belonged to the threads that stayed behind
 #else
     std::exit(threads == 1 ? 0 : 1);  // static destructors must not wait for them either
