@@ -15,8 +15,12 @@ struct Removed {
   ir::Cost flops;
 };
 
-/// What a gradient is of, for people: inputs and states by name, all else together.
+/// What a gradient is of, for people: inputs and states (and their rows, other shapes and types) by name, all else together.
 std::string subject(const ir::Graph& graph, ir::NodeId value) {
+  const auto shows_its_operand = [](const ir::Op& op) {
+    return std::holds_alternative<ir::GatherRows>(op) || std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Cast>(op);
+  };
+  while (shows_its_operand(graph.node(value).op)) value = graph.node(value).inputs[0];
   const ir::Op& op = graph.node(value).op;
   if (const auto* input = std::get_if<ir::Input>(&op)) return "input " + graph.inputs()[static_cast<std::size_t>(input->index)].name;
   if (const auto* state = std::get_if<ir::State>(&op)) return "state " + graph.states()[static_cast<std::size_t>(state->index)].name;

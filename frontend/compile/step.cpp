@@ -90,12 +90,13 @@ Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
   return trace.finish();
 }
 
-Variant& StepCore::Impl::build(std::span<const Spec> specs) {
+Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tensor* const> in) {
   constexpr std::size_t most_variants = 8;
   const auto start = std::chrono::steady_clock::now();
   Traced traced = trace(specs);
+  const std::int64_t batch = in.empty() ? 0 : batch_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto compiled = std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.settings = settings()}));
+  auto compiled = std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sample_batch = batch, .settings = settings()}));
   compiled->trace_seconds = seconds;
   ++compiles;
   compile_seconds += compiled->seconds();
@@ -116,7 +117,7 @@ Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
       std::rotate(variants.begin(), variants.begin() + static_cast<std::ptrdiff_t>(i), variants.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return *variants.front();
     }
-  return build(specs_of(in));
+  return build(specs_of(in), in);
 }
 
 const Variant& StepCore::Impl::latest() const {

@@ -24,7 +24,8 @@ struct StepCore::Impl {
 
   std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
   Traced trace(std::span<const Spec> specs) const;
-  Variant& build(std::span<const Spec> specs);
+  /// Traces and compiles; `in`, where a call asks for it, tells the batch size that reports use.
+  Variant& build(std::span<const Spec> specs, std::span<const Tensor* const> in = {});
   Variant& variant_for(std::span<const Tensor* const> in);
   const Variant& latest() const;
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in) const;

@@ -91,7 +91,8 @@ CompiledGraph compile_graph(Traced traced, const CompileOptions& options) {
   result.graph = graph_filter ? graph_filter(result.traced.graph) : result.traced.graph;
   const auto start = Clock::now();
   ir::verify(result.graph);
-  result.passes = optimize_graph(result.graph, options.settings);
+  result.sample_batch = options.sample_batch;
+  result.passes = optimize_graph(result.graph, options.settings, options.sample_batch);
   result.pass_seconds = since(start);
   generate_code(result, options);
   return result;

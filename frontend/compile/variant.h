@@ -27,6 +27,7 @@ struct CompiledGraph {
   codegen::Report report;
   std::vector<codegen::Tap> taps;
 #endif
+  std::int64_t sample_batch = 0;  ///< the batch size of the call that asked for it; 0: unknown
   double trace_seconds = 0, pass_seconds = 0, codegen_seconds = 0;
   double seconds() const { return trace_seconds + pass_seconds + codegen_seconds; }
 };
@@ -34,6 +35,7 @@ struct CompiledGraph {
 struct CompileOptions {
   bool tap = false;      ///< keep every kernel's results readable, for verify
   bool profile = false;  ///< count the time of each kernel
+  std::int64_t sample_batch = 0;  ///< batch size at which reports state figures; 0: as a + b·N
   Settings settings = {};
 };
 

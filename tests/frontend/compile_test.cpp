@@ -187,9 +187,22 @@ TEST(Explain, TellsWhatHappened) {
   SmallModel m;
   m.step(random({8, 20}, 1), random_labels(8, 7, 2));
   const std::string text = m.step.explain();
-  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 1,320 flops a sample"));
+  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 10,560 flops a step at N = 8"));
   EXPECT_THAT(text, HasSubstr("folded 2 biases"));
   EXPECT_THAT(text, HasSubstr("compiled 1 time\n"));
+}
+
+TEST(Explain, OfTheMlpStep) {
+  nn::Sequential model{nn::Dense(784, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::sigmoid), nn::Dense(30, 10)};
+  const auto regularizer = [&] { return loss::l2(1e-5f, {model.parameter("dense_1.weight"), model.parameter("dense_2.weight")}); };
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::RMSprop(), {.regularizer = regularizer});
+  trainer.train_on_batch(random({500, 784}, 1), random_labels(500, 10, 2));
+  const std::string text = trainer.train_step().explain();
+  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 54,880,000 flops a step at N = 500"));
+  EXPECT_THAT(text, HasSubstr("folded 3 biases"));
+  EXPECT_THAT(text, HasSubstr("schedule: 2 phases"));
+  EXPECT_THAT(text, HasSubstr("dense+sigmoid \u00d72"));       // forward
+  EXPECT_THAT(text, HasSubstr("matmul+sub+mul+mul \u00d72"));  // backward: gradient · sigmoid · (1 - sigmoid)
 }
 
 TEST(Time, ShowsEveryKernel) {
