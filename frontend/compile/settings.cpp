@@ -15,7 +15,9 @@ std::string environment(const char* name) {
 }  // namespace
 
 Settings settings() {
-  return {environment("SINTER_DUMP"), environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT")};
+  const std::string verify = environment("SINTER_VERIFY");
+  if (verify != "" && verify != "0" && verify != "1") throw UserError("SINTER_VERIFY", str("must be 0 or 1, got '", verify, "'"));
+  return {environment("SINTER_DUMP"), environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT"), verify == "1"};
 }
 
 Mode effective_mode(Mode asked) {

@@ -7,13 +7,15 @@ namespace sinter {
 
 enum class Mode { eager, graph };
 
-/// SINTER_MODE, SINTER_DUMP, SINTER_STOP_AFTER, SINTER_TARGET and SINTER_FAULT, read anew at each use that is not on a hot path.
+/// What the environment asks of compiling, read anew each time.
 struct Settings {
   std::string dump_folder;  ///< SINTER_DUMP: graphs after each pass, schedule and machine code are written there
   std::string stop_after;   ///< SINTER_STOP_AFTER: last pass to run, to bisect
   std::string target;       ///< SINTER_TARGET: "x86-64-v3" and the like instead of this machine's CPU
   std::string fault;        ///< SINTER_FAULT: node of the optimized graph ("%7") whose result is perturbed, to prove that verify finds it
+  bool verify = false;      ///< SINTER_VERIFY=1: every compiled step is verified on the inputs of the call that made it
 };
+/// Throws UserError for values that are not allowed.
 Settings settings();
 
 /// The mode in force: SINTER_MODE ("eager" or "graph") wins over what the code asks for. Throws UserError for another value.

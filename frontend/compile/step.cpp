@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <sstream>
 
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
@@ -117,7 +118,18 @@ Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
       std::rotate(variants.begin(), variants.begin() + static_cast<std::ptrdiff_t>(i), variants.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return *variants.front();
     }
-  return build(specs_of(in), in);
+  build(specs_of(in), in);
+  if (settings().verify) verify_latest(in);
+  return *variants.front();
+}
+
+void StepCore::Impl::verify_latest(std::span<const Tensor* const> in) {
+  const VerifyReport report = judge(*this, in);
+  if (report.ok()) return;
+  variants.erase(variants.begin());
+  std::ostringstream text;
+  text << report;
+  throw UserError(options.name, "SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.\n" + text.str());
 }
 
 const Variant& StepCore::Impl::latest() const {

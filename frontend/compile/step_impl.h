@@ -24,6 +24,8 @@ struct StepCore::Impl {
 
   std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
   Traced trace(std::span<const Spec> specs) const;
+  /// Throws UserError with the report, and forgets the variant, if the one made last does not compute what was traced.
+  void verify_latest(std::span<const Tensor* const> in);
   /// Traces and compiles; `in`, where a call asks for it, tells the batch size that reports use.
   Variant& build(std::span<const Spec> specs, std::span<const Tensor* const> in = {});
   Variant& variant_for(std::span<const Tensor* const> in);

@@ -183,6 +183,35 @@ TEST(Verify, NamesThePerturbedNode) {
   EXPECT_GE(tried, 5);
 }
 
+TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
+  const Environment verify("SINTER_VERIFY", "1");
+  const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
+  SmallModel good;
+  const auto before = good.values();
+  good.step(x, y);
+  EXPECT_NE(good.values(), before);
+
+  SmallModel faulty;
+  const auto untouched = faulty.values();
+  std::string sigmoid;
+  const auto names = ir::printed_names(good.step.graph());
+  for (const ir::NodeId id : good.step.graph().topological_order())
+    if (std::holds_alternative<ir::Sigmoid>(good.step.graph().node(id).op)) sigmoid = names[id];
+  {
+    const Environment fault("SINTER_FAULT", sigmoid.c_str());
+    EXPECT_THAT(error_of([&] { faulty.step(x, y); }), HasSubstr("[kernels] " + sigmoid + " = sigmoid"));
+    EXPECT_EQ(faulty.values(), untouched);
+  }
+  faulty.step(x, y);
+  EXPECT_EQ(faulty.values(), good.values());
+}
+
+TEST(Verify, UnknownWish) {
+  const Environment verify("SINTER_VERIFY", "yes");
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_VERIFY] must be 0 or 1, got 'yes'"));
+}
+
 TEST(Explain, TellsWhatHappened) {
   SmallModel m;
   m.step(random({8, 20}, 1), random_labels(8, 7, 2));
