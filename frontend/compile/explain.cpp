@@ -60,7 +60,8 @@ std::string StepCore::explain() const {
   ir::Cost flops;
   for (const ir::NodeId id : compiled.graph.topological_order()) flops += ir::flops(compiled.graph, id);
   out << std::setprecision(0) << "arithmetic a call: " << flops.fixed << " + " << flops.per_sample << " N flops";
-  if (compiled.sample_batch && flops.per_sample > 0) out << ", " << static_cast<double>(flops.at(compiled.sample_batch)) << " at N = " << compiled.sample_batch;
+  if (compiled.sample_batch && flops.per_sample > 0)
+    out << ", " << static_cast<double>(flops.at(compiled.sample_batch)) << " at N = " << compiled.sample_batch;
   out << "\n";
   out << "kernels:\n";
   explain_kernels(out, compiled.graph);

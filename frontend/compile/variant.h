@@ -33,8 +33,8 @@ struct CompiledGraph {
 };
 
 struct CompileOptions {
-  bool tap = false;      ///< keep every kernel's results readable, for verify
-  bool profile = false;  ///< count the time of each kernel
+  bool tap = false;               ///< keep every kernel's results readable, for verify
+  bool profile = false;           ///< count the time of each kernel
   std::int64_t sample_batch = 0;  ///< batch size at which reports state figures; 0: as a + b·N
   Settings settings = {};
 };
