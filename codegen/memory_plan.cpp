@@ -31,7 +31,8 @@ struct Request {
 
 /// First fit by falling size; requests whose lives overlap get memory of their own. Returns the total.
 std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std::int64_t>& offsets, std::int64_t alignment) {
-  std::stable_sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) { return a.bytes > b.bytes; });
+  std::sort(requests.begin(), requests.end(),
+            [](const Request& a, const Request& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.value < b.value; });
   std::vector<Request> placed;
   std::int64_t total = 0;
   for (const Request& request : requests) {
