@@ -114,9 +114,10 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
 
   llvm::LLVMContext llvm;
   llvm::Module module("sinter", llvm);
-  EmitContext context{module, graph, schedule, plan, node_named(graph, options.fault)};
-  emit_step(context, options.profile);
   const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
+  EmitContext context{module, graph, schedule, plan, node_named(graph, options.fault), vector_unit(*machine), {}};
+  emit_step(context, options.profile);
+  result.report.products = std::move(context.notes);
   result.report.target = target_text(*machine);
   std::string problem;
   llvm::raw_string_ostream problems(problem);

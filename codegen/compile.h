@@ -25,8 +25,9 @@ using Stage = std::pair<std::string, double>;
 
 /// What a compiled step is made of, for explain().
 struct Report {
-  std::string schedule;     ///< phases, loops and kernels as text
-  std::string memory_plan;  ///< buffers as text
+  std::string schedule;               ///< phases, loops and kernels as text
+  std::string memory_plan;            ///< buffers as text
+  std::vector<std::string> products;  ///< tiles and blocks of each product
   std::size_t phases = 0, kernels = 0;
   std::vector<std::int32_t> kernel_groups;  ///< by function: the kernel group of the graph that it belongs to, -1 for copies
   std::vector<Stage> stages;

@@ -82,6 +82,17 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
                                                                            llvm::CodeGenOptLevel::Aggressive, true));
 }
 
+namespace {
+bool has_512_bits(const llvm::TargetMachine& machine) {
+  return machine.getTargetFeatureString().contains("+avx512f") || machine.getTargetCPU() == "x86-64-v4";
+}
+}  // namespace
+
+VectorUnit vector_unit(const llvm::TargetMachine& machine) {
+  if (!machine.getTargetTriple().isX86()) return {4, 32};  // NEON
+  return has_512_bits(machine) ? VectorUnit{16, 32} : VectorUnit{8, 16};
+}
+
 std::string target_text(const llvm::TargetMachine& machine) {
   return machine.getTargetTriple().str() + " " + machine.getTargetCPU().str() + " " + machine.getTargetFeatureString().str();
 }
@@ -89,7 +100,7 @@ std::string target_text(const llvm::TargetMachine& machine) {
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   module.setTargetTriple(machine.getTargetTriple().str());
   module.setDataLayout(machine.createDataLayout());
-  const bool wide = machine.getTargetFeatureString().contains("+avx512f") || machine.getTargetCPU() == "x86-64-v4";
+  const bool wide = has_512_bits(machine);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     function.addFnAttr(llvm::Attribute::NoUnwind);
@@ -105,6 +116,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;  // vectors are written out, and sums must keep their order
   tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;  // tiles fill the registers as they are; elsewhere it costs compile time and gains nothing
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -8,12 +8,15 @@
 #include <memory>
 #include <string>
 
+#include "codegen/kernels/product_plan.h"
 #include "ir/step.h"
 
 namespace sinter::codegen {
 
 /// The machine that code is made for: this one ("") or "x86-64-v3" and the like. Throws UserError for a target that this machine cannot run.
 std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target);
+/// Its vector registers.
+VectorUnit vector_unit(const llvm::TargetMachine& machine);
 /// CPU and features that change the code, as text: part of the cache key and of explain().
 std::string target_text(const llvm::TargetMachine& machine);
 

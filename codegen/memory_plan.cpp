@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/kernels/product_plan.h"
+
 namespace sinter::codegen {
 
 namespace {
@@ -13,6 +15,7 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + line - 1) / line * li
 struct Life {
   std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
   bool one_loop = true, used = false;
+  bool product = false;  ///< where a product is collected: its tiles may end below the last row
 
   void touch(std::size_t phase, std::size_t in_loop, bool same_rows) {
     if (!used) loop = in_loop;
@@ -58,7 +61,10 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   for (const Kernel& kernel : schedule.kernels) {
     for (const Read& read : kernel.reads) lives[read.value].touch(kernel.phase, kernel.loop, read.same_rows);
     for (const Write& write : kernel.writes) lives[write.value].touch(kernel.phase, kernel.loop, true);
-    if (kernel.product != no_value) lives[kernel.product].touch(kernel.phase, kernel.loop, true);
+    if (kernel.product != no_value) {
+      lives[kernel.product].touch(kernel.phase, kernel.loop, true);
+      lives[kernel.product].product = true;
+    }
     if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
   }
 
@@ -77,12 +83,12 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
     const std::int64_t bytes = at.rows.factor() * at.stride.factor() * element;
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
-    if (!separate && lives[v].one_loop && !at.cols.is_batch()) {
+    if ((!separate || lives[v].product) && lives[v].one_loop && !at.cols.is_batch()) {
       places[v] = Place::scratch;
       // A loop of one chunk has all rows in it.
       const std::int64_t rows = loop.domain.units == Dim(1) ? at.rows.factor() : loop.most_units * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;
-      plan.scratch_bytes += aligned(rows * at.stride.factor() * element) + line;
+      plan.scratch_bytes += aligned((rows + (lives[v].product ? most_tile_rows : 0)) * at.stride.factor() * element) + line;
     } else if (per_sample) {
       places[v] = Place::batch_arena;
       batch.push_back({v, bytes, lives[v].first, lives[v].last});

@@ -123,9 +123,11 @@ void KernelEmitter::when(Value* condition, const Body& body) {
   builder_.SetInsertPoint(after);
 }
 
-llvm::AllocaInst* KernelEmitter::variable(llvm::Type* type, const char* name) {
+llvm::AllocaInst* KernelEmitter::variable(llvm::Type* type, const char* name, unsigned alignment) {
   llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-  return entry.CreateAlloca(type, nullptr, name);
+  llvm::AllocaInst* made = entry.CreateAlloca(type, nullptr, name);
+  if (alignment) made->setAlignment(llvm::Align(alignment));
+  return made;
 }
 
 // ---- iteration ----

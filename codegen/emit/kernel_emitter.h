@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "codegen/kernels/product_plan.h"
 #include "codegen/memory_plan.h"
 #include "codegen/schedule.h"
 #include "codegen/vec.h"
@@ -26,6 +27,8 @@ struct EmitContext {
   const Schedule& schedule;
   const MemoryPlan& plan;
   ir::NodeId fault = ir::no_node;  ///< node to perturb
+  VectorUnit unit;                 ///< registers of the target
+  std::vector<std::string> notes;  ///< what the chooser of tiles decided, for explain()
 };
 
 /// chunk_of (codegen/schedule.h) in IR.
@@ -49,10 +52,25 @@ class KernelEmitter {
   using Body = std::function<void(llvm::Value*)>;
   using Memo = std::map<ir::NodeId, Vec>;
 
+  /// A tile of a product: what its code depends on.
+  struct Tile {
+    std::vector<unsigned> widths;  ///< floats of each vector of a row
+    unsigned rows;
+    std::int64_t ldc;
+    bool adjacent_rows;  ///< the rows' elements of a are adjacent, `lda` elements further for the next contracted index; else each row's are
+    std::int64_t lda;
+    bool accumulate;  ///< add to what c holds unless this is the first pass
+  };
+
   // ---- kinds of kernels (codegen/kernels) ----
   void emit_nodes();
   void emit_pointwise();
   void emit_product();
+  void call_product(const ir::Matmul& op, const ir::ProductExtents& sizes);
+  void copy_panel(const Panels& panels, llvm::Value* from, std::int64_t ldb, bool transpose, llvm::Value* k_count, std::int64_t f,
+                  llvm::Value* column, llvm::Value* to);
+  /// void tile(ptr c, ptr b, i64 ldb, i64 k_count, i64 k_begin, ptr a, ...): multiply-adds over k_count contracted indices, the sums in registers.
+  llvm::Function* tile_function(const Tile& tile);
   void emit_scatter();
   void emit_softmax(bool logarithm);
   void emit_argmax();
@@ -102,7 +120,7 @@ class KernelEmitter {
   llvm::Value* slot_count();
   Vec reduce_two(const Vec& a, const Vec& b, bool maximum);
   Vec only_valid(const Vec& x, unsigned valid, double fill);
-  llvm::AllocaInst* variable(llvm::Type* type, const char* name);
+  llvm::AllocaInst* variable(llvm::Type* type, const char* name, unsigned alignment = 0);
   ValueId value_of(ir::NodeId id) const { return context_.schedule.value_of[id]; }
   const Type& type_of(ir::NodeId id) const { return context_.graph.node(id).type; }
 

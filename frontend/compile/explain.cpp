@@ -67,6 +67,8 @@ std::string StepCore::explain() const {
   explain_kernels(out, compiled.graph);
 #ifdef SINTER_JIT
   out << compiled.report.schedule << compiled.report.memory_plan;
+  if (!compiled.report.products.empty()) out << "products:\n";
+  for (const std::string& product : compiled.report.products) out << "  " << product << "\n";
   out << "target: " << compiled.report.target << "\n";
   out << std::setprecision(2) << "compile time: " << compiled.seconds() * 1e3 << " ms: trace " << compiled.trace_seconds * 1e3 << ", passes "
       << compiled.pass_seconds * 1e3;

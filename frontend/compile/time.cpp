@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iomanip>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <ostream>
 
@@ -86,14 +87,15 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
   }
   const std::vector<double> seconds = node_seconds(compiled, in, repeats);
   const auto names = ir::printed_names(compiled.graph);
+  std::multimap<int, TimeReport::Row> by_kernel;
   for (const ir::NodeId id : compiled.graph.topological_order()) {
     const ir::Node& node = compiled.graph.node(id);
     if (ir::is_leaf(node.op) || node.kernel == ir::inlined) continue;
     const std::string origin = node.origin.text();
-    report.rows.push_back(
-        {str(names[id], " = ", ir::name(node.op), " ", node.type, origin.empty() ? "" : "   # ", origin), node.kernel, seconds[id]});
+    const std::string text = str(names[id], " = ", ir::name(node.op), " ", node.type, origin.empty() ? "" : "   # ", origin);
+    by_kernel.insert({node.kernel, {text, node.kernel, seconds[id]}});
   }
-  std::stable_sort(report.rows.begin(), report.rows.end(), [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
+  for (auto& [kernel, row] : by_kernel) report.rows.push_back(std::move(row));
   return report;
 }
 

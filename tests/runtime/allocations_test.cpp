@@ -1,57 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <memory>
 
-#include "tests/runtime/allocations.h"
 #include "tests/runtime/helpers.h"
+#include "tests/support/allocations.h"
 
 namespace sinter::runtime {
 namespace {
-std::atomic<std::int64_t> count{0};
-}
-std::int64_t allocations() { return count.load(); }
-}  // namespace sinter::runtime
 
-#if !SINTER_ADDRESS_SANITIZER && !SINTER_THREAD_SANITIZER
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-
-void* malloc(std::size_t size) {
-  ++sinter::runtime::count;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t n, std::size_t size) {
-  ++sinter::runtime::count;
-  return __libc_calloc(n, size);
-}
-void* realloc(void* memory, std::size_t size) {
-  ++sinter::runtime::count;
-  return __libc_realloc(memory, size);
-}
-void* memalign(std::size_t alignment, std::size_t size) {
-  ++sinter::runtime::count;
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++sinter::runtime::count;
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
-  ++sinter::runtime::count;
-  *memory = __libc_memalign(alignment, size);
-  return *memory ? 0 : ENOMEM;
-}
-}
-#endif
-
-namespace sinter::runtime {
-namespace {
+using test::allocations, test::allocations_are_counted;
 
 TEST(Allocations, AreCounted) {
   if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";

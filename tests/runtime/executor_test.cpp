@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "ir/error.h"
-#include "tests/runtime/allocations.h"
 #include "tests/runtime/helpers.h"
+#include "tests/support/allocations.h"
 
 namespace sinter::runtime {
 namespace {
@@ -229,19 +229,19 @@ TEST(Executor, CountsTicksOnDemand) {
 }
 
 TEST(Executor, AllocatesNothingAfterWarmUp) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  if (!test::allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
   Executor executor(image());
   const Call large(300), small(7);
   for (int i = 0; i < 3; ++i) {
     executor.run(large.bindings(), 4, true);
     executor.run(small.bindings());  // reads the number of threads at its first call
   }
-  const std::int64_t before = allocations();
+  const std::int64_t before = test::allocations();
   for (int i = 0; i < 50; ++i) {
     executor.run(large.bindings(), 1 + i % 4, true);
     executor.run(small.bindings());
   }
-  EXPECT_EQ(allocations(), before);
+  EXPECT_EQ(test::allocations(), before);
 }
 
 }  // namespace

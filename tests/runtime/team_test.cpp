@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ir/error.h"
-#include "tests/runtime/sanitizers.h"
+#include "tests/support/sanitizers.h"
 
 namespace sinter::runtime {
 namespace {

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "tests/runtime/sanitizers.h"
+#include "tests/support/sanitizers.h"
 
-namespace sinter::runtime {
+namespace sinter::test {
 
 inline constexpr bool allocations_are_counted = !SINTER_ADDRESS_SANITIZER && !SINTER_THREAD_SANITIZER;
 
 /// Allocations so far, of all threads.
 std::int64_t allocations();
 
-}  // namespace sinter::runtime
+}  // namespace sinter::test
