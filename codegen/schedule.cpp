@@ -396,6 +396,10 @@ class Builder {
       for (const Read& read : s_.kernels[k].reads)
         if (read.same_rows) add(read.value);
       for (const Write& write : s_.kernels[k].writes) add(write.value);
+      if (!loop.domain.samples || s_.kernels[k].anchor == ir::no_node) continue;
+      const NodeId left = graph_.node(s_.kernels[k].anchor).inputs[0];
+      if (ir::is_row_view(graph_, left) && graph_.node(left).type.shape[0].is_batch())
+        bytes += static_cast<double>(symbolic_layout(graph_.node(left).type.shape).stride.factor()) * 4;
     }
     constexpr double chunk_bytes = 512 * 1024;
     const double most = chunk_bytes / bytes;

@@ -15,10 +15,14 @@ bool is_anchor(const Op& op);
 /// Most nodes that a recomputable scalar may stand for, itself included.
 inline constexpr std::size_t recomputable_nodes = 16;
 
-/// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a constant, an extent, or
-/// scalar pointwise arithmetic on scalar inputs, scalar states (as they are on entry) and other such nodes, at most `recomputable_nodes` in all.
-/// Where it is an output or an update it is stored by a kernel too, but readers in other kernels still recompute it: a step counter `t <- t + 1`
-/// that many kernels read orders none of them.
+/// Rows of a leaf picked by an index that is a leaf, read by products alone, as their left operand: those read the rows where they are, and a batch
+/// that is picked from a data set is never copied.
+bool is_row_view(const Graph& graph, NodeId id);
+
+/// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an
+/// extent, or scalar pointwise arithmetic on scalar inputs, scalar states (as they are on entry) and other such nodes, at most `recomputable_nodes`
+/// in all. Where it is an output or an update it is stored by a kernel too, but readers in other kernels still recompute it: a step counter
+/// `t <- t + 1` that many kernels read orders none of them.
 bool is_recomputable(const Graph& graph, NodeId id);
 
 /// The leaves that a node reads, directly or through recomputable operands, each once.

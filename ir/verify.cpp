@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "ir/kernel.h"
+
 namespace sinter::ir {
 
 namespace {
@@ -41,7 +43,7 @@ void check_type(const Graph& graph, NodeId id) {
   if (type != node.type) fail(graph, id, str("has type ", node.type, " but its shape rule says ", type));
   if (const auto* c = std::get_if<Constant>(&node.op))
     if (std::isnan(c->value) || wrap(c->dtype, c->value) != c->value) fail(graph, id, str("constant ", c->value, " is not exact in ", c->dtype));
-  if (node.kernel == inlined && !node.type.shape.is_scalar()) fail(graph, id, "is inlined but no scalar");
+  if (node.kernel == inlined && !is_recomputable(graph, id)) fail(graph, id, "is inlined but neither a recomputable scalar nor a row view");
 }
 
 void check_input(const Graph& graph, std::size_t index) {

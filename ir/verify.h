@@ -13,7 +13,7 @@ namespace sinter::ir {
 /// 4. Outputs and updates are live nodes; an update has its state's type; states have no N; constants are exact in their type, floats are not NaN.
 /// 5. A table ([R, ...]) is read by gather_rows alone, as its first operand.
 /// 6. Inputs lead with N (batch), have no N (fixed, hidden) or lead with R (table). No other N dimension in an input.
-/// 7. Kernel groups, where set: `inlined` nodes are scalars.
+/// 7. Kernel groups, where set: `inlined` nodes are recomputable (ir/kernel.h).
 void verify(const Graph& graph);
 
 }  // namespace sinter::ir

@@ -27,7 +27,7 @@ class Grouping {
   void form() {
     const std::vector<NodeId> order(partition_.order().begin(), partition_.order().end());
     for (auto id = order.rbegin(); id != order.rend(); ++id)
-      if (ir::is_anchor(graph_.node(*id).op)) take_epilogue(*id);
+      if (ir::is_anchor(graph_.node(*id).op) && partition_.group(*id) != no_group) take_epilogue(*id);
     for (const NodeId id : order) join_operands(id);
     join_siblings();
     for (auto id = order.rbegin(); id != order.rend(); ++id)

@@ -13,7 +13,7 @@ inline constexpr std::size_t max_group_buffers = 24;
 ///
 /// 1. Every live node but leaves has a kernel ≥ 0 or is `inlined`. Kernels are numbered 0..K-1 without gaps, and a value is read by its own kernel
 ///    or ones with higher numbers: groups have no cycle.
-/// 2. `inlined` are exactly the recomputable scalars (ir/kernel.h) that are neither output nor update: whoever reads one computes it, once, outside
+/// 2. `inlined` are exactly the recomputable nodes (ir/kernel.h) that are neither output nor update: whoever reads one computes it, once, outside
 ///    its loops. A recomputable scalar that is an output or update has a kernel, which stores it; kernels that read it do not wait for that
 ///    kernel but recompute it (rule 1 does not bind them).
 /// 3. A group has at most one anchor (ir/kernel.h); all its other nodes are pointwise.

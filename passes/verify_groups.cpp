@@ -23,7 +23,7 @@ void check_node(const ir::Graph& graph, NodeId id) {
   }
   const bool inlines = ir::is_recomputable(graph, id) && !graph.is_output(id);
   if (inlines != (node.kernel == ir::inlined))
-    fail(graph, id, inlines ? "a recomputable scalar that nobody stores is inlined" : "only recomputable scalars that nobody stores are inlined");
+    fail(graph, id, inlines ? "a recomputable node that nobody stores is inlined" : "only recomputable nodes that nobody stores are inlined");
   if (!inlines && node.kernel < 0) fail(graph, id, "has no kernel");
   for (const NodeId input : node.inputs)
     if (!ir::is_leaf(graph.node(input).op) && !ir::is_recomputable(graph, input) && graph.node(input).kernel > node.kernel)

@@ -57,6 +57,16 @@ Vec KernelEmitter::checked_index(ir::NodeId node, ValueId index, Value* element,
   return {builder_.CreateSelect(bad, constant(0), wide), DType::i32};
 }
 
+/// How many rows a table has.
+Value* KernelEmitter::table_rows(ValueId table) {
+  const Dim rows = context_.schedule.values[table].type.shape[0];
+  if (!rows.is_rows()) return extent(rows);
+  Value* list =
+      builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, table_rows)));
+  return builder_.CreateLoad(builder_.getInt64Ty(),
+                             builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), list, context_.schedule.values[table].index));
+}
+
 /// An anchor whose elements can be named one by one, at a site of its own shape.
 Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
   const ir::Node& node = context_.graph.node(id);
@@ -100,18 +110,11 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
         } else if constexpr (std::is_same_v<O, ir::GatherRows>) {
           const ValueId table = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
           const Shape& rows = context_.schedule.values[table].type.shape;
-          Value* count = constant(rows[0].factor());
-          if (rows[0].is_rows()) {
-            Value* list = builder_.CreateLoad(builder_.getPtrTy(),
-                                              builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, table_rows)));
-            count = builder_.CreateLoad(builder_.getInt64Ty(),
-                                        builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), list, context_.schedule.values[table].index));
-          }
           std::int64_t inner = 1;  // elements of a table row
           for (std::size_t i = 1; i < rows.rank(); ++i) inner *= rows[i].factor();
           Value* e = element();
           Value* which = inner == 1 ? e : builder_.CreateUDiv(e, constant(inner));
-          const Vec row = checked_index(id, index, which, count);
+          const Vec row = checked_index(id, index, which, table_rows(table));
           Value* from =
               builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
           return load(element_address(table, from), node.type.dtype, site.width, false);

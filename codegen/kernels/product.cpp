@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "codegen/emit/kernel_emitter.h"
+#include "ir/kernel.h"
 #include "ir/step.h"
 
 namespace sinter::codegen {
@@ -53,9 +54,12 @@ void KernelEmitter::emit_product() {
   const bool flat = is_flat(type_of(anchor.inputs[0]).shape) || is_flat(type_of(anchor.inputs[1]).shape) || is_flat(kernel_.shape);
   if (flat || !la.stride.is_fixed() || !lb.stride.is_fixed() || !lc.stride.is_fixed() || sizes.f == Dim(1)) return call_product(op, sizes);
 
+  const bool view = ir::is_row_view(context_.graph, anchor.inputs[0]);
   const ProductPlan plan = plan_product(op, sizes, lc.stride.factor(), context_.unit);
   context_.notes.push_back(str("kernel ", kernel_.group, ": ", to_text(plan, sizes)));
-  const ValueId a = value_of(anchor.inputs[0]), b = value_of(anchor.inputs[1]);
+  const ValueId a = view ? no_value : value_of(anchor.inputs[0]), b = value_of(anchor.inputs[1]);
+  // Row of the left operand as it lies in memory, at a column.
+  const auto a_at = [&](Value* row, Value* column) { return view ? picked_row(anchor.inputs[0], row, column) : address(a, row, column); };
   Value *begin = rows_begin(kernel_.shape), *end = rows_end(kernel_.shape), *k_end = extent(sizes.k);
   const std::int64_t ldb = lb.stride.factor();
   llvm::AllocaInst* copy = nullptr;
@@ -64,21 +68,30 @@ void KernelEmitter::emit_product() {
     copy = variable(llvm::ArrayType::get(builder_.getFloatTy(), static_cast<std::uint64_t>(most_k * plan.widest())), "panel", 64);
   }
 
+  // Picked rows of a transposed operand: where the rows of a pass begin.
+  llvm::AllocaInst* list = nullptr;
+  if (view && op.transpose_a)
+    list =
+        variable(llvm::ArrayType::get(builder_.getPtrTy(), static_cast<std::uint64_t>(plan.k_block ? plan.k_block : sizes.k.factor())), "rows", 64);
+
   const auto tiles_of = [&](const Panels& panels, Value* column, Value* k, Value* k_stop, Value* rows_b, Value* stride_b) {
     llvm::Function* tile = tile_function({.widths = panels.widths,
                                           .rows = panels.rows,
                                           .ldc = lc.stride.factor(),
-                                          .adjacent_rows = op.transpose_a,
+                                          .walk = !op.transpose_a ? Tile::Walk::rows
+                                                  : view          ? Tile::Walk::list
+                                                                  : Tile::Walk::columns,
                                           .lda = la.stride.factor(),
                                           .accumulate = plan.k_block != 0});
     Value* last = builder_.CreateSub(end, constant(1));
     loop(begin, end, panels.rows, [&](Value* row) {
       std::vector<Value*> arguments{address(kernel_.product, row, column), rows_b, stride_b, builder_.CreateSub(k_stop, k), k};
-      if (op.transpose_a) arguments.push_back(address(a, k, row));
+      if (list) arguments.insert(arguments.end(), {list, row});
+      else if (op.transpose_a) arguments.push_back(address(a, k, row));
       // Rows past the last are computed from the last and written to where nobody reads.
       for (unsigned i = 0; i < panels.rows && !op.transpose_a; ++i)
         arguments.push_back(
-            address(a, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(row, constant(i), "", true, true), last), k));
+            a_at(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(row, constant(i), "", true, true), last), k));
       builder_.CreateCall(tile, arguments);
       if (plan.one_pass()) {
         Value* stop = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(row, constant(panels.rows)), end);
@@ -103,6 +116,10 @@ void KernelEmitter::emit_product() {
              builder_.CreateSelect(pays, constant(panels.columns), constant(ldb)));
   };
   const auto pass = [&](Value* k, Value* k_stop) {
+    if (list)
+      loop(k, k_stop, 1, [&](Value* i) {
+        builder_.CreateStore(a_at(i, constant(0)), builder_.CreateInBoundsGEP(builder_.getPtrTy(), list, {builder_.CreateSub(i, k)}));
+      });
     for (const Panels& panels : plan.panels)
       if (panels.count == 1) panel_of(panels, constant(panels.column), k, k_stop);
       else
@@ -114,6 +131,13 @@ void KernelEmitter::emit_product() {
     loop(constant(0), k_end, plan.k_block,
          [&](Value* k) { pass(k, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(k, constant(plan.k_block)), k_end)); });
   if (!plan.one_pass()) emit_pointwise();
+}
+
+/// Address of a row that is picked from a leaf by an index.
+Value* KernelEmitter::picked_row(ir::NodeId gather, Value* row, Value* column) {
+  const ir::Node& node = context_.graph.node(gather);
+  const ValueId table = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
+  return address(table, checked_index(gather, index, row, table_rows(table)).value, column);
 }
 
 /// Rows of the block of b of one panel, one after the other.
@@ -145,14 +169,17 @@ void KernelEmitter::copy_panel(const Panels& panels, Value* from, std::int64_t l
 llvm::Function* KernelEmitter::tile_function(const Tile& tile) {
   std::string name = str("tile_", tile.rows, "x");
   for (const unsigned width : tile.widths) name += str(width, "_");
-  name += str("c", tile.ldc, tile.adjacent_rows ? str("_a", tile.lda) : std::string(), tile.accumulate ? "_more" : "");
+  name += str("c", tile.ldc, tile.accumulate ? "_more" : "");
+  if (tile.walk == Tile::Walk::columns) name += str("_a", tile.lda);
+  if (tile.walk == Tile::Walk::list) name += "_list";
   if (llvm::Function* made = context_.module.getFunction(name)) return made;
 
   llvm::LLVMContext& llvm = context_.module.getContext();
   Builder build(llvm);
   llvm::Type *type = build.getFloatTy(), *pointer = build.getPtrTy();
   std::vector<llvm::Type*> types{pointer, pointer, build.getInt64Ty(), build.getInt64Ty(), build.getInt64Ty()};
-  types.insert(types.end(), tile.adjacent_rows ? 1 : tile.rows, pointer);
+  types.insert(types.end(), tile.walk == Tile::Walk::rows ? tile.rows : 1, pointer);
+  if (tile.walk == Tile::Walk::list) types.push_back(build.getInt64Ty());
   auto* function =
       llvm::Function::Create(llvm::FunctionType::get(build.getVoidTy(), types, false), llvm::Function::InternalLinkage, name, context_.module);
   function->addFnAttr(llvm::Attribute::NoInline);  // constants of an epilogue around it would take registers
@@ -181,14 +208,19 @@ llvm::Function* KernelEmitter::tile_function(const Tile& tile) {
     node->addIncoming(start, before);
     return node;
   };
-  llvm::PHINode *k = phi(build.getInt64(0)), *b = phi(function->getArg(1)), *a = tile.adjacent_rows ? phi(function->getArg(5)) : nullptr;
+  llvm::PHINode *k = phi(build.getInt64(0)), *b = phi(function->getArg(1)),
+                *a = tile.walk == Tile::Walk::columns ? phi(function->getArg(5)) : nullptr;
   std::vector<llvm::PHINode*> running;
   for (Value* sum : sums) running.push_back(phi(sum));
   std::vector<Value*> row;
   for (std::size_t j = 0; j < vectors; ++j)
     row.push_back(build.CreateAlignedLoad(vector(j), at(b, static_cast<std::int64_t>(j) * tile.widths.front()), llvm::Align(4)));
+  Value* column = a;
+  if (tile.walk == Tile::Walk::list)
+    column =
+        build.CreateInBoundsGEP(type, build.CreateLoad(pointer, build.CreateInBoundsGEP(pointer, function->getArg(5), {k})), {function->getArg(6)});
   for (unsigned i = 0; i < tile.rows; ++i) {
-    Value* x = build.CreateLoad(type, a ? at(a, i) : build.CreateInBoundsGEP(type, function->getArg(5 + i), {k}));
+    Value* x = build.CreateLoad(type, column ? at(column, i) : build.CreateInBoundsGEP(type, function->getArg(5 + i), {k}));
     for (std::size_t j = 0; j < vectors; ++j) {
       const std::size_t s = i * vectors + j;
       sums[s] = build.CreateIntrinsic(llvm::Intrinsic::fma, {vector(j)}, {build.CreateVectorSplat(tile.widths[j], x), row[j], running[s]});

@@ -111,7 +111,7 @@ TEST_F(VerifyTest, OnlyScalarsAreInlined) {
   const Value a = exp(x);
   graph.add_output(a);
   graph.set_kernel(a.id, inlined);
-  EXPECT_USER_ERROR(verify(graph), str("[g] node %", a.id, " (exp): is inlined but no scalar"));
+  EXPECT_USER_ERROR(verify(graph), str("[g] node %", a.id, " (exp): is inlined but neither a recomputable scalar nor a row view"));
 }
 
 }  // namespace

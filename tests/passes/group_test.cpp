@@ -165,8 +165,8 @@ TEST_F(GroupTest, VerifyNamesEachRule) {
   ASSERT_NE(first, second);
   EXPECT_ERROR(passes::verify_groups(with(x, 0)), InternalError, starts(x, "input", 0) + "a leaf has no kernel");
   EXPECT_ERROR(passes::verify_groups(with(y, no_kernel)), InternalError, starts(y, "exp", -1) + "has no kernel");
-  EXPECT_ERROR(passes::verify_groups(with(y, inlined)), InternalError, starts(y, "exp", -2) + "only recomputable scalars");
-  EXPECT_ERROR(passes::verify_groups(with(half, 0)), InternalError, starts(half, "mul", 0) + "a recomputable scalar that nobody stores is inlined");
+  EXPECT_ERROR(passes::verify_groups(with(y, inlined)), InternalError, starts(y, "exp", -2) + "only recomputable nodes");
+  EXPECT_ERROR(passes::verify_groups(with(half, 0)), InternalError, starts(half, "mul", 0) + "a recomputable node that nobody stores is inlined");
   EXPECT_ERROR(passes::verify_groups(with(z, 7)), InternalError, starts(y, "exp", first) + str("reads %", z.id, " of the later kernel 7"));
   EXPECT_ERROR(passes::verify_groups(with(total, first)), InternalError, starts(total, "sum", first) + "a second anchor beside");
   EXPECT_ERROR(passes::verify_groups(with(scaled, 3)), InternalError, starts(scaled, "mul", 3) + "kernel 2 is missing");

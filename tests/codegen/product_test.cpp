@@ -1,0 +1,220 @@
+// Generated products: every combination of odd sizes in every position against the double reference, the same bytes for each vector target and
+// whatever rows surround them; rows picked by an index; sizes beyond all caches.
+#include <cmath>
+#include <limits>
+
+#include "codegen/kernels/product_plan.h"
+#include "ir/kernel.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::int64_t> sizes{1, 2, 3, 7, 15, 16, 17, 31, 63, 65, 70, 127};
+
+struct Form {
+  const char* name;
+  bool transpose_a, transpose_b;
+};
+const Form forward{"x·w", false, false}, input_gradient{"dz·wT", false, true}, weight_gradient{"xT·dz", true, false}, both{"xT·wT", true, true};
+
+/// A matrix of the front end, dense on the host.
+struct Matrix {
+  Tensor tensor;
+  std::vector<float> data;
+  std::int64_t columns;
+  Matrix(std::int64_t rows, std::int64_t cols, std::uint64_t stream)
+      : tensor(random({rows, cols}, stream)), data(tensor.to_vector<float>()), columns(cols) {}
+  double at(std::int64_t row, std::int64_t column) const { return data[static_cast<std::size_t>(row * columns + column)]; }
+};
+
+/// Fails if an element of c = op(a)·op(b) is further from the exact sum than its rounding allows.
+void expect_product(const Form& form, const Matrix& a, const Matrix& b, std::int64_t m, std::int64_t k, std::int64_t f, const std::vector<float>& c) {
+  ASSERT_EQ(c.size(), static_cast<std::size_t>(m * f));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < f; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t x = 0; x < k; ++x) {
+        const double term = (form.transpose_a ? a.at(x, i) : a.at(i, x)) * (form.transpose_b ? b.at(j, x) : b.at(x, j));
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      ASSERT_NEAR(c[static_cast<std::size_t>(i * f + j)], sum, 2.0 * static_cast<double>(k) * std::ldexp(magnitude, -24))
+          << form.name << " m=" << m << " k=" << k << " f=" << f << " at " << i << "," << j;
+    }
+}
+
+/// Targets that this machine runs.
+std::vector<const char*> targets() {
+  std::vector<const char*> found;
+  for (const char* target : {"x86-64-v3", "x86-64-v4"}) {
+    const Environment environment("SINTER_TARGET", target);
+    auto step = compile([](const Tensor& x) { return x + 1; });
+    if (error_of([&] { step(Tensor({1}, {1})); }).empty()) found.push_back(target);
+  }
+  return found;
+}
+
+/// a is [n, rows], leading with the batch; all b of `wide` columns in one step.
+std::vector<std::vector<float>> run(const char* target, StepCore& step, const std::vector<const Tensor*>& in) {
+  const Environment environment("SINTER_TARGET", target);
+  std::vector<std::vector<float>> results;
+  for (const Tensor& out : step.call(in)) results.push_back(out.to_vector<float>());
+  return results;
+}
+
+/// Sizes [N,k]·[k,f] with N of the batch: k and f are compiled in.
+void sweep_rows(const Form& form) {
+  for (const std::int64_t k : sizes) {
+    std::vector<Matrix> b;
+    for (const std::int64_t f : sizes) b.emplace_back(form.transpose_b ? f : k, form.transpose_b ? k : f, static_cast<std::uint64_t>(1000 + f));
+    const auto products = [&](std::span<const Tensor> in) {
+      std::vector<Tensor> out;
+      for (const Matrix& w : b) out.push_back(matmul(in[0], w.tensor, false, form.transpose_b));
+      return out;
+    };
+    const Matrix a(sizes.back(), k, 7);
+    std::vector<std::vector<float>> whole;
+    for (const char* target : targets()) {
+      StepCore step(products, {}, std::source_location::current());
+      const auto all = run(target, step, {&a.tensor});
+      for (std::size_t i = 0; whole.empty() && i < b.size(); ++i) expect_product(form, a, b[i], sizes.back(), k, sizes[i], all[i]);
+      if (whole.empty()) whole = all;
+      EXPECT_EQ(all, whole) << target;
+      for (const std::int64_t n : sizes) {  // a row does not know how many there are
+        const Tensor part(std::vector<float>(a.data.begin(), a.data.begin() + n * k), {n, k});
+        const auto some = run(target, step, {&part});
+        for (std::size_t i = 0; i < b.size(); ++i)
+          ASSERT_TRUE(std::equal(some[i].begin(), some[i].end(), whole[i].begin())) << target << " n=" << n << " k=" << k << " f=" << sizes[i];
+      }
+      EXPECT_EQ(step.compile_count(), 1u);
+    }
+  }
+}
+
+/// Sizes [m,N]·[N,f] with N of the batch: m and f are compiled in.
+void sweep_contraction(const Form& form) {
+  const auto available = targets();
+  for (const std::int64_t m : sizes) {
+    const auto products = [&](std::span<const Tensor> in) {
+      std::vector<Tensor> out;
+      for (const Tensor& z : in.subspan(1)) out.push_back(matmul(in[0], z, true, false));
+      return out;
+    };
+    std::vector<std::unique_ptr<StepCore>> steps;
+    for (std::size_t t = 0; t < available.size(); ++t)
+      steps.push_back(std::make_unique<StepCore>(products, StepOptions{}, std::source_location::current()));
+    for (const std::int64_t n : sizes) {
+      const Matrix a(n, m, 8);
+      std::vector<Matrix> b;
+      for (const std::int64_t f : sizes) b.emplace_back(n, f, static_cast<std::uint64_t>(2000 + f));
+      std::vector<const Tensor*> in{&a.tensor};
+      for (const Matrix& z : b) in.push_back(&z.tensor);
+      std::vector<std::vector<float>> first;
+      for (std::size_t t = 0; t < available.size(); ++t) {
+        const auto got = run(available[t], *steps[t], in);
+        for (std::size_t i = 0; t == 0 && i < b.size(); ++i) expect_product(form, a, b[i], m, n, sizes[i], got[i]);
+        if (t == 0) first = got;
+        EXPECT_EQ(got, first) << available[t] << " m=" << m << " n=" << n;
+        EXPECT_EQ(steps[t]->compile_count(), 1u);
+      }
+    }
+  }
+}
+
+TEST(Product, OddSizesForward) { sweep_rows(forward); }
+TEST(Product, OddSizesInputGradient) { sweep_rows(input_gradient); }
+TEST(Product, OddSizesWeightGradient) { sweep_contraction(weight_gradient); }
+
+TEST(Product, BeyondTheCaches) {
+  for (const Form& form : {forward, input_gradient, weight_gradient, both}) {
+    const std::int64_t m = 333, k = 1100, f = 1201;
+    const Matrix a(form.transpose_a ? k : m, form.transpose_a ? m : k, 1), b(form.transpose_b ? f : k, form.transpose_b ? k : f, 2);
+    auto step = compile([&](const Tensor& x, const Tensor& y) { return matmul(x, y, form.transpose_a, form.transpose_b); },
+                        StepOptions{.kinds = {InputKind::fixed, InputKind::fixed}});
+    const std::vector<float> c = step(a.tensor, b.tensor).to_vector<float>();
+    for (std::int64_t i = 0; i < m; i += 37)
+      for (std::int64_t j = 0; j < f; j += 29) {
+        double sum = 0;
+        for (std::int64_t x = 0; x < k; ++x) sum += (form.transpose_a ? a.at(x, i) : a.at(i, x)) * (form.transpose_b ? b.at(j, x) : b.at(x, j));
+        ASSERT_NEAR(c[static_cast<std::size_t>(i * f + j)], sum, 1e-2) << form.name << " at " << i << "," << j;
+      }
+  }
+}
+
+TEST(Product, OfFourThousandCubed) {
+  const std::int64_t n = 4096;
+  const Tensor a = random({n, n}, 1), b = random({n, n}, 2);
+  auto step = compile([](const Tensor& x, const Tensor& y) { return matmul(x, y); }, StepOptions{.kinds = {InputKind::batch, InputKind::fixed}});
+  const Tensor c = step(a, b);
+  const auto x = a.to_vector<float>(), y = b.to_vector<float>(), z = c.to_vector<float>();
+  for (std::int64_t i = 5; i < n; i += 701)
+    for (std::int64_t j = 3; j < n; j += 577) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < n; ++k)
+        sum += static_cast<double>(x[static_cast<std::size_t>(i * n + k)]) * y[static_cast<std::size_t>(k * n + j)];
+      ASSERT_NEAR(z[static_cast<std::size_t>(i * n + j)], sum, 2e-2) << i << "," << j;
+    }
+}
+
+/// Forward and backward of a layer that reads a data set's rows in place.
+std::vector<std::vector<float>> picked(const Tensor& table, const Tensor& index, const Tensor& w, bool in_place, std::string* graph = nullptr) {
+  auto step = compile(
+      [&](const Tensor& rows, const Tensor& which) {
+        const Tensor x = in_place ? gather_rows(rows, which) : gather_rows(rows, which) + 0.0f;
+        const Tensor y = matmul(x, w);
+        return std::pair(y, matmul(x, y, true, false));
+      },
+      StepOptions{.kinds = {InputKind::table, InputKind::batch}});
+  const auto [y, dw] = step(table, index);
+  if (graph) *graph = step.explain();
+  return {y.to_vector<float>(), dw.to_vector<float>()};
+}
+
+TEST(Product, ReadsPickedRowsInPlace) {
+  const Tensor table = random({50, 33}, 1), w = random({33, 20}, 2);
+  for (const std::int64_t n : {1, 7, 64, 500}) {
+    std::vector<std::int32_t> rows;
+    for (std::int64_t i = 0; i < n; ++i) rows.push_back(static_cast<std::int32_t>((i * 17 + 3) % 50));
+    std::string text;
+    const auto in_place = picked(table, {rows, {n}}, w, true, &text);
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("kernel 0: gather_rows")));
+    EXPECT_EQ(in_place, picked(table, {rows, {n}}, w, false)) << n;
+  }
+}
+
+TEST(Product, ARowThatDoesNotExistIsAnError) {
+  const Tensor table = random({50, 33}, 1), w = random({33, 20}, 2);
+  EXPECT_THAT(error_of([&] { picked(table, Tensor(std::vector<std::int32_t>{3, 50, 1}, {3}), w, true); }),
+              HasSubstr("gather_rows: an index is outside [0, "));
+  EXPECT_THAT(error_of([&] { picked(table, Tensor(std::vector<std::int32_t>{3, -1, 1}, {3}), w, true); }), HasSubstr("gather_rows: an index"));
+}
+
+TEST(ProductPlan, FillsTheRegisters) {
+  const auto plan = [](std::int64_t k, std::int64_t stride, codegen::VectorUnit unit) {
+    return codegen::plan_product({}, {Dim::batch(), Dim(k), Dim(stride)}, stride, unit);
+  };
+  const codegen::VectorUnit avx512{16, 32}, avx2{8, 16}, neon{4, 32};
+  const codegen::ProductPlan mlp = plan(784, 72, avx512);
+  ASSERT_EQ(mlp.panels.size(), 1u);
+  EXPECT_EQ(mlp.panels[0].widths, (std::vector<unsigned>{16, 16, 16, 16, 8}));
+  EXPECT_EQ(mlp.panels[0].rows, 5u);
+  EXPECT_TRUE(mlp.one_pass());
+  for (const codegen::VectorUnit& unit : {avx512, avx2, neon})
+    for (std::int64_t stride : {16, 24, 32, 72, 104, 200, 1024, 4096}) {
+      const codegen::ProductPlan p = plan(784, stride, unit);
+      std::int64_t covered = 0;
+      for (const codegen::Panels& panels : p.panels) {
+        EXPECT_EQ(panels.column, covered);
+        covered += panels.columns * panels.count;
+        EXPECT_LE(panels.rows * panels.widths.size() + panels.widths.size() + 1, unit.registers);
+        EXPECT_LE(panels.rows, static_cast<unsigned>(codegen::most_tile_rows));
+      }
+      EXPECT_EQ(covered, stride);
+    }
+}
+
+}  // namespace
+}  // namespace sinter::test
