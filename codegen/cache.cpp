@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <llvm/Config/llvm-config.h>
 #include <xxhash.h>
 
 #include <cstdlib>
@@ -21,9 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Grows with every change to what the code generator emits or how it is optimized.
-constexpr const char* generator_version = "1";
-
 std::string hash(const std::string& text) {
   const XXH128_hash_t h = XXH3_128bits(text.data(), text.size());
   char digits[33];
@@ -38,8 +34,8 @@ bool is_private(const std::string& folder) {
 
 }  // namespace
 
-std::string cache_key(const std::string& bitcode, const std::string& target) {
-  return hash(str(bitcode, "\n", target, "\n", LLVM_VERSION_STRING, "\n", generator_version));
+std::string cache_key(const std::string& bitcode, const std::string& target, const std::string& version) {
+  return hash(str(bitcode, "\n", target, "\n", version));
 }
 
 std::string cache_folder() {

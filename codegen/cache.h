@@ -6,8 +6,8 @@
 
 namespace sinter::codegen {
 
-/// Key of a module: XXH128 of its unoptimized bitcode, the target's CPU and features, LLVM's version and the version of the code generator.
-std::string cache_key(const std::string& bitcode, const std::string& target);
+/// Key of a module: XXH128 of its unoptimized bitcode, the target's CPU and features, and the version of all that turns it into code.
+std::string cache_key(const std::string& bitcode, const std::string& target, const std::string& version);
 
 /// The folder in use: $XDG_CACHE_HOME/sinter, else ~/.cache/sinter, made with access for its owner alone; "" if SINTER_CACHE is "off" or no folder
 /// can be had. Throws UserError if SINTER_CACHE has another value than "on" or "off".

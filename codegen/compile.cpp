@@ -4,9 +4,12 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 
 #include "codegen/cache.h"
 #include "codegen/emit/step.h"
@@ -29,18 +32,19 @@ class Stages {
     stages_.emplace_back(name, std::chrono::duration<double>(now - start_).count());
     start_ = now;
   }
+  void skip() { start_ = Clock::now(); }
 
  private:
   std::vector<Stage>& stages_;
   Clock::time_point start_;
 };
 
-void dump(const std::string& folder, const char* name, const std::string& text) {
+void dump(const std::string& folder, const char* name, const std::function<std::string()>& text) {
   if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   std::ofstream file(folder + "/" + name);
-  if (!(file << text)) throw UserError("SINTER_DUMP", str("cannot write ", folder, "/", name));
+  if (!(file << text())) throw UserError("SINTER_DUMP", str("cannot write ", folder, "/", name));
 }
 
 std::string ir_text(const llvm::Module& module) {
@@ -95,6 +99,65 @@ ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
   throw UserError("SINTER_FAULT", str("the graph has no node '", name, "'; explain() and SINTER_DUMP show the names"));
 }
 
+/// Kernels from which on another thread of the compiler pays, and how many at most.
+constexpr std::size_t kernels_a_part = 6, most_parts = 2;
+
+/// What a part of a step is made from.
+struct Source {
+  const ir::Graph& graph;
+  const Schedule& schedule;
+  const MemoryPlan& plan;
+  const std::vector<std::size_t>& part_of;
+  std::size_t part;
+  ir::NodeId fault;
+  const std::string& cache_folder;
+  const Options& options;
+};
+
+/// A part of a step: an object.
+struct Part {
+  std::string object, target;
+  bool cache_hit = false;
+  std::vector<std::string> products;
+  std::vector<Stage> stages;
+  double seconds() const {
+    double sum = 0;
+    for (const Stage& stage : stages) sum += stage.second;
+    return sum;
+  }
+};
+
+void compile_part(const Source& source, Part& result) {
+  const Options& options = source.options;
+  Stages stages(result.stages);
+  llvm::LLVMContext llvm;
+  llvm::Module module("sinter", llvm);
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
+  EmitContext context{module, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine), {}};
+  emit_part(context, source.part_of, source.part, options.profile);
+  result.products = std::move(context.notes);
+  result.target = target_text(*machine);
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (llvm::verifyModule(module, &problems)) throw InternalError("codegen", "the emitted IR is wrong: " + problem);
+  dump(options.dump_folder, "step.ll", [&] { return ir_text(module); });
+  stages.done("emit");
+
+  const std::string key = source.cache_folder.empty() ? "" : cache_key(bitcode_of(module), result.target, code_version());
+  std::optional<std::string> object = read_cache(source.cache_folder, key);
+  result.cache_hit = object.has_value();
+  if (!object) {
+    optimize(module, *machine);
+    stages.done("optimize");
+    dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module); });
+    dump(options.dump_folder, "step.s", [&] { return emit_assembly(module, *machine); });
+    object = emit_object(module, *machine);
+    stages.done("machine code");
+    write_cache(source.cache_folder, key, *object);
+  }
+  result.object = std::move(*object);
+}
+
 }  // namespace
 
 Compiled compile(const ir::Graph& graph, const Options& options) {
@@ -109,38 +172,35 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.report.phases = schedule.phases.size();
   result.report.kernels = schedule.kernels.size();
   for (const Kernel& kernel : schedule.kernels) result.report.kernel_groups.push_back(kernel.group);
-  dump(options.dump_folder, "schedule.txt", result.report.schedule + result.report.memory_plan);
+  dump(options.dump_folder, "schedule.txt", [&] { return result.report.schedule + result.report.memory_plan; });
   stages.done("schedule");
 
-  llvm::LLVMContext llvm;
-  llvm::Module module("sinter", llvm);
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
-  EmitContext context{module, graph, schedule, plan, node_named(graph, options.fault), vector_unit(*machine), {}};
-  emit_step(context, options.profile);
-  result.report.products = std::move(context.notes);
-  result.report.target = target_text(*machine);
-  std::string problem;
-  llvm::raw_string_ostream problems(problem);
-  if (llvm::verifyModule(module, &problems)) throw InternalError("codegen", "the emitted IR is wrong: " + problem);
-  if (!options.dump_folder.empty()) dump(options.dump_folder, "step.ll", ir_text(module));
-  stages.done("emit");
-
   const std::string folder = options.use_cache && options.dump_folder.empty() ? cache_folder() : "";
-  const std::string key = folder.empty() ? "" : cache_key(bitcode_of(module), result.report.target);
-  std::optional<std::string> object = read_cache(folder, key);
-  result.report.cache_hit = object.has_value();
-  if (!object) {
-    optimize(module, *machine);
-    stages.done("optimize");
-    if (!options.dump_folder.empty()) {
-      dump(options.dump_folder, "step.opt.ll", ir_text(module));
-      dump(options.dump_folder, "step.s", emit_assembly(module, *machine));
-    }
-    object = emit_object(module, *machine);
-    stages.done("machine code");
-    write_cache(folder, key, *object);
+  const ir::NodeId fault = node_named(graph, options.fault);
+  const std::size_t parts = options.dump_folder.empty() ? std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts) : 1;
+  const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
+  std::vector<Part> made(parts);
+  const auto make = [&](std::size_t part) { compile_part({graph, schedule, plan, part_of, part, fault, folder, options}, made[part]); };
+  // Each part is made by a thread of its own; what goes wrong in one is thrown here.
+  std::vector<std::future<void>> others;
+  for (std::size_t part = 1; part < parts; ++part)
+    others.push_back(std::async(options.threads > 1 ? std::launch::async : std::launch::deferred, make, part));
+  make(0);
+  for (auto& other : others) other.get();
+  stages.skip();
+  // What the slowest part took.
+  const auto slowest = std::max_element(made.begin(), made.end(), [](const Part& a, const Part& b) { return a.seconds() < b.seconds(); });
+  result.report.stages.insert(result.report.stages.end(), slowest->stages.begin(), slowest->stages.end());
+  std::vector<std::string> objects;
+  result.report.cache_hit = true;
+  for (Part& part : made) {
+    objects.push_back(std::move(part.object));
+    result.report.cache_hit = result.report.cache_hit && part.cache_hit;
+    result.report.products.insert(result.report.products.end(), part.products.begin(), part.products.end());
   }
-  LoadedCode code = load_object(*object);
+  std::sort(result.report.products.begin(), result.report.products.end());
+  result.report.target = made.front().target;
+  LoadedCode code = load_objects(objects);
   stages.done("load");
 
   result.image.entry = code.entry;

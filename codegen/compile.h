@@ -17,6 +17,7 @@ struct Options {
   std::string target;       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
   std::string dump_folder;  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
   bool use_cache = true;    ///< the object cache on disk
+  int threads = 1;          ///< of the compiler; the code is the same for any number
   std::string fault;        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
 };
 

@@ -1,6 +1,7 @@
 #include "codegen/jit.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -19,6 +20,13 @@
 namespace sinter::codegen {
 
 namespace {
+
+/// What the emitted IR lacks: variables in registers, common subexpressions, loop invariants hoisted, simple arithmetic. Vectors are written out and
+/// tiles fill the registers as they are, so that vectorizers and unrollers of LLVM's own pipelines would cost five times the time and gain nothing.
+constexpr const char* pipeline = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),instcombine,early-cse<memssa>,simplifycfg)";
+
+/// Grows with every change that neither the emitted IR nor the passes show: options of LLVM's code generation.
+constexpr int generator_version = 2;
 
 void initialize_target() {
   static const bool done = [] {
@@ -93,6 +101,8 @@ VectorUnit vector_unit(const llvm::TargetMachine& machine) {
   return has_512_bits(machine) ? VectorUnit{16, 32} : VectorUnit{8, 16};
 }
 
+std::string code_version() { return str(LLVM_VERSION_STRING, " ", pipeline, " ", generator_version); }
+
 std::string target_text(const llvm::TargetMachine& machine) {
   return machine.getTargetTriple().str() + " " + machine.getTargetCPU().str() + " " + machine.getTargetFeatureString().str();
 }
@@ -113,11 +123,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
       function.addFnAttr("prefer-vector-width", "512");
     }
   }
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;  // vectors are written out, and sums must keep their order
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;  // tiles fill the registers as they are; elsewhere it costs compile time and gains nothing
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;
@@ -130,7 +136,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  llvm::ModulePassManager passes;
+  if (auto error = builder.parsePassPipeline(passes, pipeline)) fail("cannot set up LLVM's passes", std::move(error));
+  passes.run(module, modules);
 }
 
 namespace {
@@ -147,7 +155,7 @@ std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeG
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::ObjectFile); }
 std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::AssemblyFile); }
 
-LoadedCode load_object(const std::string& object) {
+LoadedCode load_objects(std::span<const std::string> objects) {
   static std::atomic<std::uint64_t> next{0};
   llvm::orc::LLJIT& host = jit();
   auto library = host.createJITDylib(str("step_", next++));
@@ -155,7 +163,8 @@ LoadedCode load_object(const std::string& object) {
   llvm::orc::JITDylib* dylib = &*library;
   const auto remove = [dylib](const void*) { llvm::consumeError(jit().getExecutionSession().removeJITDylib(*dylib)); };
   std::shared_ptr<const void> owner(dylib, remove);
-  if (auto error = host.addObjectFile(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
+  for (const std::string& object : objects)
+    if (auto error = host.addObjectFile(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
   auto symbol = host.lookup(*dylib, step_name);
   if (!symbol) fail("cannot link the step", symbol.takeError());
   return {symbol->toPtr<StepEntry>(), std::move(owner)};

@@ -6,6 +6,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "codegen/kernels/product_plan.h"
@@ -20,7 +21,10 @@ VectorUnit vector_unit(const llvm::TargetMachine& machine);
 /// CPU and features that change the code, as text: part of the cache key and of explain().
 std::string target_text(const llvm::TargetMachine& machine);
 
-/// Runs LLVM's O3 pipeline, with all library functions disabled: objects have no undefined symbols.
+/// All that decides what becomes of a module besides its target: part of the cache key.
+std::string code_version();
+
+/// Runs LLVM's passes on the module, with all library functions disabled: objects have no undefined symbols.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 /// The relocatable object, or its assembly.
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine);
@@ -31,6 +35,6 @@ struct LoadedCode {
   StepEntry entry;
   std::shared_ptr<const void> owner;
 };
-LoadedCode load_object(const std::string& object);
+LoadedCode load_objects(std::span<const std::string> objects);
 
 }  // namespace sinter::codegen

@@ -24,19 +24,25 @@ KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : conte
   if (kernel.slots != no_value) add(kernel.slots);
 }
 
-llvm::Function* KernelEmitter::emit() {
+llvm::Function* KernelEmitter::declare() {
   llvm::LLVMContext& llvm = context_.module.getContext();
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
   types.insert(types.end(), 4, llvm::Type::getInt64Ty(llvm));
   types.push_back(llvm::PointerType::getUnqual(llvm));
   const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
-  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::InternalLinkage,
+  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
                                      str("kernel_", number), context_.module);
+  function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);
   }
   function_->addFnAttr(llvm::Attribute::NoInline);
+  return function_;
+}
+
+void KernelEmitter::emit() {
+  llvm::LLVMContext& llvm = context_.module.getContext();
   const auto first = static_cast<unsigned>(arguments_.size());
   begin_ = function_->getArg(first);
   end_ = function_->getArg(first + 1);
@@ -61,7 +67,6 @@ llvm::Function* KernelEmitter::emit() {
   }
   builder_.CreateRetVoid();
   current_builder() = nullptr;
-  return function_;
 }
 
 void KernelEmitter::emit_nodes() {

@@ -44,7 +44,10 @@ struct Site {
 class KernelEmitter {
  public:
   KernelEmitter(EmitContext& context, const Kernel& kernel);
-  llvm::Function* emit();
+  /// The function without its body: kernels of a step may lie in several modules.
+  llvm::Function* declare();
+  /// The body; after declare().
+  void emit();
   /// Buffers in the order of the function's pointer arguments.
   const std::vector<std::uint32_t>& arguments() const { return arguments_; }
 

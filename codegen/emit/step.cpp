@@ -3,7 +3,9 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "ir/step.h"
 
@@ -17,12 +19,19 @@ class StepEmitter {
  public:
   StepEmitter(EmitContext& context, bool profile) : context_(context), profile_(profile), b_(context.module.getContext()) {}
 
-  void run() {
-    for (const Kernel& kernel : context_.schedule.kernels) {
-      KernelEmitter emitter(context_, kernel);
-      functions_.push_back(emitter.emit());
+  void run(const std::vector<std::size_t>& part_of, std::size_t part) {
+    for (std::size_t k = 0; k < part_of.size(); ++k) {
+      if (part != 0 && part != part_of[k]) continue;
+      KernelEmitter emitter(context_, context_.schedule.kernels[k]);
+      functions_.push_back(emitter.declare());
       arguments_.push_back(emitter.arguments());
+      if (part == part_of[k]) emitter.emit();
     }
+    if (part == 0) emit_entry();
+  }
+
+ private:
+  void emit_entry() {
     step_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), llvm::Function::ExternalLinkage,
                                    step_name, context_.module);
     ctx_ = step_->getArg(0);
@@ -33,7 +42,6 @@ class StepEmitter {
     b_.CreateRetVoid();
   }
 
- private:
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_.module.getContext(), name, step_); }
   Value* field(std::size_t offset, llvm::Type* type) { return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ctx_, offset)); }
   Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
@@ -129,6 +137,22 @@ class StepEmitter {
 
 }  // namespace
 
-void emit_step(EmitContext& context, bool profile) { StepEmitter(context, profile).run(); }
+std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts) {
+  // About what a kernel costs to compile, in nodes: a product brings tiles, and part 0 the step itself.
+  const auto weight = [&](std::size_t k) { return schedule.kernels[k].nodes.size() + (schedule.kernels[k].product == no_value ? 4 : 16); };
+  std::vector<std::size_t> order(schedule.kernels.size()), loads(parts), part_of(schedule.kernels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
+  loads[0] = schedule.kernels.size();
+  for (const std::size_t k : order) {
+    part_of[k] = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
+    loads[part_of[k]] += weight(k);
+  }
+  return part_of;
+}
+
+void emit_part(EmitContext& context, const std::vector<std::size_t>& part_of, std::size_t part, bool profile) {
+  StepEmitter(context, profile).run(part_of, part);
+}
 
 }  // namespace sinter::codegen

@@ -1,7 +1,7 @@
-// The whole step as one LLVM module.
+// A step as LLVM modules.
 #pragma once
 
-#include <memory>
+#include <vector>
 
 #include "codegen/emit/kernel_emitter.h"
 
@@ -10,7 +10,11 @@ namespace sinter::codegen {
 /// Name of the function that the launcher calls.
 inline constexpr const char* step_name = "sinter_step";
 
-/// Emits a function a kernel and `void sinter_step(StepContext*, i32 thread)`. With `profile`, each kernel's cycles are added to StepContext::ticks.
-void emit_step(EmitContext& context, bool profile);
+/// Which of so many modules each kernel goes to, by number of the kernel: modules are compiled side by side.
+std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts);
+
+/// Emits a function for each kernel of a part; part 0 also holds `void sinter_step(StepContext*, i32 thread)`. With `profile`, each kernel's cycles
+/// are added to StepContext::ticks.
+void emit_part(EmitContext& context, const std::vector<std::size_t>& part_of, std::size_t part, bool profile);
 
 }  // namespace sinter::codegen
