@@ -53,7 +53,7 @@ ProductPlan plan_product(const ir::Matmul& op, const ir::ProductExtents& sizes, 
   if (stride % each) add(whole * each, stride % each, 1);
 
   if (op.transpose_b) plan.copy_rows = 1;
-  else if (stride >= long_stride || (panels > 1 && !op.transpose_a)) plan.copy_rows = paying_rows;
+  else if (stride >= long_stride) plan.copy_rows = paying_rows;
   const std::int64_t in_place = std::max<std::int64_t>(64, pass_bytes / 4 / plan.widest() / 64 * 64);
   plan.k_block = op.transpose_a ? transposed_block : plan.copy_rows ? copied_block : in_place;
   if (sizes.k.is_fixed() && sizes.k.factor() <= plan.k_block) plan.k_block = 0;
