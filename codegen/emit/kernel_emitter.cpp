@@ -151,17 +151,33 @@ Value* KernelEmitter::rows_end(const Shape& shape) {
   return kernel_.domain.samples ? builder_.CreateMul(end_, constant(rows.factor())) : end_;
 }
 
-void KernelEmitter::for_each_block(const Shape& shape, Value* row, bool scalar, const std::function<void(const Site&)>& body) {
+Value* KernelEmitter::for_each_vector(Value* begin, Value* end, unsigned unroll, const std::function<void(Value*, unsigned)>& body) {
+  const auto whole = [&](std::int64_t step) {
+    return builder_.CreateAdd(begin, builder_.CreateAnd(builder_.CreateSub(end, begin), constant(-step)));
+  };
+  Value *first = begin, *stop = whole(lanes);
+  if (unroll > 1) {
+    first = whole(lanes * unroll);
+    loop(begin, first, lanes * unroll, [&](Value* i) {
+      for (unsigned turn = 0; turn < unroll; ++turn) body(builder_.CreateAdd(i, constant(turn * lanes), "", true, true), turn);
+    });
+  }
+  loop(first, stop, lanes, [&](Value* i) { body(i, 0); });
+  return stop;
+}
+
+void KernelEmitter::for_each_block(const Shape& shape, Value* row, bool scalar, const std::function<void(const Site&)>& body, unsigned unroll) {
   const SymbolicLayout at = symbolic_layout(shape);
   if (scalar) {
     loop(constant(0), extent(at.cols), 1, [&](Value* c) { body({row, c, 1, 1}); });
     return;
   }
+  const auto vectors = [&](Value* cols) {
+    return for_each_vector(constant(0), cols, unroll, [&](Value* c, unsigned turn) { body({row, c, lanes, lanes, turn}); });
+  };
   if (at.cols.is_batch()) {  // not padded: whole vectors, then single elements
     Value* cols = extent(at.cols);
-    Value* whole = builder_.CreateAnd(cols, constant(-static_cast<std::int64_t>(lanes)));
-    loop(constant(0), whole, lanes, [&](Value* c) { body({row, c, lanes, lanes}); });
-    loop(whole, cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
+    loop(vectors(cols), cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
     return;
   }
   const std::int64_t cols = at.cols.factor(), whole = cols / lanes * lanes, rest = cols - whole;
@@ -169,7 +185,7 @@ void KernelEmitter::for_each_block(const Shape& shape, Value* row, bool scalar, 
     body({row, constant(0), 1, 1});
     return;
   }
-  if (whole) loop(constant(0), constant(whole), lanes, [&](Value* c) { body({row, c, lanes, lanes}); });
+  if (whole) vectors(constant(whole));
   if (rest) {
     const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - whole));
     body({row, constant(whole), width, static_cast<unsigned>(rest)});
@@ -177,21 +193,17 @@ void KernelEmitter::for_each_block(const Shape& shape, Value* row, bool scalar, 
 }
 
 void KernelEmitter::for_each_site(const Shape& shape, Value* begin, Value* end, bool scalar, const std::function<void(const Site&)>& body,
-                                  const Body& at_row) {
+                                  const Body& at_row, unsigned unroll) {
   if (!is_flat(shape)) {
     loop(begin, end, 1, [&](Value* row) {
       if (at_row) at_row(row);
-      for_each_block(shape, row, scalar, body);
+      for_each_block(shape, row, scalar, body, unroll);
     });
     return;
   }
   // One column: the lanes of a vector are rows.
   Value* tail = begin;
-  if (!scalar) {
-    Value* count = builder_.CreateSub(end, begin);
-    tail = builder_.CreateAdd(begin, builder_.CreateAnd(count, constant(-static_cast<std::int64_t>(lanes))));
-    loop(begin, tail, lanes, [&](Value* i) { body({constant(0), i, lanes, lanes}); });
-  }
+  if (!scalar) tail = for_each_vector(begin, end, unroll, [&](Value* i, unsigned turn) { body({constant(0), i, lanes, lanes, turn}); });
   loop(tail, end, 1, [&](Value* i) {
     if (at_row) at_row(i);
     body({constant(0), i, 1, 1});

@@ -39,6 +39,7 @@ llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, std::int64_t
 struct Site {
   llvm::Value *row, *last;
   unsigned width = 1, valid = 1;
+  unsigned turn = 0;  ///< number of the site among those of one turn of an unrolled loop
 };
 
 class KernelEmitter {
@@ -98,8 +99,10 @@ class KernelEmitter {
   llvm::Value* rows_end(const Shape& shape);
   /// Calls body for every block of the rows of this shape: vectors, or single elements if `scalar`.
   void for_each_site(const Shape& shape, llvm::Value* begin, llvm::Value* end, bool scalar, const std::function<void(const Site&)>& body,
-                     const Body& at_row = {});
-  void for_each_block(const Shape& shape, llvm::Value* row, bool scalar, const std::function<void(const Site&)>& body);
+                     const Body& at_row = {}, unsigned unroll = 1);
+  void for_each_block(const Shape& shape, llvm::Value* row, bool scalar, const std::function<void(const Site&)>& body, unsigned unroll = 1);
+  /// Whole vectors of [begin, end), `unroll` a turn as long as there are so many. Returns where they end.
+  llvm::Value* for_each_vector(llvm::Value* begin, llvm::Value* end, unsigned unroll, const std::function<void(llvm::Value*, unsigned)>& body);
 
   // ---- values ----
   llvm::Type* memory_type(DType dtype, unsigned width) const;
@@ -124,6 +127,7 @@ class KernelEmitter {
   Vec splat(const Vec& scalar, unsigned width);
   Vec perturbed(ir::NodeId id, const Vec& x);
   Vec horizontal(const Vec& x, bool maximum);
+  Vec reduce_rows(const Shape& in, llvm::Value* begin, llvm::Value* end);
   llvm::Value* slot_count();
   Vec reduce_two(const Vec& a, const Vec& b, bool maximum);
   Vec only_valid(const Vec& x, unsigned valid, double fill);

@@ -19,6 +19,9 @@ Reduction reduction_of(const ir::Op& op) {
   return {max.first, max.last, true};
 }
 
+/// So many sums take turns, that none waits for the one before it.
+constexpr unsigned turns = 4;
+
 double identity(bool maximum) { return maximum ? -std::numeric_limits<double>::infinity() : 0; }
 
 }  // namespace
@@ -31,32 +34,39 @@ void KernelEmitter::emit_reduction() {
   else emit_column_reduction();
 }
 
+/// The operand of the reduction over whole rows.
+Vec KernelEmitter::reduce_rows(const Shape& in, Value* begin, Value* end) {
+  const ir::Node& anchor = context_.graph.node(kernel_.anchor);
+  const bool maximum = reduction_of(anchor.op).maximum;
+  std::vector<llvm::AllocaInst*> wide;
+  for (unsigned turn = 0; turn < turns; ++turn) wide.push_back(variable(memory_type(DType::f32, lanes), "wide"));
+  llvm::AllocaInst *narrow = variable(memory_type(DType::f32, lanes / 2), "narrow"), *one = variable(memory_type(DType::f32, 1), "one");
+  const auto fill = [&](llvm::AllocaInst* into) { builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), identity(maximum)), into); };
+  const auto value = [&](llvm::AllocaInst* from) { return Vec(builder_.CreateLoad(from->getAllocatedType(), from), DType::f32); };
+  for (llvm::AllocaInst* into : wide) fill(into);
+  fill(narrow), fill(one);
+  const auto add = [&](const Site& site) {
+    Memo memo;
+    const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(maximum));
+    llvm::AllocaInst* into = site.width == lanes ? wide[site.turn] : site.width == 1 ? one : narrow;
+    builder_.CreateStore(reduce_two(value(into), x, maximum).value, into);
+  };
+  for_each_site(in, begin, end, needs_scalars(in), add, {}, turns);
+  const Vec low = reduce_two(value(wide[0]), value(wide[1]), maximum), high = reduce_two(value(wide[2]), value(wide[3]), maximum);
+  const Vec a = horizontal(reduce_two(low, high, maximum), maximum), b = horizontal(value(narrow), maximum);
+  return reduce_two(reduce_two(a, b, maximum), value(one), maximum);
+}
+
 /// The reduced axes reach the last one: each result is a sum over whole rows of the input.
 void KernelEmitter::emit_row_reduction() {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const Reduction r = reduction_of(anchor.op);
   const Shape &in = type_of(anchor.inputs[0]).shape, &out = kernel_.shape;
-  const auto first = static_cast<std::size_t>(r.first);
+  const auto first = static_cast<std::size_t>(reduction_of(anchor.op).first);
   const bool vector_input = in.rank() == 1;  // one row, or a vector over the batch
   const Dim rows = vector_input ? (is_flat(in) ? in[0] : Dim(1)) : in.product(first, in.rank() - 1);
-  llvm::Type *vector = memory_type(DType::f32, lanes), *half = memory_type(DType::f32, lanes / 2), *single = memory_type(DType::f32, 1);
-  llvm::AllocaInst *wide = variable(vector, "wide"), *narrow = variable(half, "narrow"), *one = variable(single, "one");
-  const auto fill = [&](llvm::AllocaInst* variable) {
-    builder_.CreateStore(llvm::ConstantFP::get(variable->getAllocatedType(), identity(r.maximum)), variable);
-  };
-
   const auto reduce_element = [&](Value* element) {
-    fill(wide), fill(narrow), fill(one);
     Value* begin = builder_.CreateMul(element, extent(rows));
-    for_each_site(in, begin, builder_.CreateAdd(begin, extent(rows)), needs_scalars(in), [&](const Site& site) {
-      Memo memo;
-      const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(r.maximum));
-      llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;
-      builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), x, r.maximum).value, into);
-    });
-    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), r.maximum),
-              b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), r.maximum);
-    return reduce_two(reduce_two(a, b, r.maximum), Vec(builder_.CreateLoad(single, one), DType::f32), r.maximum);
+    return reduce_rows(in, begin, builder_.CreateAdd(begin, extent(rows)));
   };
 
   const SymbolicLayout at = symbolic_layout(out);
@@ -81,21 +91,31 @@ void KernelEmitter::emit_column_reduction() {
   const bool scalar = needs_scalars(out) || needs_scalars(in) || flat_in;
   for_each_site(out, rows_begin(out), rows_end(out), scalar, [&](const Site& site) {
     llvm::Type* type = memory_type(DType::f32, site.width);
-    llvm::AllocaInst* total = variable(type, "total");
-    builder_.CreateStore(llvm::ConstantFP::get(type, identity(r.maximum)), total);
+    std::vector<llvm::AllocaInst*> totals;
+    for (unsigned turn = 0; turn < turns; ++turn) {
+      totals.push_back(variable(type, "total"));
+      builder_.CreateStore(llvm::ConstantFP::get(type, identity(r.maximum)), totals.back());
+    }
+    const auto value = [&](unsigned turn) { return Vec(builder_.CreateLoad(type, totals[turn]), DType::f32); };
     // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in
     // `last`.
     Value* row = is_flat(out) ? (out.rank() == 1 ? constant(0) : site.last) : site.row;
     Value *o = builder_.CreateUDiv(row, inner), *j = builder_.CreateURem(row, inner);
-    loop(constant(0), reduced, 1, [&](Value* k) {
+    const auto add = [&](Value* k, unsigned turn) {
       Value* from = builder_.CreateAdd(builder_.CreateMul(builder_.CreateAdd(builder_.CreateMul(o, reduced), k), inner), j);
       const Site at = flat_in ? Site{constant(0), from, 1, 1} : Site{from, site.last, site.width, site.valid};
       Memo memo;
       const Vec x = evaluate(anchor.inputs[0], in, at, memo);
-      builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(type, total), DType::f32), x, r.maximum).value, total);
+      builder_.CreateStore(reduce_two(value(turn), x, r.maximum).value, totals[turn]);
+    };
+    Value* whole = builder_.CreateAnd(reduced, constant(-static_cast<std::int64_t>(turns)));
+    loop(constant(0), whole, turns, [&](Value* k) {
+      for (unsigned turn = 0; turn < turns; ++turn) add(builder_.CreateAdd(k, constant(turn)), turn);
     });
+    loop(whole, reduced, 1, [&](Value* k) { add(k, 0); });
+    const Vec low = reduce_two(value(0), value(1), r.maximum), high = reduce_two(value(2), value(3), r.maximum);
     Memo memo;
-    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(type, total), DType::f32));
+    memo[kernel_.anchor] = perturbed(kernel_.anchor, reduce_two(low, high, r.maximum));
     store_results(out, site, memo);
   });
   if (scalar && !is_flat(out)) loop(rows_begin(out), rows_end(out), 1, [&](Value* row) { zero_pads(out, row); });
@@ -103,22 +123,9 @@ void KernelEmitter::emit_column_reduction() {
 
 /// This chunk's part of a sum over everything, into the chunk's slot.
 void KernelEmitter::emit_partial() {
-  const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const bool maximum = reduction_of(anchor.op).maximum;
   const Shape& in = kernel_.shape;
-  llvm::Type *vector = memory_type(DType::f32, lanes), *half = memory_type(DType::f32, lanes / 2), *single = memory_type(DType::f32, 1);
-  llvm::AllocaInst *wide = variable(vector, "wide"), *narrow = variable(half, "narrow"), *one = variable(single, "one");
-  for (llvm::AllocaInst* into : {wide, narrow, one}) builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), identity(maximum)), into);
-  for_each_site(in, rows_begin(in), rows_end(in), needs_scalars(in), [&](const Site& site) {
-    Memo memo;
-    const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(maximum));
-    llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;
-    builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), x, maximum).value, into);
-  });
-  const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), maximum),
-            b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), maximum);
-  const Vec total = reduce_two(reduce_two(a, b, maximum), Vec(builder_.CreateLoad(single, one), DType::f32), maximum);
-  builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(single, pointer(kernel_.slots), {chunk_}));
+  const Vec total = reduce_rows(in, rows_begin(in), rows_end(in));
+  builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(memory_type(DType::f32, 1), pointer(kernel_.slots), {chunk_}));
 }
 
 /// The slots in order, then what follows the sum.
