@@ -160,7 +160,7 @@ std::vector<Job> linreg(const RunSettings& settings) {
   job.call = [state, run] {
     state->w.assign(Tensor(0.0f));
     state->b.assign(Tensor(0.0f));
-    for (int i = 0; i < run; ++i) state->step(state->x, state->y);
+    state->step.run(state->x, state->y, {.steps = run});
   };
   return {job};
 }

@@ -22,12 +22,16 @@ struct GemmCall {
   std::int32_t transpose_a, transpose_b;
 };
 
+/// Counters lie a cache line apart. Each thread takes the chunks of its own share of a phase first, so that it finds the same rows and weights in its
+/// cache step after step, then those that are left of the others' shares.
+inline constexpr std::int64_t claim_spacing = 16;
+
 /// What native code sees of a call. Field order is part of the interface: codegen addresses fields by offsetof.
 struct StepContext {
   std::byte* const* buffers;       ///< base address of each StepImage::buffers entry
   std::int64_t batch;              ///< N
   const std::int64_t* table_rows;  ///< one a graph input: its row count if it is a table, else 0
-  std::uint32_t* claims;           ///< one chunk counter a phase, 16 apart (a cache line), 0 on entry
+  std::uint32_t* claims;           ///< chunk counters, 0 on entry: thread t's of phase p is [(p · threads + t) · claim_spacing]
   std::byte* scratch;              ///< chunk scratch: thread t owns [t · scratch_bytes, (t+1) · scratch_bytes)
   std::int32_t threads;            ///< threads in this call
   std::uint32_t fault;             ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)

@@ -1,6 +1,7 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -13,9 +14,6 @@
 namespace sinter::runtime {
 
 namespace {
-
-/// Claim counters lie a cache line apart.
-constexpr std::size_t claim_spacing = 16;
 
 void barrier(StepContext* context, std::int32_t) { team_barrier(context->threads); }
 
@@ -39,16 +37,25 @@ Work work_of(const StepImage& image, std::int64_t batch) {
 
 }  // namespace
 
-struct Executor::Impl {
-  StepImage image;
+/// What the threads see of one step of a sequence. Three take turns: while one runs the next is bound, and a thread may still ask how the one before
+/// ended.
+struct Lane {
   std::vector<std::byte*> buffers;
   std::vector<std::uint32_t> claims;
+  StepContext context{};
+};
+
+struct Executor::Impl {
+  StepImage image;
+  std::array<Lane, 3> lanes;
   std::vector<std::int64_t> no_tables;  ///< zeros, for callers without tables
   Buffer fixed_arena, batch_arena, scratch, ticks;
   std::size_t kernels = 0;
-  StepContext context{};
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
   std::atomic<bool> busy{false};
+  std::size_t last = 0;  ///< lane of the last step that ran
+
+  Lane& lane(std::int64_t step) { return lanes[static_cast<std::size_t>(step) % lanes.size()]; }
 
   void grow(Buffer& arena, std::size_t bytes) const {
     if (arena.bytes() >= bytes && arena) return;
@@ -60,39 +67,46 @@ struct Executor::Impl {
     if (got < needed) throw InternalError("executor", str("the step needs ", needed, " ", what, ", got ", got));
   }
 
-  void bind(const Bindings& bindings) {
+  void check(const Bindings& bindings) const {
     require("inputs", bindings.inputs.size(), inputs);
     require("states", bindings.states.size(), states);
     require("outputs", bindings.outputs.size(), outputs);
     if (bindings.batch < 1) throw InternalError("executor", str("the batch size must be at least 1, got ", bindings.batch));
+  }
+
+  void bind(Lane& lane, const Bindings& bindings, int threads) {
     const std::int64_t padded = padded_batch(bindings.batch);
-    grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes));
-    grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded));
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
+    for (std::size_t i = 0; i < lane.buffers.size(); ++i) {
       const BufferSpec& spec = image.buffers[i];
       switch (spec.place) {
         case Place::input:
-          buffers[i] = bindings.inputs[spec.index];
+          lane.buffers[i] = bindings.inputs[spec.index];
           break;
         case Place::state:
-          buffers[i] = bindings.states[spec.index];
+          lane.buffers[i] = bindings.states[spec.index];
           break;
         case Place::output:
-          buffers[i] = bindings.outputs[spec.index];
+          lane.buffers[i] = bindings.outputs[spec.index];
           break;
         case Place::fixed_arena:
-          buffers[i] = fixed_arena.data() + spec.offset;
+          lane.buffers[i] = fixed_arena.data() + spec.offset;
           break;
         case Place::batch_arena:
-          buffers[i] = batch_arena.data() + spec.offset * padded;
+          lane.buffers[i] = batch_arena.data() + spec.offset * padded;
           break;
         case Place::scratch:
-          buffers[i] = nullptr;
+          lane.buffers[i] = nullptr;
           break;
       }
     }
-    context.batch = bindings.batch;
-    context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
+    lane.claims.assign(std::max<std::size_t>(image.phases.size(), 1) * static_cast<std::size_t>(threads) * claim_spacing, 0);
+    lane.context.claims = lane.claims.data();
+    lane.context.batch = bindings.batch;
+    lane.context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
+    lane.context.scratch = scratch.data();
+    lane.context.ticks = kernels ? reinterpret_cast<std::uint64_t*>(ticks.data()) : nullptr;
+    lane.context.fault = 0;
+    lane.context.threads = threads;
   }
 
   int choose_threads(std::int64_t batch, int threads, bool force) const {
@@ -102,34 +116,50 @@ struct Executor::Impl {
     return threads_for(work.flops, work.bytes, most);
   }
 
-  std::uint32_t run(const Bindings& bindings, int threads, bool force) {
-    bind(bindings);
-    threads = choose_threads(bindings.batch, threads, force);
+  std::uint32_t run(const Sequence& sequence, int threads, bool force) {
+    Bindings first;
+    sequence.bind(sequence.with, 0, first);
+    check(first);
+    threads = choose_threads(sequence.most_batch, threads, force);
+    grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes));
+    grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded_batch(sequence.most_batch)));
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
-    context.scratch = scratch.data();
-    context.ticks = nullptr;
-    if (kernels) {
-      const std::size_t bytes = kernels * sizeof(std::uint64_t) * max_threads;
-      grow(ticks, bytes);
-      context.ticks = reinterpret_cast<std::uint64_t*>(ticks.data());
-    }
-    std::fill(claims.begin(), claims.end(), 0);
-    context.fault = 0;
-    const TeamBody body = [](void* self, int thread, int) {
+    if (kernels) grow(ticks, kernels * sizeof(std::uint64_t) * max_threads);
+    for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.phases.size(), 1) * static_cast<std::size_t>(threads) * claim_spacing);
+    bind(lane(0), first, threads);
+    struct Call {
+      Impl& impl;
+      const Sequence& sequence;
+      std::int64_t last = 0;
+    } call{*this, sequence};
+    const TeamBody body = [](void* argument, int thread, int granted) {
       const FlushToZero flush;
-      Impl& impl = *static_cast<Impl*>(self);
-      impl.image.entry(&impl.context, thread);
+      auto& [impl, sequence, last] = *static_cast<Call*>(argument);
+      for (std::int64_t step = 0;; ++step) {
+        Lane& now = impl.lane(step);
+        const bool more = step + 1 < sequence.steps;
+        if (thread == 0 && more) {
+          Bindings next;
+          sequence.bind(sequence.with, step + 1, next);
+          impl.bind(impl.lane(step + 1), next, granted);
+        }
+        impl.image.entry(&now.context, thread);
+        if (more) team_barrier(granted);
+        if (!more || std::atomic_ref(now.context.fault).load(std::memory_order_relaxed)) {
+          if (thread == 0) last = step;
+          return;
+        }
+      }
     };
-    run_team(threads, body, this, &context.threads);
-    return std::atomic_ref(context.fault).load();
+    run_team(threads, body, &call, &lane(0).context.threads);
+    last = static_cast<std::size_t>(call.last) % lanes.size();
+    return std::atomic_ref(lanes[last].context.fault).load();
   }
 };
 
 Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
   Impl& impl = *impl_;
   impl.image = std::move(image);
-  impl.buffers.resize(impl.image.buffers.size());
-  impl.claims.resize(std::max<std::size_t>(impl.image.phases.size(), 1) * claim_spacing);
   for (const BufferSpec& spec : impl.image.buffers) {
     const std::size_t count = spec.index + 1;
     if (spec.place == Place::input) impl.inputs = std::max(impl.inputs, count);
@@ -137,17 +167,19 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
     if (spec.place == Place::output) impl.outputs = std::max(impl.outputs, count);
   }
   impl.no_tables.resize(impl.inputs + 1);
-  impl.context.buffers = impl.buffers.data();
-  impl.context.claims = impl.claims.data();
-  impl.context.threads = 1;
-  impl.context.barrier = &barrier;
-  impl.context.gemm = isa::kernels().gemm;
-  impl.context.runtime = &impl;
+  for (Lane& lane : impl.lanes) {
+    lane.buffers.resize(impl.image.buffers.size());
+    lane.context.buffers = lane.buffers.data();
+    lane.context.threads = 1;
+    lane.context.barrier = &barrier;
+    lane.context.gemm = isa::kernels().gemm;
+    lane.context.runtime = &impl;
+  }
 }
 
 Executor::~Executor() = default;
 
-std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
+std::uint32_t Executor::run_sequence(const Sequence& sequence, int threads, bool force) {
   if (impl_->busy.exchange(true, std::memory_order_acquire))
     throw UserError("step",
                     "one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
@@ -155,11 +187,16 @@ std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
     std::atomic<bool>& busy;
     ~Release() { busy.store(false, std::memory_order_release); }
   } release{impl_->busy};
-  return impl_->run(bindings, threads, force);
+  return impl_->run(sequence, threads, force);
 }
 
-int Executor::last_threads() const { return impl_->context.threads; }
-const std::byte* Executor::buffer(std::size_t index) const { return impl_->buffers.at(index); }
+std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
+  const auto bind = [](void* with, std::int64_t, Bindings& result) { result = *static_cast<const Bindings*>(with); };
+  return run_sequence({1, bindings.batch, bind, const_cast<Bindings*>(&bindings)}, threads, force);
+}
+
+int Executor::last_threads() const { return impl_->lanes[impl_->last].context.threads; }
+const std::byte* Executor::buffer(std::size_t index) const { return impl_->lanes[impl_->last].buffers.at(index); }
 const StepImage& Executor::image() const { return impl_->image; }
 std::size_t Executor::arena_bytes() const { return impl_->fixed_arena.bytes() + impl_->batch_arena.bytes() + impl_->scratch.bytes(); }
 

@@ -18,6 +18,15 @@ struct Bindings {
   std::int64_t batch = 1;
 };
 
+/// Several runs in a row, inside one dispatch of the team.
+struct Sequence {
+  std::int64_t steps = 1;
+  std::int64_t most_batch = 1;  ///< the largest batch of any of them
+  /// Says what step `step` binds; called by one thread while the step before still runs, so it must touch nothing that one uses. Must not throw.
+  void (*bind)(void* with, std::int64_t step, Bindings& bindings) = nullptr;
+  void* with = nullptr;
+};
+
 /// One compiled step with its arenas. Zero heap allocations a run once N has been as large before. Concurrent runs of one executor throw UserError.
 class Executor {
  public:
@@ -29,6 +38,8 @@ class Executor {
   /// threads 0: as the cost model says. Returns 0, or 1 + the id of a node that met an index out of range; then states are undefined.
   /// `force` runs exactly `threads` threads, for tests, even more than there are cores.
   std::uint32_t run(const Bindings& bindings, int threads = 0, bool force = false);
+  /// The same, step after step; ends early where a step meets an index out of range.
+  std::uint32_t run_sequence(const Sequence& sequence, int threads = 0, bool force = false);
   /// Threads that the last run used.
   int last_threads() const;
   /// Base address of buffer i in the last run, for taps. Null for chunk scratch, which no run keeps.

@@ -1,4 +1,4 @@
-// sinter_step: for each phase, threads claim chunks until none is left, then meet at a barrier.
+// sinter_step: for each phase, threads claim chunks, their own share first, until none is left, then meet at a barrier.
 #include "codegen/emit/step.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -58,8 +58,21 @@ class StepEmitter {
       firsts.push_back(total);
       total = b_.CreateAdd(total, b_.CreateUDiv(b_.CreateAdd(units, b_.CreateSub(size, number(1))), size));
     }
-    llvm::BasicBlock *claim = block("claim"), *work = block("work"), *done = block("done"), *healthy = block("healthy");
-    Value* counter = b_.CreateConstInBoundsGEP1_64(b_.getInt32Ty(), field(offsetof(StepContext, claims), b_.getPtrTy()), p * 16);
+    // Shares: the thread's own first, then those of the threads after it.
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *share = block("share"), *claim = block("claim"), *healthy = block("healthy"),
+                     *work = block("work"), *next_share = block("next_share"), *done = block("done");
+    Value *threads = b_.CreateSExt(field(offsetof(StepContext, threads), b_.getInt32Ty()), b_.getInt64Ty()),
+          *self = b_.CreateSExt(thread_, b_.getInt64Ty()), *counters = field(offsetof(StepContext, claims), b_.getPtrTy());
+    b_.CreateBr(share);
+    b_.SetInsertPoint(share);
+    llvm::PHINode* turn = b_.CreatePHI(b_.getInt64Ty(), 2);
+    turn->addIncoming(number(0), before);
+    Value* sum = b_.CreateAdd(self, turn);
+    Value* owner = b_.CreateSelect(b_.CreateICmpUGE(sum, threads), b_.CreateSub(sum, threads), sum);
+    Value* from = b_.CreateUDiv(b_.CreateMul(owner, total), threads);
+    Value* to = b_.CreateUDiv(b_.CreateMul(b_.CreateAdd(owner, number(1)), total), threads);
+    Value* place = b_.CreateAdd(b_.CreateMul(threads, number(static_cast<std::int64_t>(p))), owner);
+    Value* counter = b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {b_.CreateMul(place, number(claim_spacing))});
     b_.CreateBr(claim);
     b_.SetInsertPoint(claim);
     // After a fault nothing more is computed, so that states that are written in later phases keep their values; barriers are still met.
@@ -68,9 +81,14 @@ class StepEmitter {
     fault->setAlignment(llvm::Align(4));
     b_.CreateCondBr(b_.CreateICmpEQ(fault, b_.getInt32(0)), healthy, done);
     b_.SetInsertPoint(healthy);
-    Value* chunk = b_.CreateZExt(
+    Value* taken = b_.CreateZExt(
         b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic), b_.getInt64Ty());
-    b_.CreateCondBr(b_.CreateICmpULT(chunk, total), work, done);
+    Value* chunk = b_.CreateAdd(from, taken);
+    b_.CreateCondBr(b_.CreateICmpULT(chunk, to), work, next_share);
+    b_.SetInsertPoint(next_share);
+    Value* next_turn = b_.CreateAdd(turn, number(1));
+    turn->addIncoming(next_turn, next_share);
+    b_.CreateCondBr(b_.CreateICmpULT(next_turn, threads), share, done);
     b_.SetInsertPoint(work);
     for (std::size_t l = phase.loops.size(); l-- > 0;) {
       llvm::BasicBlock *mine = block("loop"), *next = block("next");

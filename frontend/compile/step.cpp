@@ -13,21 +13,6 @@ namespace sinter {
 
 namespace {
 
-/// Marks a step busy for the length of a call.
-class Busy {
- public:
-  Busy(std::atomic<bool>& flag, const std::string& name) : flag_(flag) {
-    if (flag_.exchange(true, std::memory_order_acquire))
-      throw UserError(name, "this step is already running on another thread; give each thread a clone()");
-  }
-  ~Busy() { flag_.store(false, std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-};
-
 Type typed(DType dtype, Dim first, const std::vector<std::int64_t>& dims) {
   std::vector<Dim> all{first};
   all.insert(all.end(), dims.begin(), dims.end());

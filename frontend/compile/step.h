@@ -1,6 +1,7 @@
 // compile(fn): a function on tensors as one native function, with the same signature.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "frontend/compile/report.h"
+#include "frontend/compile/run.h"
 #include "frontend/compile/settings.h"
 #include "frontend/core/tensor.h"
 #include "frontend/core/trace.h"
@@ -59,6 +61,8 @@ class StepCore {
   std::vector<Tensor> call(std::span<const Tensor* const> in);
   /// One sample: dense row-major f32 in and out, for a step of one input and one output. Allocates nothing.
   void call_one(std::span<const float> in, std::span<float> out);
+  /// `run.steps` calls in a row, in one dispatch of the thread team; out holds what each returned, [steps] an output. Outputs must be scalars.
+  void run(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run);
   void compile(std::span<const Spec> specs);
   /// The graph for inputs of these types, traced anew and not compiled.
   Traced record(std::span<const Spec> specs) const;
@@ -178,6 +182,15 @@ class Step<R(A...)> {
       core_->call(in, out);
       return detail::Results<R>::make(out);
     }
+  }
+
+  /// Many steps in a row on slices of the batch inputs, with nothing but the steps between them: what each scalar output was, as [steps].
+  R run(const A&... data, const RunOptions& options) {
+    const std::array<const Tensor*, sizeof...(A)> in{&data...};
+    std::array<Tensor, static_cast<std::size_t>(std::max(0, detail::Results<R>::count))> out;
+    static_assert(detail::Results<R>::count >= 0, "run needs a function that returns a fixed number of tensors");
+    core_->run(in, out, options);
+    if constexpr (!std::is_void_v<R>) return detail::Results<R>::make(out);
   }
 
   /// One sample, dense row-major, for a step of one f32 input and one f32 output: [dims...] in, [dims...] out. Allocates nothing.

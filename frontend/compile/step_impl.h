@@ -11,6 +11,21 @@
 
 namespace sinter {
 
+/// Marks a step busy for the length of a call. Throws UserError if it is already.
+class Busy {
+ public:
+  Busy(std::atomic<bool>& flag, const std::string& name) : flag_(flag) {
+    if (flag_.exchange(true, std::memory_order_acquire))
+      throw UserError(name, "this step is already running on another thread; give each thread a clone()");
+  }
+  ~Busy() { flag_.store(false, std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 struct StepCore::Impl {
   Function function;                 ///< what to trace, or
   std::shared_ptr<Traced> recorded;  ///< what was traced before

@@ -174,16 +174,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
     inputs_[i] = in[i]->buffer().data();
     table_rows_[i] = graph.inputs()[i].kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
   }
-  const auto& cells = compiled_->traced.cells;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    Cell& cell = *cells[i];
-    if (graph.updates()[i] != ir::no_node && !cell.buffer.unique()) {  // a snapshot still reads the old value
-      runtime::Buffer own = runtime::Buffer::allocate(cell.buffer.bytes());
-      std::memcpy(own.data(), cell.buffer.data(), cell.buffer.bytes());
-      cell.buffer = std::move(own);
-    }
-    states_[i] = cell.buffer.data();
-  }
+  bind_states();
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Type& symbolic = graph.node(graph.outputs()[i]).type;
     const Type type{symbolic.dtype, symbolic.shape.at(batch)};
@@ -196,11 +187,86 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
     }
   }
   const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch}, threads, force);
-  if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  finish(fault);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (unpadded_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, batch, unpadded_[i].data());
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    if (graph.updates()[i] != ir::no_node) ++cells[i]->version;
+}
+
+void Variant::bind_states() {
+  const auto& cells = compiled_->traced.cells;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    Cell& cell = *cells[i];
+    if (compiled_->graph.updates()[i] != ir::no_node && !cell.buffer.unique()) {  // a snapshot still reads the old value
+      runtime::Buffer own = runtime::Buffer::allocate(cell.buffer.bytes());
+      std::memcpy(own.data(), cell.buffer.data(), cell.buffer.bytes());
+      cell.buffer = std::move(own);
+    }
+    states_[i] = cell.buffer.data();
+  }
+}
+
+void Variant::finish(std::uint32_t fault) {
+  const ir::Graph& graph = compiled_->graph;
+  if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    if (graph.updates()[i] != ir::no_node) ++compiled_->traced.cells[i]->version;
+}
+
+Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {
+  const std::int64_t begin = step % ((samples + batch - 1) / batch) * batch;
+  return {begin, std::min(batch, samples - begin)};
+}
+
+void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force) {
+  const ir::Graph& graph = compiled_->graph;
+  bind_states();
+  struct Loop {
+    Variant& self;
+    std::vector<std::byte*> inputs, outputs;  ///< of step 0
+    std::vector<std::size_t> sample_bytes;    ///< one an input: from sample to sample, 0 for what all steps share
+    std::int64_t samples, batch;
+    std::span<const float> rates;
+    std::size_t rate = 0;  ///< the state that takes them
+  } loop{*this, {}, {}, {}, batch_of(graph, in), 0, run.learning_rates, 0};
+  loop.batch = run.batch ? std::min(run.batch, loop.samples) : loop.samples;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const ir::InputSpec& spec = graph.inputs()[i];
+    const Layout at = in[i]->view().layout();
+    const bool sliced = spec.kind == ir::InputSpec::Kind::batch;
+    const bool flat = at.stride == 1 || at.rows == 1;  // samples are adjacent elements
+    inputs_[i] = in[i]->buffer().data();
+    table_rows_[i] = spec.kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
+    loop.sample_bytes.push_back(sliced ? size_of(spec.type.dtype) * static_cast<std::size_t>(flat ? 1 : at.rows / loop.samples * at.stride) : 0);
+  }
+  loop.inputs = inputs_;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Type& type = graph.node(graph.outputs()[i]).type;
+    if (!type.shape.is_scalar())
+      throw UserError(graph.name(), str("run: output ", i, " is ", type, "; many steps in a row return scalars alone, call the step for the rest"));
+    out[i] = result_tensor({type.dtype, {run.steps}});
+    loop.outputs.push_back(out[i].buffer().data());
+  }
+  const auto& cells = compiled_->traced.cells;
+  if (!run.learning_rates.empty()) {
+    while (loop.rate < cells.size() && cells[loop.rate] != run.learning_rate->cell()) ++loop.rate;
+    if (loop.rate == cells.size())
+      throw UserError(graph.name(), str("run: the step does not read '", run.learning_rate->name(), "', which has a value a step"));
+    if (graph.updates()[loop.rate] != ir::no_node)
+      throw UserError(graph.name(), str("run: the step assigns '", run.learning_rate->name(), "' itself; leave learning_rates empty"));
+  }
+  const auto bind = [](void* with, std::int64_t step, runtime::Bindings& bindings) {
+    Loop& l = *static_cast<Loop*>(with);
+    Variant& v = l.self;
+    const auto [begin, count] = slice_of(step, l.batch, l.samples);
+    for (std::size_t i = 0; i < l.sample_bytes.size(); ++i) v.inputs_[i] = l.inputs[i] + static_cast<std::size_t>(begin) * l.sample_bytes[i];
+    for (std::size_t i = 0; i < l.outputs.size(); ++i)
+      v.outputs_[i] = l.outputs[i] + static_cast<std::size_t>(step) * size_of(v.compiled_->graph.node(v.compiled_->graph.outputs()[i]).type.dtype);
+    if (!l.rates.empty())  // read-only memory of the caller's: checked above that the step only reads it
+      v.states_[l.rate] = reinterpret_cast<std::byte*>(const_cast<float*>(&l.rates[static_cast<std::size_t>(step)]));
+    bindings = {v.inputs_, v.states_, v.outputs_, v.table_rows_, count};
+  };
+  finish(executor_.run_sequence({run.steps, loop.batch, bind, &loop}, threads, force));
+  if (!run.learning_rates.empty()) run.learning_rate->assign(Tensor(run.learning_rates.back()));
 }
 
 }  // namespace sinter

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/compile/run.h"
 #include "frontend/compile/settings.h"
 #include "frontend/core/trace.h"
 #include "ir/graph.h"
@@ -52,6 +53,12 @@ void set_graph_filter(GraphFilter filter);
 /// Whether a tensor can be passed for this input.
 bool accepts(const ir::InputSpec& spec, const Type& type);
 
+/// Where the samples of one step of a run lie: step k takes `batch` of them from the k-th multiple on, from the start again after the last.
+struct Slice {
+  std::int64_t begin, count;
+};
+Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples);
+
 /// A compiled graph with the buffers to run it.
 class Variant {
  public:
@@ -62,12 +69,18 @@ class Variant {
   bool accepts(std::span<const Tensor* const> in) const;
   /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ or an index out of range.
   void run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force);
+  /// Many steps in one dispatch, each on the next `batch` samples; out: what each step returned, one after the other. Throws UserError for outputs
+  /// that are not scalars and for an index out of range.
+  void run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force);
   std::size_t output_count() const { return compiled_->graph.outputs().size(); }
   runtime::Executor& executor() { return executor_; }
 
  private:
   std::shared_ptr<const CompiledGraph> compiled_;
   runtime::Executor executor_;
+  void bind_states();
+  void finish(std::uint32_t fault);
+
   std::vector<std::byte*> inputs_, states_, outputs_;
   std::vector<runtime::Buffer> unpadded_;  ///< for outputs whose batch is the last of several dimensions
   std::vector<std::int64_t> table_rows_;

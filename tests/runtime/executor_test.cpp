@@ -42,7 +42,7 @@ void step(StepContext* c, std::int32_t thread) {
     }
   }
   c->barrier(c, thread);
-  if (std::atomic_ref(c->claims[16]).fetch_add(1) == 0) {
+  if (std::atomic_ref(c->claims[c->threads * claim_spacing]).fetch_add(1) == 0) {
     for (std::int64_t j = 0; j < outputs; ++j) {
       float sum = 0;
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) sum += at(partial)[chunk * outputs + j];

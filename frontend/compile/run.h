@@ -1,0 +1,21 @@
+// Many steps in one call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "frontend/core/parameter.h"
+
+namespace sinter {
+
+/// What Step::run does. To go through a data set in an order of your own, declare the data a table, gather its rows by an index input and pass the
+/// order as that input: the index is what is cut into batches.
+struct RunOptions {
+  std::int64_t steps = 1;
+  std::int64_t batch = 0;                       ///< samples a step: consecutive ones of the batch inputs, from the start again after the last; 0: all
+  std::optional<Parameter> learning_rate = {};  ///< a scalar f32 parameter that has a value of its own in each step, and keeps the last
+  std::span<const float> learning_rates = {};   ///< its values, one a step
+};
+
+}  // namespace sinter

@@ -1,0 +1,59 @@
+// run(): many steps in one call.
+#include <algorithm>
+
+#include "frontend/compile/step_impl.h"
+
+namespace sinter {
+
+namespace {
+
+/// Samples of a batch input as a tensor of its own.
+Tensor copy_slice(const Tensor& from, const Slice& slice) {
+  const Type type{from.dtype(), from.shape().with(0, Dim(slice.count))};
+  const std::size_t bytes = static_cast<std::size_t>(from.elements()) * size_of(from.dtype()),
+                    sample = bytes / static_cast<std::size_t>(from.shape()[0].factor());
+  std::vector<std::byte> dense(bytes);
+  from.copy_to(dense.data());
+  return Tensor::from_bytes(type, dense.data() + static_cast<std::size_t>(slice.begin) * sample);
+}
+
+void check(const std::string& name, const RunOptions& run) {
+  if (run.steps < 1) throw UserError(name, str("run: steps must be at least 1, got ", run.steps));
+  if (run.batch < 0) throw UserError(name, str("run: batch must not be negative, got ", run.batch, "; 0 means all samples"));
+  if (run.learning_rates.empty()) return;
+  if (!run.learning_rate) throw UserError(name, "run: learning_rates needs learning_rate, the parameter that takes them");
+  if (run.learning_rates.size() != static_cast<std::size_t>(run.steps))
+    throw UserError(name, str("run: learning_rates needs a value a step: ", run.steps, ", got ", run.learning_rates.size()));
+}
+
+}  // namespace
+
+void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run) {
+  check(impl_->options.name, run);
+  if (Trace::current()) throw UserError(impl_->options.name, "run: cannot be traced; call the step once a step");
+  if (effective_mode(impl_->options.mode) == Mode::graph) {
+    const Busy busy(impl_->busy, impl_->options.name);
+    Variant& variant = impl_->variant_for(in);
+    variant.run_steps(in, out, run, impl_->options.threads, impl_->options.force);
+    return;
+  }
+  std::vector<std::vector<float>> values(out.size());
+  std::int64_t samples = 1;
+  const std::vector<Spec> specs = impl_->specs_of(in);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (specs[i].kind == InputKind::batch) samples = in[i]->shape()[0].factor();
+  for (std::int64_t step = 0; step < run.steps; ++step) {
+    const Slice slice = slice_of(step, run.batch ? std::min(run.batch, samples) : samples, samples);
+    std::vector<Tensor> slices;
+    std::vector<const Tensor*> list;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      slices.push_back(specs[i].kind == InputKind::batch && slice.count != samples ? copy_slice(*in[i], slice) : *in[i]);
+    for (const Tensor& tensor : slices) list.push_back(&tensor);
+    if (!run.learning_rates.empty()) run.learning_rate->assign(Tensor(run.learning_rates[static_cast<std::size_t>(step)]));
+    const std::vector<Tensor> results = call(list);
+    for (std::size_t i = 0; i < out.size(); ++i) values[i].push_back(results[i].item());
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = Tensor(values[i], {run.steps});
+}
+
+}  // namespace sinter
