@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/peak.h"
 #include "bench/workload.h"
 
 namespace {
@@ -51,18 +52,24 @@ void measure(const Workload& workload, const Job& job, const RunSettings& settin
   }
   std::sort(times.begin(), times.end());
   const double median = times.size() % 2 ? times[times.size() / 2] : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
-  const nlohmann::ordered_json line{{"peer", "sinter"},
-                                    {"version", "0.1.0"},
-                                    {"mode", settings.mode == Mode::eager ? "eager" : "graph"},
-                                    {"workload", workload.name},
-                                    {"threads", settings.threads},
-                                    {"metric", job.metric},
-                                    {"unit", job.unit},
-                                    {"min", times.front() * job.scale},
-                                    {"median", median * job.scale},
-                                    {"n", times.size()},
-                                    {"calls_per_repeat", inner},
-                                    {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}};
+  nlohmann::ordered_json line{{"peer", "sinter"},
+                              {"version", "0.1.0"},
+                              {"mode", settings.mode == Mode::eager ? "eager" : "graph"},
+                              {"workload", workload.name},
+                              {"threads", settings.threads},
+                              {"metric", job.metric},
+                              {"unit", job.unit},
+                              {"min", times.front() * job.scale},
+                              {"median", median * job.scale},
+                              {"n", times.size()},
+                              {"calls_per_repeat", inner},
+                              {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}};
+  if (job.products > 0) {
+    static const double peak = peak_gflops(settings.threads);
+    const double gflops = job.products / times.front() * 1e-9;
+    line["gflops"] = std::round(gflops * 10) / 10;
+    if (peak > 0) line["of_peak"] = std::round(gflops / peak * 1000) / 1000;
+  }
   std::cout << line.dump() << std::endl;
 }
 
@@ -74,10 +81,11 @@ int main(int argc, char** argv) {
   RunSettings settings;
   int repeats = 5;
   double seconds = 0.4;
-  bool list = false;
+  bool list = false, peak = false;
   CLI::App app{"Times Sinter on the workloads that its peers are timed on"};
   app.add_option("workload", names, "names, or 'all'");
   app.add_flag("--list", list, "print the names and exit");
+  app.add_flag("--peak", peak, "print the multiply-adds that the processor can do at most, in GFLOP/s, and exit");
   app.add_option("--mode", mode, "eager or graph")->capture_default_str()->check(CLI::IsMember({"eager", "graph"}));
   app.add_option("--threads", settings.threads)->capture_default_str()->check(CLI::Range(1, 256));
   app.add_option("--repeats", repeats)->capture_default_str()->check(CLI::Range(2, 1000));
@@ -90,6 +98,11 @@ int main(int argc, char** argv) {
   for (const Workload& workload : workloads()) known += (known.empty() ? "" : " ") + workload.name;
   if (list) {
     for (const Workload& workload : workloads()) std::cout << workload.name << "\n";
+    return 0;
+  }
+  if (peak) {
+    pin(settings.threads);
+    std::cout << peak_gflops(settings.threads) << " GFLOP/s on " << settings.threads << " threads\n";
     return 0;
   }
   if (names.empty()) {

@@ -22,7 +22,8 @@ struct Job {
   std::string metric = "step_s", unit = "s";
   double scale = 1;  ///< seconds a call times this are reported
   std::function<void()> call;
-  int warm_up = 3;  ///< calls before timing; what they take beyond is reported as compile_s
+  double products = 0;  ///< floating-point operations of the matrix products of a call: 0 where they are not what takes the time
+  int warm_up = 3;      ///< calls before timing; what they take beyond is reported as compile_s
 };
 
 struct Workload {

@@ -118,6 +118,11 @@ std::vector<Job> mlp(const char* name, std::vector<std::int64_t> sizes, std::int
     const auto& [x, y] = mlp->batches[mlp->next++ % 4 % mlp->batches.size()];
     mlp->step(x, y);
   };
+  // Forward and weight gradient of each layer, input gradient of all but the first: two operations a multiply-add (bench/peers/common.py).
+  double flops = 0;
+  for (std::size_t i = 0; i + 1 < mlp->sizes.size(); ++i) flops += (i ? 6.0 : 4.0) * static_cast<double>(mlp->sizes[i] * mlp->sizes[i + 1]);
+  jobs[0].products = flops * static_cast<double>(mlp->batch);
+  jobs[1].products = flops * static_cast<double>(mlp->data.size());
   jobs[1].metric = "epoch_s";
   jobs[1].call = [mlp] { mlp->trainer->fit(mlp->data, {.epochs = 1, .batch_size = mlp->batch, .verbose = false}); };
   jobs[1].warm_up = 1;

@@ -1,0 +1,98 @@
+#include "bench/peak.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+namespace sinter::bench {
+
+namespace {
+
+constexpr int chains = 12;  // more than latency times units of any CPU
+
+// `rounds` multiply-adds in each of 12 independent chains of vectors, spelled out so that all stay in registers. Each returns a value that depends on
+// all of them. Macros, because a function that is inlined into one for another target keeps its own target's vectors.
+#define SINTER_CHAINS(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] float run_512(long rounds) {
+  const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);
+#define BEGIN(n) __m512 s##n = _mm512_set1_ps(n);
+#define STEP(n) asm volatile("vfmadd213ps %2, %1, %0" : "+v"(s##n) : "v"(a), "v"(b));
+#define END(n) total = _mm512_add_ps(total, s##n);
+  SINTER_CHAINS(BEGIN)
+  for (long i = 0; i < rounds; ++i) {
+    SINTER_CHAINS(STEP)
+  }
+  __m512 total = a;
+  SINTER_CHAINS(END)
+  return _mm512_cvtss_f32(total);
+#undef BEGIN
+#undef END
+}
+
+[[gnu::target("avx2,fma")]] float run_256(long rounds) {
+  const __m256 a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(0.001f);
+#define BEGIN(n) __m256 s##n = _mm256_set1_ps(n);
+#define END(n) total = _mm256_add_ps(total, s##n);
+  SINTER_CHAINS(BEGIN)
+  for (long i = 0; i < rounds; ++i) {
+    SINTER_CHAINS(STEP)
+  }
+  __m256 total = a;
+  SINTER_CHAINS(END)
+  return _mm256_cvtss_f32(total);
+#undef BEGIN
+#undef STEP
+#undef END
+}
+#endif
+
+struct Probe {
+  float (*run)(long);
+  int width;
+};
+Probe probe() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return {run_512, 16};
+  if (__builtin_cpu_supports("fma")) return {run_256, 8};
+#endif
+  return {nullptr, 0};
+}
+
+}  // namespace
+
+double peak_gflops(int threads) {
+  using Clock = std::chrono::steady_clock;
+  const Probe p = probe();
+  if (!p.run) return 0;
+  long rounds = 1 << 16;
+  const auto seconds = [&] {
+    std::barrier ready(threads);
+    std::vector<double> spent(static_cast<std::size_t>(threads));
+    std::vector<std::jthread> team;
+    for (double& mine : spent)
+      team.emplace_back([&ready, &mine, &p, rounds] {
+        ready.arrive_and_wait();
+        const auto start = Clock::now();
+        volatile float keep = p.run(rounds);
+        (void)keep;
+        mine = std::chrono::duration<double>(Clock::now() - start).count();
+      });
+    team.clear();
+    return *std::max_element(spent.begin(), spent.end());
+  };
+  rounds = static_cast<long>(static_cast<double>(rounds) * 0.02 / std::max(seconds(), 1e-6)) + 1;
+  double best = INFINITY;
+  for (int i = 0; i < 7; ++i) best = std::min(best, seconds());
+  return 2e-9 * chains * p.width * static_cast<double>(rounds) * threads / best;
+}
+
+}  // namespace sinter::bench
