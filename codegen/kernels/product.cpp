@@ -74,6 +74,10 @@ void KernelEmitter::emit_product() {
     list =
         variable(llvm::ArrayType::get(builder_.getPtrTy(), static_cast<std::uint64_t>(plan.k_block ? plan.k_block : sizes.k.factor())), "rows", 64);
 
+  const auto fetch = [&](Value* where) {
+    builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
+                             {where, builder_.getInt32(0), builder_.getInt32(2), builder_.getInt32(1)});
+  };
   const auto tiles_of = [&](const Panels& panels, Value* column, Value* k, Value* k_stop, Value* rows_b, Value* stride_b) {
     llvm::Function* tile = tile_function({.widths = panels.widths,
                                           .rows = panels.rows,
@@ -92,6 +96,14 @@ void KernelEmitter::emit_product() {
       for (unsigned i = 0; i < panels.rows && !op.transpose_a; ++i)
         arguments.push_back(
             a_at(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(row, constant(i), "", true, true), last), k));
+      // Where the next tile's picked rows begin; the processor sees the pattern from there on.
+      const std::int64_t lines = std::min<std::int64_t>(8, (la.stride.factor() + 15) / 16);
+      for (unsigned i = 0; i < panels.rows && view && !op.transpose_a; ++i) {
+        Value* later = builder_.CreateAdd(row, constant(panels.rows + i), "", true, true);
+        Value* piece = a_at(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, later, last), k);
+        for (std::int64_t line = 0; line < lines; ++line)
+          fetch(builder_.CreateConstInBoundsGEP1_64(builder_.getFloatTy(), piece, static_cast<std::uint64_t>(16 * line)));
+      }
       builder_.CreateCall(tile, arguments);
       if (plan.one_pass()) {
         Value* stop = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(row, constant(panels.rows)), end);
@@ -115,7 +127,17 @@ void KernelEmitter::emit_product() {
     tiles_of(panels, column, k, k_stop, builder_.CreateSelect(pays, copy, in_place),
              builder_.CreateSelect(pays, constant(panels.columns), constant(ldb)));
   };
+  // The rows of the next pass over a batch come from far away, in pieces too short for the processor to see a pattern.
+  const auto fetch_ahead = [&](Value* k_stop) {
+    Value* stop = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(k_stop, constant(plan.k_block)), k_end);
+    loop(k_stop, stop, 1, [&](Value* i) {
+      Value* piece = a_at(i, begin);
+      loop(constant(0), builder_.CreateSub(end, begin), 16,
+           [&](Value* column) { fetch(builder_.CreateInBoundsGEP(builder_.getFloatTy(), piece, {column})); });
+    });
+  };
   const auto pass = [&](Value* k, Value* k_stop) {
+    if (op.transpose_a && plan.k_block) fetch_ahead(k_stop);
     if (list)
       loop(k, k_stop, 1, [&](Value* i) {
         builder_.CreateStore(a_at(i, constant(0)), builder_.CreateInBoundsGEP(builder_.getPtrTy(), list, {builder_.CreateSub(i, k)}));
