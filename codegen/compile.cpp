@@ -133,7 +133,7 @@ void compile_part(const Source& source, Part& result) {
   llvm::LLVMContext llvm;
   llvm::Module module("sinter", llvm);
   const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
-  EmitContext context{module, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine), {}};
+  EmitContext context{module, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine), options.perf_map, {}};
   emit_part(context, source.part_of, source.part, options.profile);
   result.products = std::move(context.notes);
   result.target = target_text(*machine);
@@ -200,7 +200,7 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   }
   std::sort(result.report.products.begin(), result.report.products.end());
   result.report.target = made.front().target;
-  LoadedCode code = load_objects(objects);
+  LoadedCode code = load_objects(objects, options.perf_map);
   stages.done("load");
 
   result.image.entry = code.entry;

@@ -16,6 +16,7 @@ struct Options {
   bool profile = false;     ///< count processor ticks of each kernel into StepContext::ticks
   std::string target;       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
   std::string dump_folder;  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
+  bool perf_map = false;    ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code
   bool use_cache = true;    ///< the object cache on disk
   int threads = 1;          ///< of the compiler; the code is the same for any number
   std::string fault;        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works

@@ -6,12 +6,16 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <fstream>
 #include <mutex>
 
 #include "codegen/emit/step.h"
@@ -156,7 +160,26 @@ std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeG
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::ObjectFile); }
 std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::AssemblyFile); }
 
-LoadedCode load_objects(std::span<const std::string> objects) {
+namespace {
+/// Lines of "address size name", as perf's map files are.
+void write_perf_map(llvm::orc::LLJIT& host, llvm::orc::JITDylib& library, std::span<const std::string> objects) {
+  std::ofstream map(str("/tmp/perf-", ::getpid(), ".map"), std::ios::app);
+  for (const std::string& object : objects) {
+    auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "step"));
+    if (!file) fail("cannot read the object", file.takeError());
+    for (const llvm::object::ELFSymbolRef symbol : (*file)->symbols()) {
+      const auto name = llvm::expectedToOptional(symbol.getName());
+      const auto type = llvm::expectedToOptional(symbol.getType());
+      if (!name || !type || *type != llvm::object::SymbolRef::ST_Function || symbol.getSize() == 0) continue;
+      auto address = host.lookup(library, *name);
+      if (!address) fail("cannot find a function", address.takeError());
+      map << std::hex << address->getValue() << " " << symbol.getSize() << " sinter:" << name->str() << "\n";
+    }
+  }
+}
+}  // namespace
+
+LoadedCode load_objects(std::span<const std::string> objects, bool perf_map) {
   static std::atomic<std::uint64_t> next{0};
   llvm::orc::LLJIT& host = jit();
   auto library = host.createJITDylib(str("step_", next++));
@@ -168,6 +191,7 @@ LoadedCode load_objects(std::span<const std::string> objects) {
     if (auto error = host.addObjectFile(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
   auto symbol = host.lookup(*dylib, step_name);
   if (!symbol) fail("cannot link the step", symbol.takeError());
+  if (perf_map) write_perf_map(host, *dylib, objects);
   return {symbol->toPtr<StepEntry>(), std::move(owner)};
 }
 

@@ -35,6 +35,7 @@ struct LoadedCode {
   StepEntry entry;
   std::shared_ptr<const void> owner;
 };
-LoadedCode load_objects(std::span<const std::string> objects);
+/// `perf_map`: also append the names of all functions that can be looked up to /tmp/perf-PID.map.
+LoadedCode load_objects(std::span<const std::string> objects, bool perf_map);
 
 }  // namespace sinter::codegen

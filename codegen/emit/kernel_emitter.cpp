@@ -32,7 +32,7 @@ llvm::Function* KernelEmitter::declare() {
   const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
                                      str("kernel_", number), context_.module);
-  function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  if (!context_.named) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);

@@ -28,6 +28,7 @@ struct EmitContext {
   const MemoryPlan& plan;
   ir::NodeId fault = ir::no_node;  ///< node to perturb
   VectorUnit unit;                 ///< registers of the target
+  bool named = false;              ///< functions can be looked up by name, for a profiler
   std::vector<std::string> notes;  ///< what the chooser of tiles decided, for explain()
 };
 

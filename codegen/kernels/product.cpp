@@ -203,7 +203,8 @@ llvm::Function* KernelEmitter::tile_function(const Tile& tile) {
   types.insert(types.end(), tile.walk == Tile::Walk::rows ? tile.rows : 1, pointer);
   if (tile.walk == Tile::Walk::list) types.push_back(build.getInt64Ty());
   auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(build.getVoidTy(), types, false), llvm::Function::InternalLinkage, name, context_.module);
+      llvm::Function::Create(llvm::FunctionType::get(build.getVoidTy(), types, false), llvm::Function::LinkOnceODRLinkage, name, context_.module);
+  if (!context_.named) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   function->addFnAttr(llvm::Attribute::NoInline);  // constants of an epilogue around it would take registers
   function->addParamAttr(0, llvm::Attribute::NoAlias);
   auto *before = llvm::BasicBlock::Create(llvm, "entry", function), *body = llvm::BasicBlock::Create(llvm, "body", function),

@@ -12,12 +12,18 @@ std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
+
+/// Whether a switch is "1"; unset, empty and "0" are off.
+bool is_on(const char* name) {
+  const std::string value = environment(name);
+  if (value != "" && value != "0" && value != "1") throw UserError(name, str("must be 0 or 1, got '", value, "'"));
+  return value == "1";
+}
 }  // namespace
 
 Settings settings() {
-  const std::string verify = environment("SINTER_VERIFY");
-  if (verify != "" && verify != "0" && verify != "1") throw UserError("SINTER_VERIFY", str("must be 0 or 1, got '", verify, "'"));
-  return {environment("SINTER_DUMP"), environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT"), verify == "1"};
+  return {environment("SINTER_DUMP"),  environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"),
+          environment("SINTER_FAULT"), is_on("SINTER_PERF_MAP"),         is_on("SINTER_VERIFY")};
 }
 
 Mode effective_mode(Mode asked) {

@@ -39,6 +39,7 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
   codegen_options.target = options.settings.target;
   codegen_options.dump_folder = options.settings.dump_folder;
   codegen_options.fault = options.settings.fault;
+  codegen_options.perf_map = options.settings.perf_map;
   codegen_options.threads = runtime::default_threads();
   codegen::Compiled compiled = codegen::compile(result.graph, codegen_options);
   result.image = std::move(compiled.image);

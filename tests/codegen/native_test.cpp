@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "codegen/cache.h"
 #include "frontend/compile/variant.h"
@@ -53,22 +54,64 @@ TEST(VectorMath, StaysWithinItsBounds) {
   EXPECT_LE(worst_ulps(sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-30f, 80.0f), 3);
 }
 
-TEST(Target, SameBytesForEveryVectorWidth) {
-  const auto run = [](const char* target) {
-    const Environment environment("SINTER_TARGET", target);
-    SmallModel m;
-    for (int i = 0; i < 20; ++i)
-      m.step(random({i % 2 ? 64 : 37, 20}, static_cast<std::uint64_t>(i)), random_labels(i % 2 ? 64 : 37, 7, static_cast<std::uint64_t>(100 + i)));
-    return m.values();
-  };
-  const auto wanted = run("x86-64-v3");
-  for (const char* target : {"", "x86-64-v4"}) {
-    std::vector<float> got;
-    const std::string error = error_of([&] { got = run(target); });
-    if (error.find("cannot run") != error.npos) continue;
-    EXPECT_EQ(error, "");
-    EXPECT_EQ(got, wanted) << target;
+/// Parameters and optimizer state after 200 steps of a trainer, ragged batches among them.
+std::vector<float> trained(const optim::Optimizer& optimizer, int threads, const char* target) {
+  const Environment environment("SINTER_TARGET", target);
+  seed(3);
+  nn::Sequential model{nn::Dense(20, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::tanh), nn::Dense(30, 7)};
+  std::vector<Parameter> parameters = model.parameters();
+  std::shared_ptr<optim::Optimizer> mine;
+  if (const auto* sgd = dynamic_cast<const optim::SGD*>(&optimizer)) mine = std::make_shared<optim::SGD>(*sgd);
+  else mine = std::make_shared<optim::RMSprop>(dynamic_cast<const optim::RMSprop&>(optimizer));
+  auto step = compile(
+      [&](const Tensor& x, const Tensor& y) {
+        const Tensor loss = loss::categorical_crossentropy_from_logits(model(x), y) + loss::l2(1e-4f, {parameters[0]});
+        mine->update(parameters, grad(loss, parameters));
+        return loss;
+      },
+      {.threads = threads, .force = true});
+  std::vector<float> all;
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t n = i % 3 ? 300 : 37;
+    all.push_back(
+        static_cast<float>(step(random({n, 20}, static_cast<std::uint64_t>(i)), random_labels(n, 7, static_cast<std::uint64_t>(1000 + i))).item()));
   }
+  for (const Parameter& p : mine->state()) parameters.push_back(p);
+  for (const Parameter& p : parameters)
+    for (const float x : p.read().to_vector<float>()) all.push_back(x);
+  EXPECT_EQ(step.core()->last_threads(), threads);
+  return all;
+}
+
+TEST(Target, SameBytesForEveryOptimizerThreadCountAndVectorWidth) {
+  const std::vector<std::function<std::vector<float>(int, const char*)>> runs{
+      [](int threads, const char* target) { return trained(optim::SGD({.learning_rate = 0.1f}), threads, target); },
+      [](int threads, const char* target) { return trained(optim::SGD({.learning_rate = 0.1f, .momentum = 0.9f}), threads, target); },
+      [](int threads, const char* target) { return trained(optim::RMSprop({.learning_rate = 1e-3f}), threads, target); }};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<float> wanted = runs[i](1, "x86-64-v3");
+    for (const char* target : {"x86-64-v3", "x86-64-v4", ""})
+      for (const int threads : {1, 2, 3, 4}) {
+        std::vector<float> got;
+        const std::string error = error_of([&] { got = runs[i](threads, target); });
+        if (error.find("cannot run") != error.npos) continue;
+        EXPECT_EQ(error, "");
+        EXPECT_EQ(got, wanted) << "optimizer " << i << ", " << threads << " threads, target '" << target << "'";
+      }
+  }
+}
+
+TEST(PerfMap, NamesTheKernels) {
+  const Environment wish("SINTER_PERF_MAP", "1");
+  SmallModel m;
+  m.step(random({4, 20}, 1), random_labels(4, 7, 2));
+  const std::string path = str("/tmp/perf-", getpid(), ".map");
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(" sinter:sinter_step\n"));
+  EXPECT_THAT(text.str(), HasSubstr(" sinter:kernel_0\n"));
+  fs::remove(path);
 }
 
 TEST(Target, Errors) {

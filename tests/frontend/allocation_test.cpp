@@ -1,4 +1,6 @@
 // Steps, predict_one and batches of fit allocate nothing after warm-up.
+#include <fstream>
+
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
@@ -17,6 +19,24 @@ TEST(Allocation, NoneInAStep) {
     for (int i = 0; i < 100; ++i) m.step(x, y), m.step(ragged_x, ragged_y);
     EXPECT_EQ(allocations() - before, 0) << threads << " threads";
   }
+}
+
+TEST(Allocation, MemoryStaysFlatOverAHundredThousandSteps) {
+  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  SmallModel m;
+  const Tensor x = random({4, 20}, 1), y = random_labels(4, 7, 2);
+  const auto resident = [] {
+    std::ifstream file("/proc/self/statm");
+    long size = 0, pages = 0;
+    file >> size >> pages;
+    return pages;
+  };
+  for (int i = 0; i < 100; ++i) m.step(x, y);
+  const long before = resident();
+  const std::int64_t count = allocations();
+  for (int i = 0; i < 100000; ++i) m.step(x, y);
+  EXPECT_EQ(allocations(), count);
+  EXPECT_LE(resident() - before, 16) << "pages";
 }
 
 TEST(Allocation, NoneInPredictOne) {
