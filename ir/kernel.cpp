@@ -10,17 +10,46 @@ bool is_anchor(const Op& op) {
   return !is_leaf(op) && !is_pointwise(op) && !std::holds_alternative<Constant>(op) && !std::holds_alternative<Extent>(op);
 }
 
+NodeId picked_rows(const Graph& graph, NodeId id) {
+  const Shape& shape = graph.node(id).type.shape;
+  for (int ops = 0; ops <= 8; ++ops) {
+    const Node& node = graph.node(id);
+    if (std::holds_alternative<GatherRows>(node.op)) {
+      const bool leaves = std::all_of(node.inputs.begin(), node.inputs.end(), [&](NodeId input) { return is_leaf(graph.node(input).op); });
+      return leaves ? id : no_node;
+    }
+    if (!is_elementwise(node.op)) return no_node;
+    NodeId next = no_node;
+    for (const NodeId input : node.inputs) {
+      if (std::holds_alternative<Constant>(graph.node(input).op)) continue;
+      if (next != no_node || graph.node(input).type.shape != shape) return no_node;
+      next = input;
+    }
+    if (next == no_node) return no_node;
+    id = next;
+  }
+  return no_node;
+}
+
 bool is_row_view(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
   const auto wide = [](const Shape& shape) { return shape.rank() == 2 && shape.back().is_fixed() && shape.back() != Dim(1); };
-  if (!std::holds_alternative<GatherRows>(node.op) || node.type.dtype != DType::f32 || !wide(node.type.shape) || graph.is_output(id)) return false;
-  for (const NodeId input : node.inputs)
-    if (!is_leaf(graph.node(input).op)) return false;
-  return !node.users.empty() && std::all_of(node.users.begin(), node.users.end(), [&](NodeId user) {
+  if (!wide(graph.node(id).type.shape) || picked_rows(graph, id) == no_node) return false;
+  const auto reads_left = [&](NodeId user, NodeId rows) {
     const Node& reader = graph.node(user);
     return (std::holds_alternative<Matmul>(reader.op) || std::holds_alternative<Dense>(reader.op)) && wide(reader.type.shape) &&
-           reader.inputs[0] == id && std::count(reader.inputs.begin(), reader.inputs.end(), id) == 1;
-  });
+           reader.inputs[0] == rows && std::count(reader.inputs.begin(), reader.inputs.end(), rows) == 1;
+  };
+  std::vector<NodeId> views{id};
+  for (std::size_t next = 0; next < views.size(); ++next) {
+    const NodeId view = views[next];
+    if (graph.is_output(view) || graph.node(view).users.empty() || views.size() > recomputable_nodes) return false;
+    for (const NodeId user : graph.node(view).users) {
+      if (reads_left(user, view)) continue;
+      if (picked_rows(graph, user) == no_node) return false;
+      if (std::find(views.begin(), views.end(), user) == views.end()) views.push_back(user);
+    }
+  }
+  return true;
 }
 
 bool is_recomputable(const Graph& graph, NodeId id) {

@@ -15,8 +15,12 @@ bool is_anchor(const Op& op);
 /// Most nodes that a recomputable scalar may stand for, itself included.
 inline constexpr std::size_t recomputable_nodes = 16;
 
-/// Rows of a leaf picked by an index that is a leaf, read by products alone, as their left operand: those read the rows where they are, and a batch
-/// that is picked from a data set is never copied.
+/// The gather_rows of a leaf by an index that is a leaf, of which this node is nothing but pointwise arithmetic with constants (at most 8 ops), or
+/// which it is; else no_node.
+NodeId picked_rows(const Graph& graph, NodeId id);
+
+/// Such rows, read by products alone, as their left operand, directly or through more arithmetic: products read the rows where they are, and a batch
+/// that is picked from a data set is never copied nor stored in another type.
 bool is_row_view(const Graph& graph, NodeId id);
 
 /// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an

@@ -54,30 +54,14 @@ class KernelEmitter {
   const std::vector<std::uint32_t>& arguments() const { return arguments_; }
 
  private:
+  friend class ProductEmitter;  // codegen/kernels/product.cpp
   using Body = std::function<void(llvm::Value*)>;
   using Memo = std::map<ir::NodeId, Vec>;
-
-  /// A tile of a product: what its code depends on.
-  struct Tile {
-    std::vector<unsigned> widths;  ///< floats of each vector of a row
-    unsigned rows;
-    std::int64_t ldc;
-    /// Where the next contracted index of a is: in each of the rows; in columns, `lda` elements further; in the next entry of a list of columns.
-    enum class Walk : std::uint8_t { rows, columns, list } walk;
-    std::int64_t lda;
-    bool accumulate;  ///< add to what c holds unless this is the first pass
-  };
 
   // ---- kinds of kernels (codegen/kernels) ----
   void emit_nodes();
   void emit_pointwise();
   void emit_product();
-  void call_product(const ir::Matmul& op, const ir::ProductExtents& sizes);
-  void copy_panel(const Panels& panels, llvm::Value* from, std::int64_t ldb, bool transpose, llvm::Value* k_count, std::int64_t f,
-                  llvm::Value* column, llvm::Value* to);
-  /// void tile(ptr c, ptr b, i64 ldb, i64 k_count, i64 k_begin, ptr a, ...): multiply-adds over k_count contracted indices, the sums in registers.
-  /// a is a pointer for each row, or one to the first row's element, or a list of pointers to columns and the first row's place in them (i64).
-  llvm::Function* tile_function(const Tile& tile);
   void emit_scatter();
   void emit_softmax(bool logarithm);
   void emit_argmax();
@@ -121,7 +105,6 @@ class KernelEmitter {
   Vec evaluate_node(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
   Vec virtual_anchor(ir::NodeId id, const Site& site);
   llvm::Value* table_rows(ValueId table);
-  llvm::Value* picked_row(ir::NodeId gather, llvm::Value* row, llvm::Value* column);
   Vec checked_index(ir::NodeId node, ValueId index, llvm::Value* element, llvm::Value* rows);
   void store_results(const Shape& rows, const Site& site, Memo& memo);
   void zero_pads(const Shape& shape, llvm::Value* row);

@@ -185,6 +185,50 @@ TEST(Product, ReadsPickedRowsInPlace) {
   }
 }
 
+TEST(Product, ConvertsPickedRowsOnTheWay) {
+  for (const std::int64_t width : {7, 20, 33, 100}) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(50 * width));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37 % 251);
+    const Tensor table(bytes, {50, width}), w = random({width, 20}, 2), v = random({width, 90}, 3);
+    const auto run = [&](bool stored, const Tensor& index, std::string* graph) {
+      auto step = compile(
+          [&](const Tensor& rows, const Tensor& which) {
+            Tensor x = (cast(gather_rows(rows, which), DType::f32) - 12.5f) * (1.0f / 255);
+            if (stored) x = relu(x + 1) + tanh(x);  // too much to do twice, and read by itself
+            const Tensor y = matmul(x, w), z = matmul(x, v);
+            std::vector<Tensor> out{y, z, matmul(x, y, true, false)};
+            if (stored) out.push_back(x);
+            return out;
+          },
+          StepOptions{.kinds = {InputKind::table, InputKind::batch}});
+      const auto out = step(table, index);
+      if (graph) *graph = step.explain();
+      EXPECT_TRUE(step.verify(table, index).ok());
+      return out;
+    };
+    for (const std::int64_t n : {1, 7, 64, 500}) {
+      std::vector<std::int32_t> rows;
+      for (std::int64_t i = 0; i < n; ++i) rows.push_back(static_cast<std::int32_t>((i * 17 + 3) % 50));
+      std::string text;
+      const auto out = run(false, {rows, {n}}, &text);
+      EXPECT_THAT(text, ::testing::Not(HasSubstr("gather_rows ->")));
+      // The same from rows that are converted beforehand.
+      std::vector<float> floats;
+      for (const std::int32_t row : rows)
+        for (std::int64_t j = 0; j < width; ++j)
+          floats.push_back((static_cast<float>(bytes[static_cast<std::size_t>(row * width + j)]) - 12.5f) * (1.0f / 255));
+      auto plain = compile([&](const Tensor& x) {
+        const Tensor y = matmul(x, w), z = matmul(x, v);
+        return std::vector<Tensor>{y, z, matmul(x, y, true, false)};
+      });
+      const auto wanted = plain(Tensor(floats, {n, width}));
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_EQ(out[i].to_vector<float>(), wanted[i].to_vector<float>()) << "width " << width << " n " << n << " output " << i;
+      run(true, {rows, {n}}, nullptr);
+    }
+  }
+}
+
 TEST(Product, ARowThatDoesNotExistIsAnError) {
   const Tensor table = random({50, 33}, 1), w = random({33, 20}, 2);
   EXPECT_THAT(error_of([&] { picked(table, Tensor(std::vector<std::int32_t>{3, 50, 1}, {3}), w, true); }),
