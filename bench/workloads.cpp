@@ -188,6 +188,23 @@ std::vector<Job> call_overhead(const RunSettings& settings) {
   return {job};
 }
 
+// ---- a product alone ----
+
+std::vector<Job> gemm(std::int64_t n, const RunSettings& settings) {
+  struct State {
+    Tensor a, b;
+    Step<Tensor(Tensor, Tensor)> step;
+  };
+  auto state = std::make_shared<State>(State{uniform({n, n}, -1, 1, 40), uniform({n, n}, -1, 1, 41), {}});
+  state->step = compile([](const Tensor& a, const Tensor& b) { return matmul(a, b); },
+                        {.name = "gemm", .mode = settings.mode, .threads = settings.threads, .kinds = {InputKind::batch, InputKind::fixed}});
+  Job job;
+  job.metric = "call_s";
+  job.products = 2.0 * static_cast<double>(n * n * n);
+  job.call = [state] { state->step(state->a, state->b); };
+  return {job};
+}
+
 }  // namespace
 
 const std::vector<Workload>& workloads() {
@@ -197,6 +214,7 @@ const std::vector<Workload>& workloads() {
       {"mlp5_b1500", [](const RunSettings& s) { return mlp("mlp5_b1500", {784, 200, 100, 50, 30, 10}, 1500, s); }},
       {"linreg", linreg},
       {"call_overhead", call_overhead},
+      {"gemm_1024", [](const RunSettings& s) { return gemm(1024, s); }},
   };
   return list;
 }

@@ -110,6 +110,7 @@ struct Source {
   const std::vector<std::size_t>& part_of;
   std::size_t part;
   ir::NodeId fault;
+  llvm::TargetMachine& machine;
   const std::string& cache_folder;
   const Options& options;
 };
@@ -132,11 +133,10 @@ void compile_part(const Source& source, Part& result) {
   Stages stages(result.stages);
   llvm::LLVMContext llvm;
   llvm::Module module("sinter", llvm);
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
-  EmitContext context{module, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine), options.perf_map, {}};
+  EmitContext context{module, source.graph, source.schedule, source.plan, source.fault, vector_unit(source.machine), options.perf_map, {}};
   emit_part(context, source.part_of, source.part, options.profile);
   result.products = std::move(context.notes);
-  result.target = target_text(*machine);
+  result.target = target_text(source.machine);
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(module, &problems)) throw InternalError("codegen", "the emitted IR is wrong: " + problem);
@@ -147,11 +147,11 @@ void compile_part(const Source& source, Part& result) {
   std::optional<std::string> object = read_cache(source.cache_folder, key);
   result.cache_hit = object.has_value();
   if (!object) {
-    optimize(module, *machine);
+    optimize(module, source.machine);
     stages.done("optimize");
     dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module); });
-    dump(options.dump_folder, "step.s", [&] { return emit_assembly(module, *machine); });
-    object = emit_object(module, *machine);
+    dump(options.dump_folder, "step.s", [&] { return emit_assembly(module, source.machine); });
+    object = emit_object(module, source.machine);
     stages.done("machine code");
     write_cache(source.cache_folder, key, *object);
   }
@@ -180,11 +180,14 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   const std::size_t parts = options.dump_folder.empty() ? std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts) : 1;
   const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
   std::vector<Part> made(parts);
-  const auto make = [&](std::size_t part) { compile_part({graph, schedule, plan, part_of, part, fault, folder, options}, made[part]); };
-  // Each part is made by a thread of its own; what goes wrong in one is thrown here.
+  const auto make = [&](std::size_t part) {
+    const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
+    compile_part({graph, schedule, plan, part_of, part, fault, *machine, folder, options}, made[part]);
+  };
+  // Each part is made by a thread of its own, or by this one where there is no other; what goes wrong in one is thrown here.
+  const auto policy = options.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
   std::vector<std::future<void>> others;
-  for (std::size_t part = 1; part < parts; ++part)
-    others.push_back(std::async(options.threads > 1 ? std::launch::async : std::launch::deferred, make, part));
+  for (std::size_t part = 1; part < parts; ++part) others.push_back(std::async(policy, make, part));
   make(0);
   for (auto& other : others) other.get();
   stages.skip();
@@ -215,6 +218,16 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
     for (ir::NodeId id = 0; id < graph.size(); ++id)
       if (schedule.value_of[id] != no_value && !ir::is_leaf(graph.node(id).op)) result.taps.push_back({id, plan.buffer_of[schedule.value_of[id]]});
   return result;
+}
+
+std::string emit_object(const ir::Graph& graph, const std::string& target) {
+  const std::unique_ptr<llvm::TargetMachine> machine = other_machine(target);
+  const Schedule schedule = make_schedule(graph, false);
+  verify_schedule(graph, schedule);
+  const MemoryPlan plan = plan_memory(schedule, false);
+  Part part;
+  compile_part({graph, schedule, plan, divide_kernels(schedule, 1), 0, ir::no_node, *machine, "", {}}, part);
+  return std::move(part.object);
 }
 
 }  // namespace sinter::codegen

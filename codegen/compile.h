@@ -52,4 +52,8 @@ struct Compiled {
 /// Compiles a graph that passes::optimize has grouped. Throws UserError naming op, layer and source line for what cannot be compiled.
 Compiled compile(const ir::Graph& graph, const Options& options = {});
 
+/// The step of such a graph as one relocatable object with the function `sinter_step` (StepEntry) and no undefined symbols, for "x86-64-v3",
+/// "x86-64-v4" or "aarch64", whatever this machine is. Throws UserError for another target.
+std::string emit_object(const ir::Graph& graph, const std::string& target);
+
 }  // namespace sinter::codegen

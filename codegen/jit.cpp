@@ -65,34 +65,53 @@ std::vector<std::string> level_features(const std::string& level) {
 
 }  // namespace
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
-  initialize_target();
-  std::string cpu = target, features;
-  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  if (target.empty()) {
-    if (llvm::Triple(llvm::sys::getProcessTriple()).isX86() && !host.lookup("fma"))
-      throw UserError("compile", "this CPU has no fused multiply-add (x86-64-v3), which compiled steps need; use Mode::eager");
-    cpu = llvm::sys::getHostCPUName().str();
-    std::vector<std::string> enabled;
-    for (const auto& feature : host)
-      if (feature.second) enabled.push_back("+" + feature.first().str());
-    std::sort(enabled.begin(), enabled.end());
-    for (const std::string& feature : enabled) features += (features.empty() ? "" : ",") + feature;
-  } else {
-    for (const std::string& feature : level_features(target)) {
-      const auto found = host.find(feature);
-      if (found == host.end() || !found->second)
-        throw UserError("SINTER_TARGET", str("this machine cannot run ", target, ": its CPU lacks ", feature, "; choose a lower level"));
-    }
-  }
+namespace {
+std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple, const std::string& cpu, const std::string& features) {
   std::string error;
-  const std::string triple = llvm::sys::getProcessTriple();
   const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!backend) throw InternalError("codegen", error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                                            llvm::CodeGenOptLevel::Aggressive, true));
+}
+}  // namespace
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
+  initialize_target();
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  if (!target.empty()) {
+    for (const std::string& feature : level_features(target)) {
+      const auto found = host.find(feature);
+      if (found == host.end() || !found->second)
+        throw UserError("SINTER_TARGET", str("this machine cannot run ", target, ": its CPU lacks ", feature, "; choose a lower level"));
+    }
+    return make_machine(triple, target, "");
+  }
+  if (llvm::Triple(triple).isX86() && !host.lookup("fma"))
+    throw UserError("compile", "this CPU has no fused multiply-add (x86-64-v3), which compiled steps need; use Mode::eager");
+  std::vector<std::string> enabled;
+  for (const auto& feature : host)
+    if (feature.second) enabled.push_back("+" + feature.first().str());
+  std::sort(enabled.begin(), enabled.end());
+  std::string features;
+  for (const std::string& feature : enabled) features += (features.empty() ? "" : ",") + feature;
+  return make_machine(triple, llvm::sys::getHostCPUName().str(), features);
+}
+
+std::unique_ptr<llvm::TargetMachine> other_machine(const std::string& target) {
+  static const bool initialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)initialized;
+  if (target == "aarch64") return make_machine("aarch64-unknown-linux-gnu", "generic", "+neon");
+  if (target == "x86-64-v3" || target == "x86-64-v4") return make_machine("x86_64-unknown-linux-gnu", target, "");
+  throw UserError("emit_object", str("the target must be x86-64-v3, x86-64-v4 or aarch64, got '", target, "'"));
 }
 
 namespace {

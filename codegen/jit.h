@@ -16,6 +16,8 @@ namespace sinter::codegen {
 
 /// The machine that code is made for: this one ("") or "x86-64-v3" and the like. Throws UserError for a target that this machine cannot run.
 std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target);
+/// A machine to make objects for, not to run them: "x86-64-v3", "x86-64-v4" or "aarch64". Throws UserError for others.
+std::unique_ptr<llvm::TargetMachine> other_machine(const std::string& target);
 /// Its vector registers.
 VectorUnit vector_unit(const llvm::TargetMachine& machine);
 /// CPU and features that change the code, as text: part of the cache key and of explain().

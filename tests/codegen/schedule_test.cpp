@@ -6,32 +6,12 @@
 
 #include "codegen/memory_plan.h"
 #include "passes/pipeline.h"
-#include "tests/frontend/helpers.h"
+#include "tests/codegen/graphs.h"
 
 namespace sinter::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// The optimized graph of a training step: sigmoid layers of these sizes, RMSprop, L2 on the first two weights.
-ir::Graph training_graph(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::shared_ptr<nn::Module>> layers;
-  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) layers.push_back(std::make_shared<nn::Dense>(sizes[i], sizes[i + 1], Activation::sigmoid));
-  nn::Sequential model(layers);
-  const std::vector<Parameter> parameters = model.parameters();
-  optim::RMSprop optimizer;
-  StepCore step(
-      [&](std::span<const Tensor> in) {
-        const Tensor loss = loss::categorical_crossentropy(model(in[0]), in[1]) + loss::l2(0.01f, {parameters[0], parameters[2]});
-        optimizer.update(parameters, grad(loss, parameters));
-        return std::vector{loss};
-      },
-      {.name = "mlp"}, std::source_location::current());
-  const Spec specs[] = {Spec::batch(DType::f32, {sizes.front()}), Spec::batch(DType::f32, {sizes.back()})};
-  ir::Graph graph = step.record(specs).graph;
-  passes::optimize(graph);
-  return graph;
-}
 
 TEST(Schedule, AnMlpTrainingStepIsTwoPhases) {
   const ir::Graph graph = training_graph({784, 70, 30, 10});
