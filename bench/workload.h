@@ -22,8 +22,9 @@ struct Job {
   std::string metric = "step_s", unit = "s";
   double scale = 1;  ///< seconds a call times this are reported
   std::function<void()> call;
-  double products = 0;  ///< floating-point operations of the matrix products of a call: 0 where they are not what takes the time
-  int warm_up = 3;      ///< calls before timing; what they take beyond is reported as compile_s
+  std::function<double()> once;  ///< instead: a figure that is taken once a process
+  double products = 0;           ///< floating-point operations of the matrix products of a call: 0 where they are not what takes the time
+  int warm_up = 3;               ///< calls before timing; what they take beyond is reported as compile_s
 };
 
 struct Workload {

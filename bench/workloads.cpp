@@ -1,10 +1,15 @@
 #include "bench/workload.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "frontend/core/random.h"
 
@@ -129,6 +134,50 @@ std::vector<Job> mlp(const char* name, std::vector<std::int64_t> sizes, std::int
   return jobs;
 }
 
+// ---- from nothing ----
+
+/// Seconds since the kernel started this process, in its ticks of 10 ms.
+double process_age() {
+  std::ifstream stat("/proc/self/stat"), uptime("/proc/uptime");
+  std::string text;
+  std::getline(stat, text);
+  std::istringstream fields(text.substr(text.rfind(')') + 2));  // after the name, which may hold anything: field 3
+  for (int i = 3; i < 22; ++i) fields >> text;
+  double start = 0, now = 0;
+  fields >> start;
+  uptime >> now;
+  return now - start / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// Process start to the end of the first training step of mlp_b500, with and without making the data; memory after an epoch's worth of steps.
+std::vector<Job> cold_start(const RunSettings& settings) {
+  const auto start = std::chrono::steady_clock::now();
+  auto mlp = std::make_shared<Mlp>(std::vector<std::int64_t>{784, 70, 30, 10}, 500, settings);
+  const double making = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto age = std::make_shared<double>();
+  const auto step = [mlp] {
+    const auto& [x, y] = mlp->batches[mlp->next++ % 4];
+    mlp->step(x, y);
+  };
+  std::vector<Job> jobs(3);
+  jobs[0].metric = "cold_start";
+  jobs[0].once = [step, age] {
+    step();
+    return *age = process_age();
+  };
+  jobs[1].metric = "cold_start_without_data";
+  jobs[1].once = [age, making] { return *age - making; };
+  jobs[2].metric = "peak_rss";
+  jobs[2].unit = "MiB";
+  jobs[2].once = [step] {
+    for (int i = 0; i < 120; ++i) step();
+    rusage use{};
+    getrusage(RUSAGE_SELF, &use);
+    return static_cast<double>(use.ru_maxrss) / 1024;
+  };
+  return jobs;
+}
+
 // ---- linear regression ----
 
 std::vector<Job> linreg(const RunSettings& settings) {
@@ -214,6 +263,7 @@ const std::vector<Workload>& workloads() {
       {"mlp5_b1500", [](const RunSettings& s) { return mlp("mlp5_b1500", {784, 200, 100, 50, 30, 10}, 1500, s); }},
       {"linreg", linreg},
       {"call_overhead", call_overhead},
+      {"cold_start", cold_start},
       {"gemm_1024", [](const RunSettings& s) { return gemm(1024, s); }},
   };
   return list;
