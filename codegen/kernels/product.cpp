@@ -161,7 +161,7 @@ class ProductEmitter {
     const auto bytes = left_layout_.stride.factor() * static_cast<std::int64_t>(size_of(e_.type_of(picked_from_).dtype));
     for (unsigned i = 0; i < rows; ++i) {
       Value* piece = left_at(least(b_.CreateAdd(row, number(rows + i), "", true, true), last_), k);
-      for (std::int64_t line = 0; line < std::min<std::int64_t>(8, (bytes + 63) / 64); ++line)
+      for (std::int64_t line = 0; line < std::min<std::int64_t>(16, (bytes + 63) / 64); ++line)
         fetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), piece, static_cast<std::uint64_t>(64 * line)));
     }
   }
