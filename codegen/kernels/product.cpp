@@ -136,7 +136,6 @@ class ProductEmitter {
 
   /// What a pass over [k, k_stop) of a transposed left operand needs first.
   void begin_transposed(Value* k, Value* k_stop) {
-    if (plan_.k_block) fetch_ahead(k_stop);
     if (kind_ == Left::stored) return;
     e_.loop(k, k_stop, 1, [&](Value* i) {
       Value* place = b_.CreateSub(i, k);
@@ -145,11 +144,16 @@ class ProductEmitter {
     });
   }
 
-  /// The rows of the next pass over a batch come from far away, in pieces too short for the processor to see a pattern.
-  void fetch_ahead(Value* k_stop) {
+  /// The rows of the next pass over a batch come from far away, in pieces too short for the processor to see a pattern. Each tile fetches its share
+  /// of them, so that the fetches don't wait for each other.
+  void fetch_share(const Panels& panels, Value* row, Value* k_stop) {
     const DType dtype = kind_ == Left::stored ? DType::f32 : e_.type_of(picked_from_).dtype;
     const auto line = static_cast<std::int64_t>(64 / size_of(dtype));
-    e_.loop(k_stop, least(b_.CreateAdd(k_stop, number(plan_.k_block)), k_end_), 1, [&](Value* i) {
+    Value* tiles = b_.CreateUDiv(b_.CreateAdd(b_.CreateSub(end_, begin_), number(panels.rows - 1)), number(panels.rows));
+    Value* share = b_.CreateUDiv(b_.CreateAdd(number(plan_.k_block - 1), tiles), tiles);
+    Value* from = b_.CreateAdd(k_stop, b_.CreateMul(b_.CreateUDiv(b_.CreateSub(row, begin_), number(panels.rows)), share));
+    Value* stop = least(b_.CreateAdd(k_stop, number(plan_.k_block)), k_end_);
+    e_.loop(from, least(b_.CreateAdd(from, share), stop), 1, [&](Value* i) {
       Value* piece = left_at(i, begin_);
       e_.loop(number(0), b_.CreateSub(end_, begin_), line,
               [&](Value* column) { fetch(b_.CreateInBoundsGEP(e_.memory_type(dtype, 1), piece, {column})); });
@@ -249,6 +253,7 @@ class ProductEmitter {
       std::vector<Value*> arguments{e_.address(e_.kernel_.product, row, column), b, ldb, b_.CreateSub(k_stop, k), k};
       add_left(arguments, row, panels.rows, k, k_stop);
       b_.CreateCall(tile, arguments);
+      if (op_.transpose_a && plan_.k_block && panels.column == 0) fetch_share(panels, row, k_stop);
       if (!plan_.one_pass()) return;
       e_.for_each_site(e_.kernel_.shape, row, least(b_.CreateAdd(row, number(panels.rows)), end_), false, [&](const Site& site) {
         KernelEmitter::Memo memo;
