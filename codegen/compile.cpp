@@ -61,30 +61,33 @@ std::string bitcode_of(const llvm::Module& module) {
   return bytes;
 }
 
-std::vector<PhaseSpec> phase_specs(const ir::Graph& graph, const Schedule& schedule) {
+std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
+  if (kernel.kind == Kernel::Kind::copy) return "copy";
+  std::string text;
+  for (const ir::NodeId id : kernel.nodes) text += str(text.empty() ? "" : " + ", ir::name(graph.node(id).op));
+  return text + (kernel.kind == Kernel::Kind::partial ? " (a slot a chunk)" : kernel.kind == Kernel::Kind::combine ? " (slots combined)" : "");
+}
+
+std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& schedule) {
+  std::vector<KernelSpec> specs;
+  for (const Kernel& kernel : schedule.kernels) {
+    ir::Cost flops, bytes;
+    if (kernel.kind != Kernel::Kind::combine)
+      for (const ir::NodeId id : kernel.nodes) flops += ir::flops(graph, id);
+    for (const Read& read : kernel.reads) bytes += ir::bytes(schedule.values[read.value].type);
+    for (const Write& write : kernel.writes) bytes += ir::bytes(schedule.values[write.value].type);
+    specs.push_back({name_of(graph, kernel), kernel.domain.units, {flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample}});
+  }
+  return specs;
+}
+
+std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<KernelSpec>& kernels) {
   std::vector<PhaseSpec> specs;
   for (const Phase& phase : schedule.phases) {
     PhaseSpec spec;
     for (const Loop& loop : phase.loops) {
-      if (loop.domain.units.is_batch()) {
-        ++spec.batch_loops;
-        spec.batch_rows_per_chunk = loop.most_units;
-      } else {
-        const std::int64_t size = loop.chunk_units(1);
-        spec.chunks_fixed += (loop.domain.units.factor() + size - 1) / size;
-      }
-      for (const std::size_t k : loop.kernels) {
-        ir::Cost flops, bytes;
-        const Kernel& kernel = schedule.kernels[k];
-        if (kernel.kind != Kernel::Kind::combine)
-          for (const ir::NodeId id : kernel.nodes) flops += ir::flops(graph, id);
-        for (const Read& read : kernel.reads) bytes += ir::bytes(schedule.values[read.value].type);
-        for (const Write& write : kernel.writes) bytes += ir::bytes(schedule.values[write.value].type);
-        spec.flops_fixed += flops.fixed;
-        spec.flops_per_sample += flops.per_sample;
-        spec.bytes_fixed += bytes.fixed;
-        spec.bytes_per_sample += bytes.per_sample;
-      }
+      spec.loops.push_back({loop.domain.units, loop.most_units});
+      for (const std::size_t k : loop.kernels) spec.work += kernels[k].work;
     }
     specs.push_back(spec);
   }
@@ -209,8 +212,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.entry = code.entry;
   result.image.code = std::move(code.owner);
   result.image.buffers = plan.buffers;
-  result.image.phases = phase_specs(graph, schedule);
-  result.image.kernels = schedule.kernels.size();
+  result.image.kernels = kernel_specs(graph, schedule);
+  result.image.phases = phase_specs(schedule, result.image.kernels);
   result.image.fixed_bytes = plan.fixed_bytes;
   result.image.batch_bytes = plan.batch_bytes;
   result.image.scratch_bytes = plan.scratch_bytes;

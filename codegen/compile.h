@@ -13,7 +13,7 @@ namespace sinter::codegen {
 
 struct Options {
   bool tap = false;         ///< for verify: no overlaid memory and no chunk scratch; every group output kept and listed in Compiled::taps
-  bool profile = false;     ///< count processor ticks of each kernel into StepContext::ticks
+  bool profile = false;     ///< tell StepContext::span of each call of a kernel
   std::string target;       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
   std::string dump_folder;  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
   bool perf_map = false;    ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code

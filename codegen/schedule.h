@@ -86,7 +86,4 @@ Schedule make_schedule(const ir::Graph& graph, bool keep_all);
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule);
 std::string to_text(const ir::Graph& graph, const Schedule& schedule);
 
-/// Split of the work of a loop: about eight chunks or more, none of less than `least` units, for the machines of today.
-std::int64_t chunk_of(std::int64_t units, std::int64_t most);
-
 }  // namespace sinter::codegen

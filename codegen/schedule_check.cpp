@@ -2,12 +2,9 @@
 #include <algorithm>
 
 #include "codegen/schedule.h"
+#include "ir/step.h"
 
 namespace sinter::codegen {
-
-std::int64_t chunk_of(std::int64_t units, std::int64_t most) {
-  return std::max<std::int64_t>(1, std::min(most, std::max<std::int64_t>(8, ((units + 7) / 8 + 7) / 8 * 8)));
-}
 
 std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), most_units); }
 

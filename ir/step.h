@@ -1,6 +1,7 @@
 // The plain structs in which a compiled step (made by codegen) and what launches it (runtime) meet.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,8 +38,12 @@ struct StepContext {
   std::uint32_t fault;             ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)
   void (*barrier)(StepContext*, std::int32_t thread);
   void (*gemm)(const GemmCall*);
-  void* runtime;         ///< the launcher's own
-  std::uint64_t* ticks;  ///< null, or cycle counters: thread t adds the cycles of kernel k to ticks[t · kernels + k]
+  void* runtime;             ///< the launcher's own
+  std::uint64_t (*clock)();  ///< nanoseconds
+  /// Told of each call of a kernel, where the step was compiled to tell: on `thread`, over the units [begin, end) of its domain, from `start` to
+  /// `stop` by the clock.
+  void (*span)(StepContext*, std::int32_t thread, std::uint32_t kernel, std::int64_t begin, std::int64_t end, std::uint64_t start,
+               std::uint64_t stop);
 };
 
 /// Every thread of the team calls this with its number; the call is over when all have returned.
@@ -65,13 +70,48 @@ struct BufferSpec {
   std::string name;         ///< for messages and verify: the node's printed name
 };
 
-/// One phase as the cost model and explain() see it. Work counts are a + b·N.
-struct PhaseSpec {
-  std::int64_t chunks_fixed = 0;          ///< chunks of loops over fixed domains
-  std::int64_t batch_rows_per_chunk = 0;  ///< 0 without a batch loop, else samples a chunk
-  std::int64_t batch_loops = 0;
+/// Arithmetic and memory traffic at batch size N: a + b·N.
+struct Work {
   double flops_fixed = 0, flops_per_sample = 0;
   double bytes_fixed = 0, bytes_per_sample = 0;
+  double flops(std::int64_t n) const { return flops_fixed + flops_per_sample * static_cast<double>(n); }
+  double bytes(std::int64_t n) const { return bytes_fixed + bytes_per_sample * static_cast<double>(n); }
+  Work& operator+=(const Work& other) {
+    flops_fixed += other.flops_fixed;
+    flops_per_sample += other.flops_per_sample;
+    bytes_fixed += other.bytes_fixed;
+    bytes_per_sample += other.bytes_per_sample;
+    return *this;
+  }
+};
+
+/// A function of the step, for profiles.
+struct KernelSpec {
+  std::string name;  ///< "dense + sigmoid"
+  Dim units = 1;     ///< of its domain
+  Work work;         ///< over the whole domain
+};
+
+/// Units a chunk when a loop over so many is split: about eight chunks or more, each of 8 units at least and `most` at most. A function of shape and
+/// N alone, so that no result depends on the number of threads.
+inline std::int64_t chunk_of(std::int64_t units, std::int64_t most) {
+  return std::max<std::int64_t>(1, std::min(most, std::max<std::int64_t>(8, ((units + 7) / 8 + 7) / 8 * 8)));
+}
+
+/// A loop of a phase: what its chunks divide.
+struct LoopSpec {
+  Dim units = 1;
+  std::int64_t most_units = 1;  ///< a chunk
+  std::int64_t chunks(std::int64_t n) const {
+    const std::int64_t all = units.extent(n), size = chunk_of(all, most_units);
+    return (all + size - 1) / size;
+  }
+};
+
+/// One phase as the cost model sees it.
+struct PhaseSpec {
+  std::vector<LoopSpec> loops;
+  Work work;
 };
 
 /// A compiled step, ready to be launched any number of times; `code` owns the machine code and may be shared.
@@ -80,10 +120,10 @@ struct StepImage {
   std::shared_ptr<const void> code;
   std::vector<BufferSpec> buffers;
   std::vector<PhaseSpec> phases;
-  std::size_t kernels = 0;         ///< functions that StepContext::ticks counts
-  std::int64_t fixed_bytes = 0;    ///< size of the fixed arena
-  std::int64_t batch_bytes = 0;    ///< bytes a sample of the per-sample arena
-  std::int64_t scratch_bytes = 0;  ///< bytes a thread
+  std::vector<KernelSpec> kernels;  ///< in the order that StepContext::span counts
+  std::int64_t fixed_bytes = 0;     ///< size of the fixed arena
+  std::int64_t batch_bytes = 0;     ///< bytes a sample of the per-sample arena
+  std::int64_t scratch_bytes = 0;   ///< bytes a thread
 };
 
 }  // namespace sinter

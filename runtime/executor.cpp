@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -17,22 +18,20 @@ namespace {
 
 void barrier(StepContext* context, std::int32_t) { team_barrier(context->threads); }
 
-struct Work {
-  double flops = 0, bytes = 0;
-  std::int64_t chunks = 1;  ///< of the phase that has most
-};
+std::uint64_t nanoseconds() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
 
-Work work_of(const StepImage& image, std::int64_t batch) {
-  Work work;
-  const auto n = static_cast<double>(batch);
+/// Chunks of the phase that has most.
+std::int64_t most_chunks(const StepImage& image, std::int64_t batch) {
+  std::int64_t most = 1;
   for (const PhaseSpec& phase : image.phases) {
-    work.flops += phase.flops_fixed + phase.flops_per_sample * n;
-    work.bytes += phase.bytes_fixed + phase.bytes_per_sample * n;
-    const std::int64_t rows = phase.batch_rows_per_chunk;
-    const std::int64_t loops = rows > 0 ? phase.batch_loops * ((batch + rows - 1) / rows) : 0;
-    work.chunks = std::max(work.chunks, phase.chunks_fixed + loops);
+    std::int64_t chunks = 0;
+    for (const LoopSpec& loop : phase.loops) chunks += loop.chunks(batch);
+    most = std::max(most, chunks);
   }
-  return work;
+  return most;
 }
 
 }  // namespace
@@ -49,11 +48,17 @@ struct Executor::Impl {
   StepImage image;
   std::array<Lane, 3> lanes;
   std::vector<std::int64_t> no_tables;  ///< zeros, for callers without tables
-  Buffer fixed_arena, batch_arena, scratch, ticks;
-  std::size_t kernels = 0;
+  Buffer fixed_arena, batch_arena, scratch;
+  SpanObserver observer;
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
   std::atomic<bool> busy{false};
   std::size_t last = 0;  ///< lane of the last step that ran
+
+  static void span(StepContext* context, std::int32_t thread, std::uint32_t kernel, std::int64_t begin, std::int64_t end, std::uint64_t start,
+                   std::uint64_t stop) {
+    const Impl& impl = *static_cast<const Impl*>(context->runtime);
+    if (impl.observer) impl.observer({thread, kernel, begin, end, context->batch, start, stop});
+  }
 
   Lane& lane(std::int64_t step) { return lanes[static_cast<std::size_t>(step) % lanes.size()]; }
 
@@ -104,16 +109,16 @@ struct Executor::Impl {
     lane.context.batch = bindings.batch;
     lane.context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
     lane.context.scratch = scratch.data();
-    lane.context.ticks = kernels ? reinterpret_cast<std::uint64_t*>(ticks.data()) : nullptr;
     lane.context.fault = 0;
     lane.context.threads = threads;
   }
 
   int choose_threads(std::int64_t batch, int threads, bool force) const {
     if (force && threads > 0) return std::min(threads, max_threads);
-    const Work work = work_of(image, batch);
-    const auto most = static_cast<int>(std::min<std::int64_t>(threads > 0 ? threads : default_threads(), work.chunks));
-    return threads_for(work.flops, work.bytes, most);
+    const auto most = static_cast<int>(std::min<std::int64_t>(threads > 0 ? threads : default_threads(), most_chunks(image, batch)));
+    Work work;
+    for (const PhaseSpec& phase : image.phases) work += phase.work;
+    return threads_for(work.flops(batch), work.bytes(batch), most);
   }
 
   std::uint32_t run(const Sequence& sequence, int threads, bool force) {
@@ -124,7 +129,6 @@ struct Executor::Impl {
     grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes));
     grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded_batch(sequence.most_batch)));
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
-    if (kernels) grow(ticks, kernels * sizeof(std::uint64_t) * max_threads);
     for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.phases.size(), 1) * static_cast<std::size_t>(threads) * claim_spacing);
     bind(lane(0), first, threads);
     struct Call {
@@ -174,6 +178,8 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
     lane.context.barrier = &barrier;
     lane.context.gemm = isa::kernels().gemm;
     lane.context.runtime = &impl;
+    lane.context.clock = &nanoseconds;
+    lane.context.span = &Impl::span;
   }
 }
 
@@ -200,17 +206,6 @@ const std::byte* Executor::buffer(std::size_t index) const { return impl_->lanes
 const StepImage& Executor::image() const { return impl_->image; }
 std::size_t Executor::arena_bytes() const { return impl_->fixed_arena.bytes() + impl_->batch_arena.bytes() + impl_->scratch.bytes(); }
 
-void Executor::count_ticks(std::size_t kernels) {
-  impl_->kernels = kernels;
-  impl_->ticks = {};
-}
-
-std::vector<std::uint64_t> Executor::ticks() const {
-  std::vector<std::uint64_t> total(impl_->kernels);
-  if (!impl_->ticks) return total;
-  const auto* counts = reinterpret_cast<const std::uint64_t*>(impl_->ticks.data());
-  for (std::size_t i = 0; i < impl_->kernels * max_threads; ++i) total[i % impl_->kernels] += counts[i];
-  return total;
-}
+void Executor::observe(SpanObserver observer) { impl_->observer = std::move(observer); }
 
 }  // namespace sinter::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,6 +28,16 @@ struct Sequence {
   void* with = nullptr;
 };
 
+/// One call of a kernel.
+struct Span {
+  std::int32_t thread;        ///< of the team
+  std::uint32_t kernel;       ///< index in StepImage::kernels
+  std::int64_t begin, end;    ///< units of the kernel's domain
+  std::int64_t batch;         ///< N of the call
+  std::uint64_t start, stop;  ///< nanoseconds of std::chrono::steady_clock
+};
+using SpanObserver = std::function<void(const Span&)>;
+
 /// One compiled step with its arenas. Zero heap allocations a run once N has been as large before. Concurrent runs of one executor throw UserError.
 class Executor {
  public:
@@ -48,10 +59,8 @@ class Executor {
   /// Bytes of the arenas now held.
   std::size_t arena_bytes() const;
 
-  /// From now on runs count processor ticks of each of `kernels` kernels, if the step was compiled to (codegen::Options::profile). 0: no longer.
-  void count_ticks(std::size_t kernels);
-  /// Ticks of each kernel since count_ticks, of all threads together.
-  std::vector<std::uint64_t> ticks() const;
+  /// From now on called for each span, by the thread that ran it, if the step was compiled to tell (codegen::Options::profile). Must not throw.
+  void observe(SpanObserver observer);
 
  private:
   struct Impl;

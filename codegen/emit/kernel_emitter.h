@@ -32,7 +32,7 @@ struct EmitContext {
   std::vector<std::string> notes;  ///< what the chooser of tiles decided, for explain()
 };
 
-/// chunk_of (codegen/schedule.h) in IR.
+/// chunk_of (ir/step.h) in IR.
 llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, std::int64_t most);
 
 /// Some elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that

@@ -113,9 +113,9 @@ class StepEmitter {
       std::vector<Value*> arguments;
       for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, begin));
       arguments.insert(arguments.end(), {begin, end, chunk, n_, ctx_});
-      Value* before = profile_ ? cycles() : nullptr;
+      Value* before = profile_ ? clock() : nullptr;
       b_.CreateCall(functions_[k], arguments);
-      if (profile_) count(k, before);
+      if (profile_) tell(k, begin, end, before);
     }
   }
 
@@ -134,14 +134,13 @@ class StepEmitter {
     return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {offset});
   }
 
-  Value* cycles() { return b_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}); }
+  Value* clock() { return b_.CreateCall(llvm::FunctionType::get(b_.getInt64Ty(), false), field(offsetof(StepContext, clock), b_.getPtrTy())); }
 
-  void count(std::size_t kernel, Value* before) {
-    Value* spent = b_.CreateSub(cycles(), before);
-    Value* slot = b_.CreateAdd(b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(static_cast<std::int64_t>(functions_.size()))),
-                               number(static_cast<std::int64_t>(kernel)));
-    Value* where = b_.CreateInBoundsGEP(b_.getInt64Ty(), field(offsetof(StepContext, ticks), b_.getPtrTy()), {slot});
-    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), where), spent), where);
+  void tell(std::size_t kernel, Value* begin, Value* end, Value* start) {
+    llvm::Type *pointer = b_.getPtrTy(), *small = b_.getInt32Ty(), *large = b_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, small, small, large, large, large, large}, false);
+    b_.CreateCall(type, field(offsetof(StepContext, span), pointer),
+                  {ctx_, thread_, b_.getInt32(static_cast<std::uint32_t>(kernel)), begin, end, start, clock()});
   }
 
   EmitContext& context_;

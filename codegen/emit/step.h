@@ -13,8 +13,8 @@ inline constexpr const char* step_name = "sinter_step";
 /// Which of so many modules each kernel goes to, by number of the kernel: modules are compiled side by side.
 std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts);
 
-/// Emits a function for each kernel of a part; part 0 also holds `void sinter_step(StepContext*, i32 thread)`. With `profile`, each kernel's cycles
-/// are added to StepContext::ticks.
+/// Emits a function for each kernel of a part; part 0 also holds `void sinter_step(StepContext*, i32 thread)`. With `profile`,
+/// StepContext::span is told of each call of a kernel.
 void emit_part(EmitContext& context, const std::vector<std::size_t>& part_of, std::size_t part, bool profile);
 
 }  // namespace sinter::codegen

@@ -33,7 +33,7 @@ struct TimeReport {
   double eager_seconds = 0, graph_seconds = 0;  ///< a whole call, minimum over the repeats
   double compile_seconds = 0;
   std::vector<Row> rows;
-  std::vector<double> kernel_seconds;  ///< by kernel: its share of the step's cycles, times seconds and threads; empty without the code generator
+  std::vector<double> kernel_seconds;  ///< by kernel: its share of the step's time, times seconds and threads; empty without the code generator
   double speedup() const { return graph_seconds > 0 ? eager_seconds / graph_seconds : 0; }
 };
 std::ostream& operator<<(std::ostream& out, const TimeReport& report);

@@ -22,8 +22,8 @@ bool is_on(const char* name) {
 }  // namespace
 
 Settings settings() {
-  return {environment("SINTER_DUMP"),  environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"),
-          environment("SINTER_FAULT"), is_on("SINTER_PERF_MAP"),         is_on("SINTER_VERIFY")};
+  return {environment("SINTER_DUMP"),    environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT"),
+          environment("SINTER_PROFILE"), is_on("SINTER_PERF_MAP"),         is_on("SINTER_VERIFY")};
 }
 
 Mode effective_mode(Mode asked) {

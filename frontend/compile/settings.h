@@ -13,6 +13,7 @@ struct Settings {
   std::string stop_after;   ///< SINTER_STOP_AFTER: last pass to run, to bisect
   std::string target;       ///< SINTER_TARGET: "x86-64-v3" and the like instead of this machine's CPU
   std::string fault;        ///< SINTER_FAULT: node of the optimized graph ("%7") whose result is perturbed, to prove that verify finds it
+  std::string profile;      ///< SINTER_PROFILE: Chrome trace of the kernels of every step, written there when the process ends
   bool perf_map = false;    ///< SINTER_PERF_MAP=1: perf can name the kernels
   bool verify = false;      ///< SINTER_VERIFY=1: every compiled step is verified on the inputs of the call that made it
 };

@@ -1,5 +1,6 @@
 // time(): eager beside graph.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <iomanip>
 #include <limits>
@@ -43,21 +44,21 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
 }
 
 #ifdef SINTER_JIT
-/// Each kernel group's share of a step's cycles, as a share of its seconds on all threads.
+/// Each kernel group's share of a step's time, as a share of its seconds on all threads.
 std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds,
                                    int repeats) {
   Variant profiled(std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings()})));
   std::vector<Tensor> outputs(profiled.output_count());
-  profiled.executor().count_ticks(profiled.compiled().image.kernels);
+  std::vector<std::atomic<std::uint64_t>> spent(profiled.compiled().image.kernels.size());
+  profiled.executor().observe([&](const runtime::Span& span) { spent[span.kernel] += span.stop - span.start; });
   for (int i = 0; i < repeats; ++i) profiled.run(in, outputs, step.options.threads, step.options.force);
-  const std::vector<std::uint64_t> ticks = profiled.executor().ticks();
-  const double total = std::accumulate(ticks.begin(), ticks.end(), 0.0);
+  const double total = std::accumulate(spent.begin(), spent.end(), 0.0);
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < ticks.size(); ++i) {
+  for (std::size_t i = 0; i < spent.size(); ++i) {
     const std::int32_t group = profiled.compiled().report.kernel_groups[i];
     if (group < 0) continue;
     seconds.resize(std::max(seconds.size(), static_cast<std::size_t>(group) + 1));
-    seconds[static_cast<std::size_t>(group)] += static_cast<double>(ticks[i]) / total * graph_seconds * profiled.executor().last_threads();
+    seconds[static_cast<std::size_t>(group)] += static_cast<double>(spent[i]) / total * graph_seconds * profiled.executor().last_threads();
   }
   return seconds;
 }

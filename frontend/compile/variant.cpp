@@ -35,7 +35,7 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
   const auto start = Clock::now();
   codegen::Options codegen_options;
   codegen_options.tap = options.tap;
-  codegen_options.profile = options.profile;
+  codegen_options.profile = options.profile || result.trace;
   codegen_options.target = options.settings.target;
   codegen_options.dump_folder = options.settings.dump_folder;
   codegen_options.fault = options.settings.fault;
@@ -97,6 +97,7 @@ CompiledGraph compile_graph(Traced traced, const CompileOptions& options) {
   result.sample_batch = options.sample_batch;
   result.passes = optimize_graph(result.graph, options.settings, options.sample_batch);
   result.pass_seconds = since(start);
+  if (!options.settings.profile.empty()) result.trace = &runtime::ChromeTrace::at(options.settings.profile);
   generate_code(result, options);
   return result;
 }
@@ -152,6 +153,7 @@ Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* d
 
 Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std::move(compiled)), executor_(compiled_->image) {
   const ir::Graph& graph = compiled_->graph;
+  if (compiled_->trace) executor_.observe(compiled_->trace->observer(graph.name(), compiled_->image.kernels));
   inputs_.resize(graph.inputs().size());
   table_rows_.resize(graph.inputs().size());
   states_.resize(graph.states().size());

@@ -11,6 +11,7 @@
 #include "frontend/core/trace.h"
 #include "ir/graph.h"
 #include "passes/pipeline.h"
+#include "runtime/chrome_trace.h"
 #include "runtime/executor.h"
 #ifdef SINTER_JIT
 #include "codegen/compile.h"
@@ -28,7 +29,8 @@ struct CompiledGraph {
   codegen::Report report;
   std::vector<codegen::Tap> taps;
 #endif
-  std::int64_t sample_batch = 0;  ///< the batch size of the call that asked for it; 0: unknown
+  runtime::ChromeTrace* trace = nullptr;  ///< told of every kernel that runs; null: nobody asked
+  std::int64_t sample_batch = 0;          ///< the batch size of the call that asked for it; 0: unknown
   double trace_seconds = 0, pass_seconds = 0, codegen_seconds = 0;
   double seconds() const { return trace_seconds + pass_seconds + codegen_seconds; }
 };

@@ -5,10 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "codegen/cache.h"
 #include "frontend/compile/variant.h"
+#include "runtime/chrome_trace.h"
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
@@ -112,6 +115,38 @@ TEST(PerfMap, NamesTheKernels) {
   EXPECT_THAT(text.str(), HasSubstr(" sinter:sinter_step\n"));
   EXPECT_THAT(text.str(), HasSubstr(" sinter:kernel_0\n"));
   fs::remove(path);
+}
+
+TEST(Profile, IsAChromeTraceOfTheKernels) {
+  const std::string path = (fs::temp_directory_path() / str("sinter_profile_", getpid(), ".json")).string();
+  const Environment wish("SINTER_PROFILE", path.c_str());
+  SmallModel m;
+  for (int i = 0; i < 3; ++i) m.step(random({100, 20}, 1), random_labels(100, 7, 2));
+  runtime::ChromeTrace::at(path).write();
+  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(path));
+  fs::remove(path);
+  EXPECT_EQ(trace["otherData"]["dropped_spans"], 0);
+  double flops = 0, units = 0;
+  std::set<int> lanes, named;
+  for (const auto& event : trace["traceEvents"]) {
+    (event["ph"] == "M" ? named : lanes).insert(event["tid"].get<int>());
+    if (event["ph"] != "X" || event["name"] != "dense + sigmoid") continue;
+    EXPECT_EQ(event["args"]["N"], 100);
+    EXPECT_GE(event["dur"], 0.0);
+    EXPECT_GT(event["args"]["bytes"], 0.0);
+    flops += event["args"]["flops"].get<double>();
+    units += event["args"]["units"][1].get<double>() - event["args"]["units"][0].get<double>();
+  }
+  EXPECT_EQ(lanes, named);
+  EXPECT_EQ(units, 3 * 2 * 100) << "each sample once a step and layer";
+  EXPECT_NEAR(flops, 3 * 100 * (2 * 20 * 33 + 33 + 2 * 33 * 7 + 7), 1) << "2 a multiply-add, 1 a sigmoid";
+}
+
+TEST(Profile, UnwritableFile) {
+  const Environment wish("SINTER_PROFILE", "/no/such/folder/trace.json");
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }),
+              HasSubstr("[SINTER_PROFILE] cannot write /no/such/folder/trace.json; name a file in a folder that you may write to"));
 }
 
 TEST(Target, Errors) {

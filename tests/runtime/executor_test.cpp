@@ -51,7 +51,7 @@ void step(StepContext* c, std::int32_t thread) {
     for (std::int64_t i = 0; i < features * outputs; ++i) at(w)[i] += at(total)[0];
     std::memcpy(at(y), at(h), static_cast<std::size_t>(c->batch * outputs) * 4);
   }
-  if (c->ticks) c->ticks[thread] += 1;
+  c->span(c, thread, 3, 0, c->batch, 10, 20);
 }
 
 StepImage image() {
@@ -68,10 +68,9 @@ StepImage image() {
                    {Place::output, 0, {DType::f32, {n, outputs}}, 0, "y"},
                    {Place::output, 1, {DType::f32, {outputs}}, 0, "total"}};
   image.phases.resize(2);
-  image.phases[0].batch_rows_per_chunk = rows_a_chunk;
-  image.phases[0].batch_loops = 1;
-  image.phases[0].flops_per_sample = 2 * features * outputs;
-  image.phases[1].chunks_fixed = 1;
+  image.phases[0].loops = {{n, rows_a_chunk}};
+  image.phases[0].work.flops_per_sample = 2 * features * outputs;
+  image.phases[1].loops = {{}};
   image.batch_bytes = 2 * outputs * 4;
   image.scratch_bytes = rows_a_chunk * 24 * 4;
   return image;
@@ -217,15 +216,18 @@ TEST(Executor, FlushesDenormalsToZeroInStepsOnly) {
   EXPECT_GT(a * b, 0.0f);
 }
 
-TEST(Executor, CountsTicksOnDemand) {
+TEST(Executor, TellsAnObserverOfSpans) {
   Executor executor(image());
   const Call call(64);
+  executor.run(call.bindings(), 2, true);  // nobody is told
+  std::array<std::atomic<int>, 2> seen{};
+  executor.observe([&](const Span& span) {
+    if (span.kernel == 3 && span.begin == 0 && span.end == 64 && span.batch == 64 && span.start == 10 && span.stop == 20) ++seen[span.thread];
+  });
   executor.run(call.bindings(), 2, true);
-  EXPECT_TRUE(executor.ticks().empty());
-  executor.count_ticks(4);  // the step's thread t adds 1 to counter t
   executor.run(call.bindings(), 2, true);
-  executor.run(call.bindings(), 2, true);
-  EXPECT_EQ(executor.ticks(), (std::vector<std::uint64_t>{2, 2, 0, 0}));
+  EXPECT_EQ(seen[0], 2);
+  EXPECT_EQ(seen[1], 2);
 }
 
 TEST(Executor, AllocatesNothingAfterWarmUp) {

@@ -1,0 +1,38 @@
+// A profile as a file that chrome://tracing and https://ui.perfetto.dev show: a lane a thread, a span a kernel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/executor.h"
+
+namespace sinter::runtime {
+
+/// Collects the spans of any number of steps. Format: "Trace Event Format" of the Chromium project, complete events ("ph": "X"), whose `args` are the
+/// flops and bytes of the span, GFLOP/s, the units it covered, and N.
+class ChromeTrace {
+ public:
+  /// Spans that a thread keeps; the later ones are counted only.
+  static constexpr std::size_t most_spans = std::size_t{1} << 18;
+
+  /// The trace of this process, which it writes to `path` when it ends. The first path stays. Throws UserError if the file cannot be written.
+  static ChromeTrace& at(const std::string& path);
+
+  explicit ChromeTrace(std::string path);
+  /// Writes the file, if write() has not.
+  ~ChromeTrace();
+  ChromeTrace(const ChromeTrace&) = delete;
+  ChromeTrace& operator=(const ChromeTrace&) = delete;
+
+  /// For an executor of a step of this name. Must not be called any more when the trace is gone.
+  SpanObserver observer(const std::string& step, const std::vector<KernelSpec>& kernels);
+  /// Writes what was seen so far. Throws UserError if that fails. No step may be running.
+  void write();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sinter::runtime
