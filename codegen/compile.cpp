@@ -63,6 +63,7 @@ std::string bitcode_of(const llvm::Module& module) {
 
 std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
   if (kernel.kind == Kernel::Kind::copy) return "copy";
+  if (kernel.kind == Kernel::Kind::pack) return "pack";
   std::string text;
   for (const ir::NodeId id : kernel.nodes) text += str(text.empty() ? "" : " + ", ir::name(graph.node(id).op));
   return text + (kernel.kind == Kernel::Kind::partial ? " (a slot a chunk)" : kernel.kind == Kernel::Kind::combine ? " (slots combined)" : "");
@@ -75,6 +76,7 @@ std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& sch
     if (kernel.kind != Kernel::Kind::combine)
       for (const ir::NodeId id : kernel.nodes) flops += ir::flops(graph, id);
     for (const Read& read : kernel.reads) bytes += ir::bytes(schedule.values[read.value].type);
+    if (kernel.kind == Kernel::Kind::pack) bytes += ir::bytes(schedule.values[kernel.packed].type);
     for (const Write& write : kernel.writes) bytes += ir::bytes(schedule.values[write.value].type);
     specs.push_back({name_of(graph, kernel), kernel.domain.units, {flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample}});
   }

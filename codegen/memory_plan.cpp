@@ -65,6 +65,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       lives[kernel.product].touch(kernel.phase, kernel.loop, true);
       lives[kernel.product].product = true;
     }
+    if (kernel.packed != no_value) lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
     if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "codegen/kernels/product_plan.h"
 #include "ir/kernel.h"
 
 namespace sinter::codegen {
@@ -128,8 +129,21 @@ class Builder {
       add_split(std::move(kernel));
       return;
     }
+    if (kernel.product != no_value && packs_right(graph_, kernel.anchor)) add_pack(kernel);
     const std::size_t k = add_kernel(kernel);
     if (kernel.product != no_value) producer_[kernel.product] = k;
+  }
+
+  void add_pack(Kernel& product) {
+    const Product operation = product_of(graph_, product.anchor);
+    Kernel pack;
+    pack.kind = Kernel::Kind::pack;
+    pack.group = product.group;
+    pack.anchor = product.anchor;
+    pack.shape = {operation.sizes.k, operation.sizes.f};
+    pack.domain = domain_of(pack.shape);
+    pack.packed = product.packed = add_value({StoredValue::Home::memory, 0, {DType::f32, pack.shape}, ir::no_node, str("packed ", product.anchor)});
+    producer_[pack.packed] = add_kernel(std::move(pack));
   }
 
   bool splits(const ir::Node& anchor) const {
@@ -219,6 +233,12 @@ class Builder {
     for (Kernel& kernel : s_.kernels) {
       if (kernel.kind == Kernel::Kind::copy) continue;
       if (kernel.kind == Kernel::Kind::combine) add_read(kernel, kernel.slots, false);
+      if (kernel.kind == Kernel::Kind::pack) {
+        const NodeId right = graph_.node(kernel.anchor).inputs[1];
+        add_read(kernel, s_.value_of[right], !product_of(graph_, kernel.anchor).op.transpose_b);
+      } else if (kernel.packed != no_value) {
+        add_read(kernel, kernel.packed, false);
+      }
       for (const NodeId id : kernel.nodes) {
         if (kernel.kind == Kernel::Kind::combine && id == kernel.anchor) continue;
         const ir::Node& node = graph_.node(id);
@@ -307,8 +327,12 @@ class Builder {
   void assign_phases() {
     std::vector<std::size_t> order = topological();
     std::size_t phases = 0;
+    // Weights are packed in a phase before all others, so that what reads them can still be one loop with what does not.
+    const auto packs_leaf = [&](const Kernel& kernel) { return kernel.kind == Kernel::Kind::pack && producer_[kernel.reads.front().value] == none; };
+    const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
     for (const std::size_t k : order) {
       Kernel& kernel = s_.kernels[k];
+      if (!packs_leaf(kernel)) kernel.phase = first;
       for (const Read& read : kernel.reads) {
         const std::size_t p = producer_[read.value];
         if (p == none || p == k) continue;
@@ -401,7 +425,7 @@ class Builder {
       if (ir::is_row_view(graph_, left) && graph_.node(left).type.shape[0].is_batch())
         bytes += static_cast<double>(symbolic_layout(graph_.node(left).type.shape).stride.factor()) * 4;
     }
-    constexpr double chunk_bytes = 512 * 1024;
+    constexpr double chunk_bytes = 1024 * 1024;
     const double most = chunk_bytes / bytes;
     loop.most_units = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
                                           : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);

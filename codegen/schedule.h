@@ -44,8 +44,8 @@ struct Write {
 
 struct Kernel {
   /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or
-  /// state.
-  enum class Kind : std::uint8_t { nodes, partial, combine, copy };
+  /// state. pack: the right operand of the group's product to the order in which tiles read it.
+  enum class Kind : std::uint8_t { nodes, partial, combine, copy, pack };
   Kind kind = Kind::nodes;
   std::int32_t group = -1;        ///< kernel group of the graph
   std::vector<ir::NodeId> nodes;  ///< in topological order
@@ -56,6 +56,7 @@ struct Kernel {
   std::vector<Write> writes;
   ValueId product = no_value;  ///< where a product or scatter is collected before its epilogue
   ValueId slots = no_value;    ///< partial sums
+  ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
   std::size_t phase = 0, loop = 0;
 };
 

@@ -17,7 +17,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
     return std::find(list.begin(), list.end(), static_cast<std::size_t>(&kernel - schedule.kernels.data())) - list.begin();
   };
   const auto writes = [](const Kernel& kernel, ValueId value) {
-    return kernel.slots == value || std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& w) { return w.value == value; });
+    return kernel.slots == value || (kernel.kind == Kernel::Kind::pack && kernel.packed == value) ||
+           std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& w) { return w.value == value; });
   };
   for (const Kernel& reader : schedule.kernels)
     for (const Read& read : reader.reads) {
@@ -55,6 +56,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
         const Kernel& kernel = schedule.kernels[k];
         const char* kind = kernel.kind == Kernel::Kind::partial   ? " (a slot a chunk)"
                            : kernel.kind == Kernel::Kind::combine ? " (slots combined)"
+                           : kernel.kind == Kernel::Kind::pack    ? " (right operand packed)"
                                                                   : "";
         text += str("      ", kernel.kind == Kernel::Kind::copy ? "copy" : str("kernel ", kernel.group), kind, ":");
         for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));

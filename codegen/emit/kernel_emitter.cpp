@@ -22,6 +22,7 @@ KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : conte
   for (const Write& write : kernel.writes) add(write.value);
   if (kernel.product != no_value) add(kernel.product);
   if (kernel.slots != no_value) add(kernel.slots);
+  if (kernel.packed != no_value) add(kernel.packed);
 }
 
 llvm::Function* KernelEmitter::declare() {
@@ -57,6 +58,9 @@ void KernelEmitter::emit() {
       break;
     case Kernel::Kind::combine:
       emit_combine();
+      break;
+    case Kernel::Kind::pack:
+      emit_pack();
       break;
     case Kernel::Kind::copy:
       emit_copy();

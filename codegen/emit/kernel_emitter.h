@@ -62,6 +62,7 @@ class KernelEmitter {
   void emit_nodes();
   void emit_pointwise();
   void emit_product();
+  void emit_pack();
   void emit_scatter();
   void emit_softmax(bool logarithm);
   void emit_argmax();

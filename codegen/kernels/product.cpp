@@ -16,35 +16,35 @@ using llvm::Value;
 class ProductEmitter {
  public:
   explicit ProductEmitter(KernelEmitter& kernel)
-      : e_(kernel),
-        b_(kernel.builder_),
-        anchor_(kernel.context_.graph.node(kernel.kernel_.anchor)),
-        left_(anchor_.inputs[0]),
-        left_layout_(symbolic_layout(e_.type_of(left_).shape)),
-        right_layout_(symbolic_layout(e_.type_of(anchor_.inputs[1]).shape)),
-        result_layout_(symbolic_layout(kernel.kernel_.shape)) {
-    if (const auto* matmul = std::get_if<ir::Matmul>(&anchor_.op)) op_ = *matmul;
-    sizes_ = ir::product_extents(op_, e_.type_of(left_).shape, e_.type_of(anchor_.inputs[1]).shape);
-  }
+      : e_(kernel), b_(kernel.builder_), product_(product_of(kernel.context_.graph, kernel.kernel_.anchor)) {}
 
   void emit() {
     begin_ = e_.rows_begin(e_.kernel_.shape);
     end_ = e_.rows_end(e_.kernel_.shape);
-    if (!fits_tiles()) {
+    if (!fits_tiles(e_.context_.graph, e_.kernel_.anchor)) {
       call();
       e_.emit_pointwise();
       return;
     }
     last_ = b_.CreateSub(end_, number(1));
-    k_end_ = e_.extent(sizes_.k);
-    plan_ = plan_product(op_, sizes_, result_layout_.stride.factor(), e_.context_.unit);
-    e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", to_text(plan_, sizes_)));
+    k_end_ = e_.extent(product_.sizes.k);
+    plan_ = plan_product(product_, e_.kernel_.packed != no_value, e_.context_.unit);
+    e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", to_text(plan_, product_)));
     choose_left();
-    const std::int64_t most_k = plan_.k_block ? plan_.k_block : sizes_.k.is_fixed() ? sizes_.k.factor() : 0;
-    if (plan_.copy_rows) panel_ = memory(most_k * plan_.widest(), "panel");
+    if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
     if (plan_.k_block == 0) pass(number(0), k_end_);
     else e_.loop(number(0), k_end_, plan_.k_block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(plan_.k_block)), k_end_)); });
     if (!plan_.one_pass()) e_.emit_pointwise();
+  }
+
+  /// Rows [begin, end) of the right operand, panel after panel.
+  void emit_pack() {
+    k_end_ = e_.extent(product_.sizes.k);
+    plan_ = plan_product(product_, true, e_.context_.unit);
+    Value *begin = e_.rows_begin(e_.kernel_.shape), *end = e_.rows_end(e_.kernel_.shape);
+    e_.when(reads_packed(), [&](Value*) {
+      for_each_panel([&](const Panels& panels, Value* column) { copy(panels, column, begin, end, packed_at(panels, column, begin)); });
+    });
   }
 
  private:
@@ -54,6 +54,9 @@ class ProductEmitter {
   Value* floats_at(Value* base, Value* row, std::int64_t stride, Value* offset) {
     return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {b_.CreateAdd(b_.CreateMul(row, number(stride)), offset)});
   }
+  /// Contracted indices of a pass at most, where that is known.
+  std::int64_t most_k() const { return plan_.k_block ? plan_.k_block : product_.sizes.k.is_fixed() ? product_.sizes.k.factor() : 0; }
+  std::int64_t right_stride() const { return product_.right_layout.stride.factor(); }
   llvm::AllocaInst* memory(std::int64_t floats, const char* name) {
     return e_.variable(llvm::ArrayType::get(b_.getFloatTy(), static_cast<std::uint64_t>(floats)), name, 64);
   }
@@ -62,16 +65,9 @@ class ProductEmitter {
   }
 
   // ---- products that tiles don't serve ----
-  /// All but products whose columns are the batch, and single columns.
-  bool fits_tiles() const {
-    const bool flat = KernelEmitter::is_flat(e_.type_of(left_).shape) || KernelEmitter::is_flat(e_.type_of(anchor_.inputs[1]).shape) ||
-                      KernelEmitter::is_flat(e_.kernel_.shape);
-    return !flat && left_layout_.stride.is_fixed() && right_layout_.stride.is_fixed() && result_layout_.stride.is_fixed() && sizes_.f != Dim(1);
-  }
-
   /// One call of the launcher's product.
   void call() {
-    const ValueId a = e_.value_of(left_), b = e_.value_of(anchor_.inputs[1]);
+    const ValueId a = e_.value_of(product_.left), b = e_.value_of(product_.right);
     // Matrices of one column are flat in memory, with a stride of 1: their addresses count rows in `last`.
     const auto at = [&](ValueId value, Value* row, Value* column) {
       return KernelEmitter::is_flat(e_.context_.schedule.values[value].type.shape) ? e_.address(value, number(0), b_.CreateAdd(row, column))
@@ -83,11 +79,11 @@ class ProductEmitter {
     set(offsetof(GemmCall, b), at(b, number(0), number(0)));
     set(offsetof(GemmCall, c), at(e_.kernel_.product, begin_, number(0)));
     set(offsetof(GemmCall, m), b_.CreateSub(end_, begin_));
-    set(offsetof(GemmCall, k), e_.extent(sizes_.k));
-    set(offsetof(GemmCall, f), e_.extent(sizes_.f));
-    set(offsetof(GemmCall, lda), e_.extent(left_layout_.stride));
-    set(offsetof(GemmCall, ldb), e_.extent(right_layout_.stride));
-    set(offsetof(GemmCall, ldc), e_.extent(result_layout_.stride));
+    set(offsetof(GemmCall, k), e_.extent(product_.sizes.k));
+    set(offsetof(GemmCall, f), e_.extent(product_.sizes.f));
+    set(offsetof(GemmCall, lda), e_.extent(product_.left_layout.stride));
+    set(offsetof(GemmCall, ldb), e_.extent(product_.right_layout.stride));
+    set(offsetof(GemmCall, ldc), e_.extent(product_.result_layout.stride));
     set(offsetof(GemmCall, transpose_a), b_.getInt32(op_.transpose_a));
     set(offsetof(GemmCall, transpose_b), b_.getInt32(op_.transpose_b));
     Value* gemm = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), e_.ctx_, offsetof(StepContext, gemm)));
@@ -102,15 +98,14 @@ class ProductEmitter {
     picked_from_ = ir::picked_rows(e_.context_.graph, left_);
     if (!ir::is_row_view(e_.context_.graph, left_)) kind_ = Left::stored;
     else kind_ = left_ == picked_from_ && e_.type_of(left_).dtype == DType::f32 ? Left::picked : Left::converted;
-    const std::int64_t most_k = plan_.k_block ? plan_.k_block : sizes_.k.is_fixed() ? sizes_.k.factor() : 0;
     if (op_.transpose_a && kind_ == Left::picked)
-      list_ = e_.variable(llvm::ArrayType::get(b_.getPtrTy(), static_cast<std::uint64_t>(most_k)), "rows", 64);
+      list_ = e_.variable(llvm::ArrayType::get(b_.getPtrTy(), static_cast<std::uint64_t>(most_k())), "rows", 64);
     if (kind_ != Left::converted) return;
     // Transposed: the chunk's columns of a block of rows. Else: the rows of a tile. Whole vectors in each row.
     const Loop& loop = e_.context_.schedule.phases[e_.kernel_.phase].loops[e_.kernel_.loop];
-    const std::int64_t columns = op_.transpose_a ? loop.chunk_units(1) : most_k;
+    const std::int64_t columns = op_.transpose_a ? loop.chunk_units(1) : most_k();
     copy_stride_ = (columns + lanes - 1) / lanes * lanes;
-    copy_ = memory(copy_stride_ * (op_.transpose_a ? most_k : most_tile_rows) + most_tile_rows, "left");
+    copy_ = memory(copy_stride_ * (op_.transpose_a ? most_k() : most_tile_rows) + most_tile_rows, "left");
   }
 
   /// Element of the left operand where it lies, or of the leaf that its rows are picked from.
@@ -162,7 +157,7 @@ class ProductEmitter {
 
   /// Where the next tile's picked rows begin; the processor sees the pattern from there on.
   void fetch_next_rows(Value* row, unsigned rows, Value* k) {
-    const auto bytes = left_layout_.stride.factor() * static_cast<std::int64_t>(size_of(e_.type_of(picked_from_).dtype));
+    const auto bytes = product_.left_layout.stride.factor() * static_cast<std::int64_t>(size_of(e_.type_of(picked_from_).dtype));
     for (unsigned i = 0; i < rows; ++i) {
       Value* piece = left_at(least(b_.CreateAdd(row, number(rows + i), "", true, true), last_), k);
       for (std::int64_t line = 0; line < std::min<std::int64_t>(16, (bytes + 63) / 64); ++line)
@@ -195,59 +190,115 @@ class ProductEmitter {
     if (kind_ != Left::stored) fetch_next_rows(row, rows, k);
   }
 
-  // ---- passes, panels, tiles ----
-  void pass(Value* k, Value* k_stop) {
-    if (op_.transpose_a) begin_transposed(k, k_stop);
-    for (const Panels& panels : plan_.panels)
-      if (panels.count == 1) panel(panels, number(panels.column), k, k_stop);
-      else
-        e_.loop(number(0), number(panels.count * panels.columns), panels.columns,
-                [&](Value* from) { panel(panels, b_.CreateAdd(from, number(panels.column)), k, k_stop); });
+  // ---- the right operand ----
+  /// Whether the call has enough rows: a condition at run time where their number is N and the operand could be read in place.
+  Value* reads_packed() {
+    const Dim m = product_.sizes.m;
+    if (op_.transpose_b || m.is_fixed()) return b_.getTrue();
+    return b_.CreateICmpSGE(e_.extent(m), number(paying_rows));
   }
 
-  void panel(const Panels& panels, Value* column, Value* k, Value* k_stop) {
-    const ValueId right = e_.value_of(anchor_.inputs[1]);
-    const std::int64_t ldb = right_layout_.stride.factor();
-    Value* in_place = op_.transpose_b ? e_.address(right, column, k) : e_.address(right, k, column);
-    if (!plan_.copy_rows) return tiles(panels, column, k, k_stop, in_place, number(ldb));
-    if (plan_.copy_rows == 1) {
-      copy_panel(panels, in_place, b_.CreateSub(k_stop, k), column);
-      return tiles(panels, column, k, k_stop, panel_, number(panels.columns));
-    }
-    Value* pays = b_.CreateICmpSGE(b_.CreateSub(end_, begin_), number(plan_.copy_rows));
-    e_.when(pays, [&](Value*) { copy_panel(panels, in_place, b_.CreateSub(k_stop, k), column); });
-    tiles(panels, column, k, k_stop, b_.CreateSelect(pays, panel_, in_place), b_.CreateSelect(pays, number(panels.columns), number(ldb)));
+  Value* packed_at(const Panels& panels, Value* column, Value* k) {
+    Value* panel = b_.CreateInBoundsGEP(b_.getFloatTy(), e_.pointer(e_.kernel_.packed), {b_.CreateMul(column, k_end_)});
+    return floats_at(panel, k, panels.columns, number(0));
   }
 
-  /// Rows of the block of b of one panel, one after the other.
-  void copy_panel(const Panels& panels, Value* from, Value* k_count, Value* column) {
-    const std::int64_t ldb = right_layout_.stride.factor();
-    if (op_.transpose_b) {
-      // Columns past the last (pads) are left as they are: no result depends on them.
-      Value* columns = least(number(panels.columns), b_.CreateSub(e_.extent(sizes_.f), column));
-      e_.loop(number(0), columns, 1, [&](Value* j) {
-        e_.loop(number(0), k_count, 1, [&](Value* k) {
-          b_.CreateStore(b_.CreateLoad(b_.getFloatTy(), floats_at(from, j, ldb, k)), floats_at(panel_, k, panels.columns, j));
-        });
+  /// Rows [k, k_stop) of the columns of a panel, one after the other, to `to`.
+  void copy(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* to) {
+    const ValueId right = e_.value_of(product_.right);
+    if (!op_.transpose_b) {
+      e_.loop(k, k_stop, 1, [&](Value* i) {
+        std::int64_t j = 0;
+        for (const unsigned width : panels.widths) {
+          Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), e_.address(right, i, b_.CreateAdd(column, number(j))), llvm::Align(4));
+          b_.CreateAlignedStore(x, floats_at(to, b_.CreateSub(i, k), panels.columns, number(j)), llvm::Align(4));
+          j += width;
+        }
       });
       return;
     }
-    e_.loop(number(0), k_count, 1, [&](Value* k) {
-      std::int64_t j = 0;
-      for (const unsigned width : panels.widths) {
-        Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), floats_at(from, k, ldb, number(j)), llvm::Align(4));
-        b_.CreateAlignedStore(x, floats_at(panel_, k, panels.columns, number(j)), llvm::Align(4));
-        j += width;
-      }
+    // Squares of 8 columns × 8 rows, then the rows that are left. Columns past the last (pads) repeat it: no result depends on them.
+    Value* last = b_.CreateSub(e_.extent(product_.sizes.f), number(1));
+    Value* whole = b_.CreateAdd(k, b_.CreateAnd(b_.CreateSub(k_stop, k), number(-8)));
+    e_.loop(number(0), number(panels.columns), 8, [&](Value* j) {
+      std::vector<Value*> columns;
+      for (int n = 0; n < 8; ++n) columns.push_back(least(b_.CreateAdd(b_.CreateAdd(column, j), number(n)), last));
+      e_.loop(k, whole, 8, [&](Value* i) {
+        std::vector<Value*> square;
+        for (Value* from : columns) square.push_back(b_.CreateAlignedLoad(e_.memory_type(DType::f32, 8), e_.address(right, from, i), llvm::Align(4)));
+        square = transposed(std::move(square));
+        for (int n = 0; n < 8; ++n)
+          b_.CreateAlignedStore(square[static_cast<std::size_t>(n)], floats_at(to, b_.CreateAdd(b_.CreateSub(i, k), number(n)), panels.columns, j),
+                                llvm::Align(4));
+      });
+      e_.loop(whole, k_stop, 1, [&](Value* i) {
+        for (int n = 0; n < 8; ++n) {
+          Value* x = b_.CreateLoad(b_.getFloatTy(), e_.address(right, columns[static_cast<std::size_t>(n)], i));
+          b_.CreateStore(x, floats_at(to, b_.CreateSub(i, k), panels.columns, b_.CreateAdd(j, number(n))));
+        }
+      });
     });
+  }
+
+  /// A square of vectors, transposed: each round swaps what lies across the diagonal in blocks half as large.
+  std::vector<Value*> transposed(std::vector<Value*> rows) {
+    const std::size_t size = rows.size();
+    for (std::size_t half = size / 2; half > 0; half /= 2) {
+      std::vector<int> upper(size), lower(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        const bool right = i & half;
+        upper[i] = static_cast<int>(right ? size + (i - half) : i);
+        lower[i] = static_cast<int>(right ? size + i : i + half);
+      }
+      for (std::size_t i = 0; i < size; ++i) {
+        if (i & half) continue;
+        Value *a = rows[i], *b = rows[i + half];
+        rows[i] = b_.CreateShuffleVector(a, b, upper);
+        rows[i + half] = b_.CreateShuffleVector(a, b, lower);
+      }
+    }
+    return rows;
+  }
+
+  // ---- passes, panels, tiles ----
+  void for_each_panel(const std::function<void(const Panels&, Value*)>& body) {
+    for (const Panels& panels : plan_.panels)
+      if (panels.count == 1) body(panels, number(panels.column));
+      else
+        e_.loop(number(0), number(panels.count * panels.columns), panels.columns,
+                [&](Value* from) { body(panels, b_.CreateAdd(from, number(panels.column))); });
+  }
+
+  void pass(Value* k, Value* k_stop) {
+    if (op_.transpose_a) begin_transposed(k, k_stop);
+    for_each_panel([&](const Panels& panels, Value* column) { panel(panels, column, k, k_stop); });
+  }
+
+  void panel(const Panels& panels, Value* column, Value* k, Value* k_stop) {
+    const ValueId right = e_.value_of(product_.right);
+    switch (plan_.right) {
+      case ProductPlan::Right::in_place:
+        return tiles(panels, column, k, k_stop, e_.address(right, k, column), number(right_stride()));
+      case ProductPlan::Right::copied:
+        copy(panels, column, k, k_stop, panel_);
+        return tiles(panels, column, k, k_stop, panel_, number(panels.columns));
+      case ProductPlan::Right::packed:
+        break;
+    }
+    Value *b = packed_at(panels, column, k), *ldb = number(panels.columns);
+    if (!op_.transpose_b) {
+      b = b_.CreateSelect(reads_packed(), b, e_.address(right, k, column));
+      ldb = b_.CreateSelect(reads_packed(), ldb, number(right_stride()));
+    }
+    tiles(panels, column, k, k_stop, b, ldb);
   }
 
   void tiles(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* b, Value* ldb) {
     llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
                                                        .rows = panels.rows,
-                                                       .ldc = result_layout_.stride.factor(),
+                                                       .ldc = product_.result_layout.stride.factor(),
                                                        .walk = walk(),
-                                                       .lda = kind_ == Left::converted ? copy_stride_ : left_layout_.stride.factor(),
+                                                       .lda = kind_ == Left::converted ? copy_stride_ : product_.left_layout.stride.factor(),
                                                        .accumulate = plan_.k_block != 0});
     e_.loop(begin_, end_, panels.rows, [&](Value* row) {
       std::vector<Value*> arguments{e_.address(e_.kernel_.product, row, column), b, ldb, b_.CreateSub(k_stop, k), k};
@@ -264,20 +315,20 @@ class ProductEmitter {
 
   KernelEmitter& e_;
   Builder& b_;
-  const ir::Node& anchor_;
-  ir::NodeId left_, picked_from_ = ir::no_node;
-  SymbolicLayout left_layout_, right_layout_, result_layout_;
-  ir::Matmul op_;
-  ir::ProductExtents sizes_;
+  const Product product_;
+  const ir::Matmul op_ = product_.op;
+  const ir::NodeId left_ = product_.left;
+  ir::NodeId picked_from_ = ir::no_node;
   ProductPlan plan_;
   Left kind_ = Left::stored;
   std::int64_t copy_stride_ = 0;
-  llvm::AllocaInst* panel_ = nullptr;  ///< the block of b that is copied
+  llvm::AllocaInst* panel_ = nullptr;  ///< the block of b that a chunk copies
   llvm::AllocaInst* list_ = nullptr;   ///< pointers to the picked rows of a pass
   llvm::AllocaInst* copy_ = nullptr;   ///< converted rows
   Value *begin_ = nullptr, *end_ = nullptr, *last_ = nullptr, *k_end_ = nullptr;
 };
 
 void KernelEmitter::emit_product() { ProductEmitter(*this).emit(); }
+void KernelEmitter::emit_pack() { ProductEmitter(*this).emit_pack(); }
 
 }  // namespace sinter::codegen

@@ -13,9 +13,9 @@ constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) /
 /// Bytes of b that a pass may keep in the second-level cache while tiles stream over it.
 constexpr std::int64_t pass_bytes = 288 * 1024;
 /// Contracted indices a pass where a block of b is copied, or where each is another row (another page) of a.
-constexpr std::int64_t copied_block = 128, transposed_block = 64;
-/// Rows of b from this stride on, in elements, are worth a copy; so many rows of c pay for one.
-constexpr std::int64_t long_stride = 512, paying_rows = 16;
+constexpr std::int64_t copied_block = 256, transposed_block = 64;
+/// Rows of b from this stride on, in elements, are worth packing: each lies in another page. So is a transposed b of so many elements.
+constexpr std::int64_t long_stride = 512, many_elements = 16 * 1024;
 
 /// Vectors of a tile row at most, by rows: what leaves registers for a row of b and an element of a.
 unsigned most_vectors(VectorUnit unit) { return unit.registers >= 32 ? 5 : 3; }
@@ -39,8 +39,40 @@ std::int64_t ProductPlan::widest() const {
   return most;
 }
 
-ProductPlan plan_product(const ir::Matmul& op, const ir::ProductExtents& sizes, std::int64_t stride, VectorUnit unit) {
+Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Node& node = graph.node(anchor);
+  Product product;
+  if (const auto* matmul = std::get_if<ir::Matmul>(&node.op)) product.op = *matmul;
+  product.left = node.inputs[0];
+  product.right = node.inputs[1];
+  const Shape &a = graph.node(product.left).type.shape, &b = graph.node(product.right).type.shape;
+  product.sizes = ir::product_extents(product.op, a, b);
+  product.left_layout = symbolic_layout(a);
+  product.right_layout = symbolic_layout(b);
+  product.result_layout = symbolic_layout(node.type.shape);
+  return product;
+}
+
+bool fits_tiles(const ir::Graph& graph, ir::NodeId anchor) {
+  const Product p = product_of(graph, anchor);
+  for (const SymbolicLayout& at : {p.left_layout, p.right_layout, p.result_layout})
+    if (!at.stride.is_fixed() || (at.cols == Dim(1) && at.rows != Dim(1))) return false;
+  return p.sizes.f != Dim(1);
+}
+
+bool packs_right(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Op& op = graph.node(anchor).op;
+  if ((!std::holds_alternative<ir::Matmul>(op) && !std::holds_alternative<ir::Dense>(op)) || !fits_tiles(graph, anchor)) return false;
+  const Product p = product_of(graph, anchor);
+  if (p.sizes.m.is_fixed() && p.sizes.m.factor() < paying_rows) return false;
+  const std::int64_t stride = p.result_layout.stride.factor();
+  return p.op.transpose_b ? p.sizes.k.is_fixed() && p.sizes.k.factor() * stride >= many_elements : stride >= long_stride;
+}
+
+ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit) {
   ProductPlan plan;
+  const std::int64_t stride = product.result_layout.stride.factor();
+  const Dim k = product.sizes.k;
   // Panels as even as whole vectors allow, so that there are at most two kinds of tiles.
   const std::int64_t vectors = up(stride, unit.lanes), panels = up(vectors, most_vectors(unit)), each = up(vectors, panels) * unit.lanes;
   const std::int64_t whole = stride / each;
@@ -52,22 +84,23 @@ ProductPlan plan_product(const ir::Matmul& op, const ir::ProductExtents& sizes, 
   add(0, each, whole);
   if (stride % each) add(whole * each, stride % each, 1);
 
-  if (op.transpose_b) plan.copy_rows = 1;
-  else if (stride >= long_stride) plan.copy_rows = paying_rows;
+  using Right = ProductPlan::Right;
+  plan.right = packs ? Right::packed : product.op.transpose_b ? Right::copied : Right::in_place;
   const std::int64_t in_place = std::max<std::int64_t>(64, pass_bytes / 4 / plan.widest() / 64 * 64);
-  plan.k_block = op.transpose_a ? transposed_block : plan.copy_rows ? copied_block : in_place;
-  if (sizes.k.is_fixed() && sizes.k.factor() <= plan.k_block) plan.k_block = 0;
-  if (plan.copy_rows && plan.k_block == 0) plan.k_block = sizes.k.is_fixed() ? 0 : copied_block;
+  plan.k_block = product.op.transpose_a ? transposed_block : plan.right == Right::in_place ? in_place : copied_block;
+  if (k.is_fixed() && k.factor() <= plan.k_block) plan.k_block = 0;
   return plan;
 }
 
-std::string to_text(const ProductPlan& plan, const ir::ProductExtents& sizes) {
-  std::string text = str("[", sizes.m, ",", sizes.k, "]·[", sizes.k, ",", sizes.f, "]: ");
+std::string to_text(const ProductPlan& plan, const Product& product) {
+  const auto [m, k, f] = product.sizes;
+  std::string text = str("[", m, ",", k, "]·[", k, ",", f, "]: ");
   for (const Panels& p : plan.panels)
     text +=
         str(&p == plan.panels.data() ? "" : " and ", p.count, p.count == 1 ? " panel of " : " panels of ", p.columns, " columns × ", p.rows, " rows");
   if (plan.k_block) text += str(", ", plan.k_block, " of the contracted index a pass");
-  if (plan.copy_rows) text += str(", b copied from ", plan.copy_rows, plan.copy_rows == 1 ? " row on" : " rows on");
+  if (plan.right == ProductPlan::Right::packed) text += ", b packed once a step";
+  if (plan.right == ProductPlan::Right::copied) text += ", b transposed in each chunk";
   return text;
 }
 

@@ -5,10 +5,28 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph.h"
 #include "ir/layout.h"
 #include "ir/ops/contraction.h"
 
 namespace sinter::codegen {
+
+/// What a product multiplies: a matmul, or the product of a dense.
+struct Product {
+  ir::Matmul op;
+  ir::NodeId left = ir::no_node, right = ir::no_node;
+  ir::ProductExtents sizes;
+  SymbolicLayout left_layout, right_layout, result_layout;
+};
+/// `anchor` is a matmul or dense.
+Product product_of(const ir::Graph& graph, ir::NodeId anchor);
+/// Whether tiles serve it: all but products whose columns are the batch, and single columns. The runtime's kernel serves the others.
+bool fits_tiles(const ir::Graph& graph, ir::NodeId anchor);
+/// Whether a step packs the right operand, in a kernel of its own: panel after panel, each a row of its columns after the other. Else tiles read it
+/// where it lies, or from a copy that each chunk makes. False for other anchors.
+bool packs_right(const ir::Graph& graph, ir::NodeId anchor);
+/// Rows of the result from which on a product that can also read the right operand in place reads it packed.
+inline constexpr std::int64_t paying_rows = 16;
 
 /// The vector registers of a target.
 struct VectorUnit {
@@ -29,16 +47,16 @@ struct Panels {
 struct ProductPlan {
   std::vector<Panels> panels;
   std::int64_t k_block = 0;  ///< contracted indices a pass; 0: all
-  std::int64_t copy_rows =
-      0;  ///< from this many rows of c on, the block of b is copied (transposed if need be) to where its vectors are adjacent; 0: never
+  /// Where tiles read b: as it lies; from what the step has packed; from a copy of the block that each chunk makes, for a small b that is transposed.
+  enum class Right : std::uint8_t { in_place, packed, copied } right = Right::in_place;
   bool one_pass() const { return k_block == 0 && panels.size() == 1 && panels.front().count == 1; }
   std::int64_t widest() const;  ///< columns of the widest panel
 };
 
 /// For products whose f is fixed and more than 1.
-ProductPlan plan_product(const ir::Matmul& op, const ir::ProductExtents& sizes, std::int64_t stride, VectorUnit unit);
+ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit);
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
-std::string to_text(const ProductPlan& plan, const ir::ProductExtents& sizes);
+std::string to_text(const ProductPlan& plan, const Product& product);
 
 /// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
 inline constexpr std::int64_t most_tile_rows = 8;

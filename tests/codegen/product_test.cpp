@@ -66,10 +66,10 @@ std::vector<std::vector<float>> run(const char* target, StepCore& step, const st
 }
 
 /// Sizes [N,k]·[k,f] with N of the batch: k and f are compiled in.
-void sweep_rows(const Form& form) {
-  for (const std::int64_t k : sizes) {
+void sweep_rows(const Form& form, const std::vector<std::int64_t>& ks, const std::vector<std::int64_t>& fs) {
+  for (const std::int64_t k : ks) {
     std::vector<Matrix> b;
-    for (const std::int64_t f : sizes) b.emplace_back(form.transpose_b ? f : k, form.transpose_b ? k : f, static_cast<std::uint64_t>(1000 + f));
+    for (const std::int64_t f : fs) b.emplace_back(form.transpose_b ? f : k, form.transpose_b ? k : f, static_cast<std::uint64_t>(1000 + f));
     const auto products = [&](std::span<const Tensor> in) {
       std::vector<Tensor> out;
       for (const Matrix& w : b) out.push_back(matmul(in[0], w.tensor, false, form.transpose_b));
@@ -80,14 +80,14 @@ void sweep_rows(const Form& form) {
     for (const char* target : targets()) {
       StepCore step(products, {}, std::source_location::current());
       const auto all = run(target, step, {&a.tensor});
-      for (std::size_t i = 0; whole.empty() && i < b.size(); ++i) expect_product(form, a, b[i], sizes.back(), k, sizes[i], all[i]);
+      for (std::size_t i = 0; whole.empty() && i < b.size(); ++i) expect_product(form, a, b[i], sizes.back(), k, fs[i], all[i]);
       if (whole.empty()) whole = all;
       EXPECT_EQ(all, whole) << target;
       for (const std::int64_t n : sizes) {  // a row does not know how many there are
         const Tensor part(std::vector<float>(a.data.begin(), a.data.begin() + n * k), {n, k});
         const auto some = run(target, step, {&part});
         for (std::size_t i = 0; i < b.size(); ++i)
-          ASSERT_TRUE(std::equal(some[i].begin(), some[i].end(), whole[i].begin())) << target << " n=" << n << " k=" << k << " f=" << sizes[i];
+          ASSERT_TRUE(std::equal(some[i].begin(), some[i].end(), whole[i].begin())) << target << " n=" << n << " k=" << k << " f=" << fs[i];
       }
       EXPECT_EQ(step.compile_count(), 1u);
     }
@@ -95,9 +95,9 @@ void sweep_rows(const Form& form) {
 }
 
 /// Sizes [m,N]·[N,f] with N of the batch: m and f are compiled in.
-void sweep_contraction(const Form& form) {
+void sweep_contraction(const Form& form, const std::vector<std::int64_t>& ms, const std::vector<std::int64_t>& fs) {
   const auto available = targets();
-  for (const std::int64_t m : sizes) {
+  for (const std::int64_t m : ms) {
     const auto products = [&](std::span<const Tensor> in) {
       std::vector<Tensor> out;
       for (const Tensor& z : in.subspan(1)) out.push_back(matmul(in[0], z, true, false));
@@ -109,13 +109,13 @@ void sweep_contraction(const Form& form) {
     for (const std::int64_t n : sizes) {
       const Matrix a(n, m, 8);
       std::vector<Matrix> b;
-      for (const std::int64_t f : sizes) b.emplace_back(n, f, static_cast<std::uint64_t>(2000 + f));
+      for (const std::int64_t f : fs) b.emplace_back(n, f, static_cast<std::uint64_t>(2000 + f));
       std::vector<const Tensor*> in{&a.tensor};
       for (const Matrix& z : b) in.push_back(&z.tensor);
       std::vector<std::vector<float>> first;
       for (std::size_t t = 0; t < available.size(); ++t) {
         const auto got = run(available[t], *steps[t], in);
-        for (std::size_t i = 0; t == 0 && i < b.size(); ++i) expect_product(form, a, b[i], m, n, sizes[i], got[i]);
+        for (std::size_t i = 0; t == 0 && i < b.size(); ++i) expect_product(form, a, b[i], m, n, fs[i], got[i]);
         if (t == 0) first = got;
         EXPECT_EQ(got, first) << available[t] << " m=" << m << " n=" << n;
         EXPECT_EQ(steps[t]->compile_count(), 1u);
@@ -124,9 +124,16 @@ void sweep_contraction(const Form& form) {
   }
 }
 
-TEST(Product, OddSizesForward) { sweep_rows(forward); }
-TEST(Product, OddSizesInputGradient) { sweep_rows(input_gradient); }
-TEST(Product, OddSizesWeightGradient) { sweep_contraction(weight_gradient); }
+TEST(Product, OddSizesForward) { sweep_rows(forward, sizes, sizes); }
+TEST(Product, OddSizesInputGradient) { sweep_rows(input_gradient, sizes, sizes); }
+TEST(Product, OddSizesWeightGradient) { sweep_contraction(weight_gradient, sizes, sizes); }
+
+/// Right operands that the step packs: wide ones where there are rows enough, large ones that are transposed, and those of N rows.
+TEST(Product, OddSizesPacked) {
+  sweep_rows(forward, {1, 9, 257, 300}, {512, 513, 530});
+  sweep_rows(input_gradient, {129, 300}, {131, 520});
+  sweep_contraction(weight_gradient, {15, 16, 70}, {513, 600});
+}
 
 TEST(Product, BeyondTheCaches) {
   for (const Form& form : {forward, input_gradient, weight_gradient, both}) {
@@ -238,7 +245,10 @@ TEST(Product, ARowThatDoesNotExistIsAnError) {
 
 TEST(ProductPlan, FillsTheRegisters) {
   const auto plan = [](std::int64_t k, std::int64_t stride, codegen::VectorUnit unit) {
-    return codegen::plan_product({}, {Dim::batch(), Dim(k), Dim(stride)}, stride, unit);
+    codegen::Product product;
+    product.sizes = {Dim::batch(), Dim(k), Dim(stride)};
+    product.result_layout = {Dim::batch(), stride, stride};
+    return codegen::plan_product(product, false, unit);
   };
   const codegen::VectorUnit avx512{16, 32}, avx2{8, 16}, neon{4, 32};
   const codegen::ProductPlan mlp = plan(784, 72, avx512);
