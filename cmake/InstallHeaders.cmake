@@ -5,7 +5,7 @@ file(REMOVE_RECURSE ${staging_folder})
 foreach(pattern ${public_headers})
   file(GLOB_RECURSE headers RELATIVE ${source_folder} ${source_folder}/${pattern})
   foreach(header ${headers})
-    if(header MATCHES "^runtime/isa/")  # the interpreter's kernels, Eigen's only home
+    if(header MATCHES "^runtime/isa/")  # the interpreter's kernels
       continue()
     endif()
     file(READ ${source_folder}/${header} text)

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 
 namespace sinter::codegen {
 
@@ -26,6 +27,12 @@ struct Pair {
 Pair pair(const Vec& x, const Vec& y) {
   const DType dtype = x.value ? x.dtype : y.dtype;
   return {materialize(x, y), materialize(y, x), dtype};
+}
+
+/// The type of x with other elements.
+llvm::Type* with_elements(const Vec& x, llvm::Type* element) {
+  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(x.value->getType())) return llvm::VectorType::get(element, vector->getElementCount());
+  return element;
 }
 
 bool is_signed(DType dtype) { return dtype == DType::i32; }
@@ -68,6 +75,10 @@ VecMask operator==(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpI
 VecMask operator!=(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_UNE, llvm::CmpInst::ICMP_NE, llvm::CmpInst::ICMP_NE); }
 
 Vec select(const VecMask& condition, const Vec& x, const Vec& y) {
+  if (!x.value && !y.value) {  // literals alone: as wide as the condition
+    const Vec mask{condition.value, DType::boolean};
+    return select(condition, Vec(literal(x.number, with_elements(mask, b().getFloatTy())), DType::f32), y);
+  }
   const Pair p = pair(x, y);
   return {b().CreateSelect(condition.value, p.a, p.b), p.dtype};
 }
@@ -80,14 +91,32 @@ Vec fma(const Vec& x, const Vec& y, const Vec& z) {
   return {b().CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, materialize(y, typed), materialize(z, typed)}), DType::f32};
 }
 
+Vec as_int(const Vec& x) { return {b().CreateBitCast(x.value, with_elements(x, b().getInt32Ty())), DType::i32}; }
+Vec as_float(const Vec& x) { return {b().CreateBitCast(x.value, with_elements(x, b().getFloatTy())), DType::f32}; }
+Vec operator&(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {b().CreateAnd(p.a, p.b), p.dtype};
+}
+Vec shift_left(const Vec& x, unsigned by) { return {b().CreateShl(x.value, by), x.dtype}; }
+Vec shift_right(const Vec& x, unsigned by) { return {b().CreateAShr(x.value, by), x.dtype}; }
+Vec widen(const Vec& x) { return {b().CreateFPExt(x.value, with_elements(x, b().getDoubleTy())), DType::f32}; }
+Vec narrow(const Vec& x) { return {b().CreateFPTrunc(x.value, with_elements(x, b().getFloatTy())), DType::f32}; }
+
+Vec lookup(const std::array<double, 256>& table, const Vec& index) {
+  llvm::Module& module = *b().GetInsertBlock()->getModule();
+  llvm::Constant* numbers = llvm::ConstantDataArray::get(module.getContext(), table);
+  llvm::GlobalVariable* global = nullptr;
+  for (llvm::GlobalVariable& other : module.globals())
+    if (other.hasInitializer() && other.getInitializer() == numbers) global = &other;
+  if (!global) global = new llvm::GlobalVariable(module, numbers->getType(), true, llvm::GlobalValue::PrivateLinkage, numbers, "table");
+  llvm::Value* places = b().CreateGEP(b().getDoubleTy(), global, {b().CreateZExt(index.value, with_elements(index, b().getInt64Ty()))});
+  if (!places->getType()->isVectorTy()) return {b().CreateLoad(b().getDoubleTy(), places), DType::f32};
+  return {b().CreateMaskedGather(with_elements(index, b().getDoubleTy()), places, llvm::Align(8)), DType::f32};
+}
+
 Vec convert(const Vec& x, DType to) {
   if (x.dtype == to) return x;
-  llvm::Type* element = to == DType::f32 ? llvm::Type::getFloatTy(b().getContext())
-                                         : llvm::IntegerType::get(b().getContext(), to == DType::boolean ? 1
-                                                                                    : to == DType::u8    ? 8
-                                                                                                         : 32);
-  llvm::Type* type = element;
-  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(x.value->getType())) type = llvm::VectorType::get(element, vector->getElementCount());
+  llvm::Type* type = with_elements(x, to == DType::f32 ? b().getFloatTy() : b().getIntNTy(to == DType::boolean ? 1 : to == DType::u8 ? 8 : 32));
   if (to == DType::boolean) return {(x != Vec(0.0f)).value, to};
   if (x.dtype == DType::f32) {
     // Saturating: the nearest value of the type, NaN becomes 0.

@@ -3,6 +3,8 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <array>
+
 #include "ir/type.h"
 
 namespace sinter::codegen {
@@ -23,7 +25,7 @@ struct Vec {
 
   Vec() = default;
   Vec(llvm::Value* v, DType type) : value(v), dtype(type) {}
-  explicit Vec(float literal) : number(literal) {}
+  explicit Vec(double literal) : number(literal) {}
 
   llvm::Value* value = nullptr;  ///< null: a literal
   DType dtype = DType::f32;
@@ -43,13 +45,27 @@ VecMask operator!=(const Vec& a, const Vec& b);
 Vec select(const VecMask& condition, const Vec& a, const Vec& b);
 Vec sqrt(const Vec& x);
 
-// codegen/math.cpp: polynomials, the same on every target.
+// ---- what ir/vector_math.h needs besides; f64 lives within it alone and counts as f32 here ----
+/// a · b + c, rounded once.
+Vec fma(const Vec& a, const Vec& b, const Vec& c);
+Vec as_int(const Vec& x);
+Vec as_float(const Vec& x);
+Vec operator&(const Vec& a, const Vec& b);
+Vec shift_left(const Vec& x, unsigned by);
+Vec shift_right(const Vec& x, unsigned by);
+Vec widen(const Vec& x);
+Vec narrow(const Vec& x);
+/// table[index], of a table that becomes a constant of the module.
+Vec lookup(const std::array<double, 256>& table, const Vec& index);
+
+// Elementary functions: codegen/math.cpp.
 Vec exp(const Vec& x);
 Vec log(const Vec& x);
 Vec tanh(const Vec& x);
-
-/// a · b + c, rounded once.
-Vec fma(const Vec& a, const Vec& b, const Vec& c);
+Vec erf(const Vec& x);
+Vec sin(const Vec& x);
+Vec cos(const Vec& x);
+Vec pow(const Vec& x, const Vec& y);
 
 /// The literal or value as an LLVM value of the other's type.
 llvm::Value* materialize(const Vec& x, const Vec& like);

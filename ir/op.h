@@ -38,8 +38,12 @@ struct Mask<double> {
 template <class S>
 using mask_t = typename Mask<S>::type;
 
+using std::cos;
+using std::erf;
 using std::exp;
 using std::log;
+using std::pow;
+using std::sin;
 using std::sqrt;
 using std::tanh;
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
@@ -106,6 +110,7 @@ Type infer_elementwise(std::span<const Type> in, std::size_t arity, DType (*rule
 template <int Arity, class Rule = Floats>
 struct Elementwise {
   static constexpr int arity = Arity;
+  static constexpr double ulps = 0.5;  ///< greatest error of both kernels, in units in the last place of the exact result; ops may state another
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const { return infer_elementwise(in, Arity, &Rule::result); }
 };

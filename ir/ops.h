@@ -17,15 +17,15 @@
 
 namespace sinter::ir {
 
-using Op = std::variant<Input, State, Constant, Extent,                                       // leaf
-                        Add, Sub, Mul, Div, Neg, Exp, Log, Sqrt, Square, Clip, StopGradient,  // arithmetic
-                        Less, LessEqual, Equal, NotEqual, Select, Cast,                       // comparison
-                        Sigmoid, Tanh, Relu,                                                  // activation
-                        Reshape, Broadcast, Transpose,                                        // shape
-                        Sum, Max, Argmax,                                                     // reduce
-                        Softmax, LogSoftmax,                                                  // softmax
-                        Matmul, Dense,                                                        // contraction
-                        GatherRows, ScatterAddRows, OneHot>;                                  // index
+using Op = std::variant<Input, State, Constant, Extent,                                                           // leaf
+                        Add, Sub, Mul, Div, Neg, Exp, Log, Sqrt, Square, Pow, Sin, Cos, Erf, Clip, StopGradient,  // arithmetic
+                        Less, LessEqual, Equal, NotEqual, Select, Cast,                                           // comparison
+                        Sigmoid, Tanh, Relu,                                                                      // activation
+                        Reshape, Broadcast, Transpose,                                                            // shape
+                        Sum, Max, Argmax,                                                                         // reduce
+                        Softmax, LogSoftmax,                                                                      // softmax
+                        Matmul, Dense,                                                                            // contraction
+                        GatherRows, ScatterAddRows, OneHot>;                                                      // index
 
 template <class O>
 concept IsLeaf = requires { typename O::leaf; };

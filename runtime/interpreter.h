@@ -1,4 +1,4 @@
-// Line-by-line execution: one Eigen kernel an op, vectorised for this CPU and shared out to the thread team.
+// Line-by-line execution: one kernel an op, vectorised for this CPU and shared out to the thread team.
 #pragma once
 
 #include <cstddef>

@@ -112,9 +112,7 @@ double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, co
 double own_ulps(const ir::Op& op) {
   return std::visit(
       []<class O>(const O&) -> double {
-        if constexpr (std::is_same_v<O, ir::Exp> || std::is_same_v<O, ir::Log> || std::is_same_v<O, ir::Tanh> || std::is_same_v<O, ir::Sigmoid>)
-          return 4;
-        else if constexpr (ir::IsElementwise<O>) return 1;
+        if constexpr (ir::IsElementwise<O>) return 2 * O::ulps;  // a unit in the last place is up to twice 2^-24 of the value
         else return 0;
       },
       op);

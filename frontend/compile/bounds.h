@@ -16,8 +16,8 @@ struct Bounded {
 };
 
 /// One op: operand errors are carried through (products and sums by their absolute values, all else by moving the operand by its error both ways, so
-/// that ties of comparisons, relu and argmax are judged by value), and the op's own rounding is added: 1 ulp for arithmetic, 4 for exp, log, tanh and
-/// sigmoid, 2·K·2^-24·sum|ab| for sums and products over K terms.
+/// that ties of comparisons, relu and argmax are judged by value), and the op's own rounding is added: its `ulps` for pointwise ops,
+/// 2·K·2^-24·sum|ab| for sums and products over K terms.
 Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n);
 
 /// A tensor's values, exact.

@@ -75,6 +75,10 @@ Tensor exp(const Arg& x) { return unary(ir::Exp{}, x); }
 Tensor log(const Arg& x) { return unary(ir::Log{}, x); }
 Tensor sqrt(const Arg& x) { return unary(ir::Sqrt{}, x); }
 Tensor square(const Arg& x) { return unary(ir::Square{}, x); }
+Tensor pow(const Arg& x, const Arg& y) { return binary(ir::Pow{}, x, y); }
+Tensor sin(const Arg& x) { return unary(ir::Sin{}, x); }
+Tensor cos(const Arg& x) { return unary(ir::Cos{}, x); }
+Tensor erf(const Arg& x) { return unary(ir::Erf{}, x); }
 
 Tensor clip(const Arg& x, float low, float high) {
   if (!(low <= high)) throw UserError(Origin::from(x.where(), current_layer()).text(), str("clip needs low <= high, got ", low, " and ", high));
@@ -105,6 +109,12 @@ Tensor cast(const Arg& x, DType dtype) {
 Tensor sigmoid(const Arg& x) { return unary(ir::Sigmoid{}, x); }
 Tensor tanh(const Arg& x) { return unary(ir::Tanh{}, x); }
 Tensor relu(const Arg& x) { return unary(ir::Relu{}, x); }
+Tensor gelu(const Arg& arg, bool approximate) {
+  const Tensor x = arg.as(DType::f32);
+  const auto at = [&](const Tensor& t) { return Arg(t, arg.where()); };
+  if (approximate) return at(x) * 0.5 * (1.0 + tanh(at(x) * 0.7978845608028654 * (1.0 + 0.044715 * square(at(x)))));
+  return at(x) * 0.5 * (1.0 + erf(at(x) * 0.7071067811865476));
+}
 Tensor softmax(const Arg& x) { return unary(ir::Softmax{}, x); }
 Tensor log_softmax(const Arg& x) { return unary(ir::LogSoftmax{}, x); }
 

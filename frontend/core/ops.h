@@ -40,6 +40,12 @@ Tensor exp(const Arg& x);
 Tensor log(const Arg& x);
 Tensor sqrt(const Arg& x);
 Tensor square(const Arg& x);
+/// x^y; NaN for x below 0 unless y is whole.
+Tensor pow(const Arg& x, const Arg& y);
+Tensor sin(const Arg& x);
+Tensor cos(const Arg& x);
+/// The error function.
+Tensor erf(const Arg& x);
 Tensor clip(const Arg& x, float low, float high);
 
 // ---- comparison and choice: results are bool ----
@@ -57,6 +63,8 @@ Tensor cast(const Arg& x, DType dtype);
 Tensor sigmoid(const Arg& x);
 Tensor tanh(const Arg& x);
 Tensor relu(const Arg& x);
+/// x Φ(x) = x (1 + erf(x / sqrt(2))) / 2; `approximate`: x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2 (Hendrycks and Gimpel 2016).
+Tensor gelu(const Arg& x, bool approximate = false);
 /// Over the last axis.
 Tensor softmax(const Arg& x);
 Tensor log_softmax(const Arg& x);

@@ -8,6 +8,7 @@ namespace sinter::ir {
 /// 1 / (1 + exp(-x)).
 struct Sigmoid : Elementwise<1> {
   static constexpr std::string_view name = "sigmoid";
+  static constexpr double ulps = 3;
   template <class S>
   S eval(const S& x) const {
     return S(1.0f) / (S(1.0f) + exp(-x));
@@ -18,6 +19,7 @@ struct Sigmoid : Elementwise<1> {
 
 struct Tanh : Elementwise<1> {
   static constexpr std::string_view name = "tanh";
+  static constexpr double ulps = 2;
   template <class S>
   S eval(const S& x) const {
     return tanh(x);

@@ -60,6 +60,7 @@ struct Neg : Elementwise<1, Numbers> {
 
 struct Exp : Elementwise<1> {
   static constexpr std::string_view name = "exp";
+  static constexpr double ulps = 2;
   template <class S>
   S eval(const S& x) const {
     return exp(x);
@@ -71,6 +72,7 @@ struct Exp : Elementwise<1> {
 /// Natural logarithm; NaN below 0, -infinity at 0.
 struct Log : Elementwise<1> {
   static constexpr std::string_view name = "log";
+  static constexpr double ulps = 2;
   template <class S>
   S eval(const S& x) const {
     return log(x);
@@ -97,6 +99,58 @@ struct Square : Elementwise<1> {
   }
   Values vjp(const Vjp& v) const { return {v.dy * (v.x[0] * 2.0)}; }
   static auto samples() { return elementwise_samples<Square>({{}}); }
+};
+
+/// x^y as IEEE 754 defines it: NaN for x below 0 unless y is whole. The gradient to y is 0 where x is 0.
+struct Pow : Elementwise<2> {
+  static constexpr std::string_view name = "pow";
+  static constexpr double ulps = 2;
+  template <class S>
+  S eval(const S& x, const S& y) const {
+    return pow(x, y);
+  }
+  Values vjp(const Vjp& v) const {
+    const Value zero = constant(v.graph, 0), x = v.x[0], y = v.x[1];
+    const Value dx = select(equal(y, zero), zero, v.dy * y * pow(x, y - 1.0));
+    const Value dy = select(equal(x, zero), zero, v.dy * v.y * log(x));
+    return {dx, dy};
+  }
+  static auto samples() { return elementwise_samples<Pow>({{0.2, 5}, {-3, 3}}); }
+};
+
+/// Radians, of any size.
+struct Sin : Elementwise<1> {
+  static constexpr std::string_view name = "sin";
+  static constexpr double ulps = 2;
+  template <class S>
+  S eval(const S& x) const {
+    return sin(x);
+  }
+  Values vjp(const Vjp& v) const { return {v.dy * cos(v.x[0])}; }
+  static auto samples() { return elementwise_samples<Sin>({{-9, 9}}); }
+};
+
+struct Cos : Elementwise<1> {
+  static constexpr std::string_view name = "cos";
+  static constexpr double ulps = 2;
+  template <class S>
+  S eval(const S& x) const {
+    return cos(x);
+  }
+  Values vjp(const Vjp& v) const { return {-(v.dy * sin(v.x[0]))}; }
+  static auto samples() { return elementwise_samples<Cos>({{-9, 9}}); }
+};
+
+/// The error function: 2/sqrt(π) times the integral of exp(-t²) from 0 to x.
+struct Erf : Elementwise<1> {
+  static constexpr std::string_view name = "erf";
+  static constexpr double ulps = 2;
+  template <class S>
+  S eval(const S& x) const {
+    return erf(x);
+  }
+  Values vjp(const Vjp& v) const { return {v.dy * (exp(-square(v.x[0])) * 1.1283791670955126)}; }
+  static auto samples() { return elementwise_samples<Erf>({{-3, 3}}); }
 };
 
 /// x limited to [low, high]; NaN stays NaN. The gradient is 0 outside and passes at the bounds.

@@ -4,6 +4,8 @@
 // replaces a baseline function by one that needs a newer CPU.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -11,7 +13,7 @@
 
 #include "ir/op.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX__)
 #include <immintrin.h>
 #endif
 
@@ -29,9 +31,9 @@ inline constexpr int parts = lanes / width;
 
 template <class T>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(width * sizeof(T))));
+  typedef T type __attribute__((vector_size(width * sizeof(float))));
 };
-/// One vector of the target, of 4-byte elements; and as many bytes.
+/// One vector register of the target.
 template <class T>
 using Vector = typename VectorOf<T>::type;
 
@@ -50,15 +52,30 @@ inline void store_vector(T* to, Vector<T> v) {
   std::memcpy(to, &v, sizeof v);
 }
 
+/// a · b + c, rounded once if the target has an instruction for it.
+inline Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) {
+#if defined(__AVX512F__)
+  return (Vector<float>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (Vector<float>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+  return a * b + c;
+#endif
+}
+
 /// 16 truth values: all bits of a lane, or none.
 struct Mask {
   Vector<std::int32_t> v[parts];
 };
 
+/// Registers of a block: `parts` of 4-byte elements.
+template <class T>
+inline constexpr int parts_of = lanes / width * static_cast<int>(sizeof(T)) / 4;
+
 template <class T>
 struct Block {
   using mask_type = Mask;
-  Vector<T> v[parts];
+  Vector<T> v[parts_of<T>];
 
   Block() = default;
   explicit Block(T x) {
@@ -69,13 +86,13 @@ struct Block {
 template <class T, class F>
 inline Block<T> each(const Block<T>& a, F&& f) {
   Block<T> r;
-  for (int i = 0; i < parts; ++i) r.v[i] = f(a.v[i]);
+  for (int i = 0; i < parts_of<T>; ++i) r.v[i] = f(a.v[i]);
   return r;
 }
 template <class T, class F>
 inline Block<T> each(const Block<T>& a, const Block<T>& b, F&& f) {
   Block<T> r;
-  for (int i = 0; i < parts; ++i) r.v[i] = f(a.v[i], b.v[i]);
+  for (int i = 0; i < parts_of<T>; ++i) r.v[i] = f(a.v[i], b.v[i]);
   return r;
 }
 template <class T, class F>
@@ -159,6 +176,79 @@ template <class To, class From>
 inline Block<To> bits(const Block<From>& a) {
   Block<To> r;
   for (int i = 0; i < parts; ++i) r.v[i] = reinterpret_cast<Vector<To>>(a.v[i]);
+  return r;
+}
+
+// ---- what ir/vector_math.h needs besides ----
+inline Block<float> fma(const Block<float>& a, const Block<float>& b, const Block<float>& c) {
+  Block<float> r;
+  for (int i = 0; i < parts; ++i) {
+#if defined(__FMA__)
+    r.v[i] = multiply_add(a.v[i], b.v[i], c.v[i]);
+#else
+    for (int j = 0; j < width; ++j) r.v[i][j] = std::fma(a.v[i][j], b.v[i][j], c.v[i][j]);
+#endif
+  }
+  return r;
+}
+inline Block<double> fma(const Block<double>& a, const Block<double>& b, const Block<double>& c) {
+  Block<double> r;
+  for (int i = 0; i < parts_of<double>; ++i) {
+#if defined(__AVX512F__)
+    r.v[i] = (Vector<double>)_mm512_fmadd_pd((__m512d)a.v[i], (__m512d)b.v[i], (__m512d)c.v[i]);
+#elif defined(__FMA__)
+    r.v[i] = (Vector<double>)_mm256_fmadd_pd((__m256d)a.v[i], (__m256d)b.v[i], (__m256d)c.v[i]);
+#else
+    for (int j = 0; j < width / 2; ++j) r.v[i][j] = std::fma(a.v[i][j], b.v[i][j], c.v[i][j]);
+#endif
+  }
+  return r;
+}
+inline Block<std::int32_t> as_int(const Block<float>& x) { return bits<std::int32_t>(x); }
+inline Block<float> as_float(const Block<std::int32_t>& x) { return bits<float>(x); }
+inline Block<std::int32_t> operator&(const Block<std::int32_t>& a, const Block<std::int32_t>& b) {
+  return each(a, b, [](auto x, auto y) { return x & y; });
+}
+inline Block<std::int32_t> shift_left(const Block<std::int32_t>& x, int by) {
+  return each(x, [by](auto v) { return (Vector<std::int32_t>)((Vector<std::uint32_t>)v << by); });
+}
+inline Block<std::int32_t> shift_right(const Block<std::int32_t>& x, int by) {
+  return each(x, [by](auto v) { return v >> by; });
+}
+/// Half a register of f32: as many as a register has of f64.
+typedef float HalfVector __attribute__((vector_size(width * sizeof(float) / 2)));
+inline Block<double> widen(const Block<float>& x) {
+  HalfVector halves[parts_of<double>];
+  std::memcpy(halves, x.v, sizeof halves);
+  Block<double> r;
+  for (int i = 0; i < parts_of<double>; ++i) r.v[i] = __builtin_convertvector(halves[i], Vector<double>);
+  return r;
+}
+inline Block<float> narrow(const Block<double>& x) {
+  HalfVector halves[parts_of<double>];
+  for (int i = 0; i < parts_of<double>; ++i) halves[i] = __builtin_convertvector(x.v[i], HalfVector);
+  Block<float> r;
+  std::memcpy(r.v, halves, sizeof halves);
+  return r;
+}
+inline Block<double> lookup(const std::array<double, 256>& table, const Block<std::int32_t>& index) {
+  Block<double> r;
+  for (int i = 0; i < lanes; ++i) r.v[i / (width / 2)][i % (width / 2)] = table[static_cast<std::size_t>(index.v[i / width][i % width])];
+  return r;
+}
+/// Truth values of f64.
+struct WideMask {
+  Vector<std::int64_t> v[parts_of<double>];
+};
+inline WideMask operator<(const Block<double>& a, const Block<double>& b) {
+  WideMask r;
+  for (int i = 0; i < parts_of<double>; ++i) r.v[i] = a.v[i] < b.v[i];
+  return r;
+}
+inline WideMask operator>(const Block<double>& a, const Block<double>& b) { return b < a; }
+inline Block<double> select(const WideMask& condition, const Block<double>& a, const Block<double>& b) {
+  Block<double> r;
+  for (int i = 0; i < parts_of<double>; ++i) r.v[i] = condition.v[i] ? a.v[i] : b.v[i];
   return r;
 }
 

@@ -100,7 +100,7 @@ void tile(const Pass& p) {
     unroll<Vectors>([&](auto j) __attribute__((always_inline)) { row[j] = j < last ? load_vector(b + j * width) : tail.load_wide(b + j * width); });
     unroll<Rows>([&](auto i) __attribute__((always_inline)) {
       const V x = splat(TransposeA ? a[i] : a[i * lda]);
-      unroll<Vectors>([&](auto j) __attribute__((always_inline)) { acc[i][j] += x * row[j]; });
+      unroll<Vectors>([&](auto j) __attribute__((always_inline)) { acc[i][j] = multiply_add(x, row[j], acc[i][j]); });
     });
     a += TransposeA ? lda : 1;
     b += ldb;
@@ -184,10 +184,13 @@ float dot(const float* a, const float* b, std::int64_t k) {
   using B = Block<float>;
   B sums[4] = {B(0.0f), B(0.0f), B(0.0f), B(0.0f)};
   std::int64_t i = 0;
+  const auto add = [](B& sum, const B& x, const B& y) {
+    for (int part = 0; part < parts; ++part) sum.v[part] = multiply_add(x.v[part], y.v[part], sum.v[part]);
+  };
   for (; i + 4 * lanes <= k; i += 4 * lanes)
-    for (int s = 0; s < 4; ++s) sums[s] = sums[s] + load(a + i + s * lanes) * load(b + i + s * lanes);
-  for (; i + lanes <= k; i += lanes) sums[0] = sums[0] + load(a + i) * load(b + i);
-  if (i < k) sums[0] = sums[0] + load(a + i, k - i) * load(b + i, k - i);
+    for (int s = 0; s < 4; ++s) add(sums[s], load(a + i + s * lanes), load(b + i + s * lanes));
+  for (; i + lanes <= k; i += lanes) add(sums[0], load(a + i), load(b + i));
+  if (i < k) add(sums[0], load(a + i, k - i), load(b + i, k - i));
   return reduce_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]), [](auto x, auto y) { return x + y; });
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/math/functions.h"
 #include "codegen/cache.h"
 #include "frontend/compile/variant.h"
 #include "runtime/chrome_trace.h"
@@ -21,40 +22,58 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-/// A dense sample of all floats in [low, high] by magnitude, both signs, and the special ones.
-std::vector<float> sample_floats(float low, float high) {
-  std::vector<float> x{0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f};
-  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(low); bits <= std::bit_cast<std::uint32_t>(high); bits += 1013) {
-    x.push_back(std::bit_cast<float>(bits));
-    x.push_back(-std::bit_cast<float>(bits));
-  }
+/// A dense sample of all floats, and the special ones.
+std::vector<float> sample_floats() {
+  const float least = std::numeric_limits<float>::min(), greatest = std::numeric_limits<float>::max();
+  std::vector<float> x;
+  for (const float size :
+       {0.0f, 1e-44f, least, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 8388607.5f, 8388609.0f, 16777215.0f, 16777216.0f, greatest, INFINITY, NAN})
+    x.insert(x.end(), {size, -size});
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 4099) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   return x;
 }
 
-/// The greatest error in units of the last place of the exact result; special values must be exact.
-double worst_ulps(Tensor (*f)(const Arg&), double (*exact)(double), float low, float high) {
-  const std::vector<float> x = sample_floats(low, high);
-  auto step = compile([f](const Tensor& t) { return f(t); });
-  const auto y = step(Tensor(x, {static_cast<std::int64_t>(x.size())})).to_vector<float>();
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double wanted = exact(x[i]);
-    const float rounded = static_cast<float>(wanted);
-    if (std::isnan(wanted) && std::isnan(y[i])) continue;
-    if (rounded == y[i]) continue;
-    if (std::abs(wanted) < 1.2e-38 && y[i] == 0) continue;  // flushed to zero
-    if (!std::isfinite(rounded) || !std::isfinite(y[i])) return INFINITY;
-    const double ulp = std::nextafter(std::abs(rounded), INFINITY) - std::abs(rounded);
-    worst = std::max(worst, std::abs(y[i] - wanted) / ulp);
+/// sinter_math does the same for every float there is.
+TEST(VectorMath, StaysWithinItsBoundsAndEqualsEager) {
+  const std::vector<float> x = sample_floats();
+  const Tensor in(x, {static_cast<std::int64_t>(x.size())});
+  for (const bench::Function& function : bench::functions()) {
+    auto step = compile([&](const Tensor& t) { return function.apply(t); });
+    const auto compiled = step(in).to_vector<float>(), eager = function.apply(in).to_vector<float>();
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double off = bench::ulps_off(compiled[i], function.exact(bench::flushed(x[i])));
+      ASSERT_LE(off, function.bound) << function.name << " of " << x[i] << ": " << compiled[i];
+      worst = std::max(worst, off);
+      if (!std::isnan(compiled[i]) || !std::isnan(eager[i])) {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(compiled[i]), std::bit_cast<std::uint32_t>(eager[i])) << function.name << " of " << x[i];
+      }
+    }
+    EXPECT_LE(worst, function.bound) << function.name;
   }
-  return worst;
 }
 
-TEST(VectorMath, StaysWithinItsBounds) {
-  EXPECT_LE(worst_ulps(exp, [](double x) { return std::exp(x); }, 1e-30f, 87.0f), 2);
-  EXPECT_LE(worst_ulps(log, [](double x) { return std::log(x); }, 1.2e-38f, 3e38f), 2);
-  EXPECT_LE(worst_ulps(tanh, [](double x) { return std::tanh(x); }, 1e-30f, 30.0f), 2);
-  EXPECT_LE(worst_ulps(sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1e-30f, 80.0f), 3);
+/// The special cases of IEEE 754-2019 (9.2.1), as the C library has them.
+TEST(VectorMath, PowersOfSpecialNumbers) {
+  const std::vector<float> special{0.0f, 0.5f, 1.0f, 2.0f, 2.5f, 3.0f, 4.0f, 1e30f, 16777215.0f, 8388607.5f, INFINITY, NAN};
+  std::vector<float> x, y;
+  for (const float a : special)
+    for (const float b : special)
+      for (const float sign_a : {1.0f, -1.0f})
+        for (const float sign_b : {1.0f, -1.0f}) {
+          x.push_back(sign_a * a);
+          y.push_back(sign_b * b);
+        }
+  const auto count = static_cast<std::int64_t>(x.size());
+  auto step = compile([](const Tensor& a, const Tensor& b) { return pow(a, b); });
+  const auto got = step(Tensor(x, {count}), Tensor(y, {count})).to_vector<float>();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double wanted = std::pow(double{x[i]}, double{y[i]});
+    EXPECT_LE(bench::ulps_off(got[i], wanted), ir::Pow::ulps) << x[i] << " to the " << y[i] << ": " << got[i] << " for " << wanted;
+    if (!std::isnan(wanted)) {
+      EXPECT_EQ(std::signbit(got[i]), std::signbit(wanted)) << x[i] << " to the " << y[i];
+    }
+  }
 }
 
 /// Parameters and optimizer state after 200 steps of a trainer, ragged batches among them.

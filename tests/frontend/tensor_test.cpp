@@ -21,6 +21,17 @@ TEST(Tensor, OperatorsBroadcast) {
   EXPECT_THAT(select(x > 3, x, 0).to_vector<float>(), ElementsAre(0, 0, 0, 4, 5, 6));
 }
 
+TEST(Tensor, GeluInBothForms) {
+  const Tensor x({-3, -1, 0, 1, 3}, {5});
+  const std::vector<float> exact = gelu(x).to_vector<float>(), approximate = gelu(x, true).to_vector<float>();
+  const std::vector<float> wanted{-0.00404951f, -0.15865529f, 0, 0.84134471f, 2.9959507f},
+      wanted_tanh{-0.00363752f, -0.15880796f, 0, 0.84119201f, 2.9963627f};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_NEAR(exact[i], wanted[i], 1e-6);
+    EXPECT_NEAR(approximate[i], wanted_tanh[i], 1e-6);
+  }
+}
+
 TEST(Tensor, Reductions) {
   const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ(sum(x).item(), 21);

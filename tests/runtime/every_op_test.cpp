@@ -35,7 +35,10 @@ std::vector<double> tolerance(const O& o, const ir::Op& op, const Type& type, co
     const ir::Array total = reference(op, type, sizes);
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = 2 * roundings(o, op, in) * epsilon * total.data[i];
   } else {
-    constexpr double ulps = one_of<O, ir::Softmax> ? 8 : one_of<O, ir::Exp, ir::Log, ir::Tanh, ir::Sigmoid> ? 3 : ir::IsElementwise<O> ? 0.5 : 0;
+    constexpr double ulps = [] {
+      if constexpr (ir::IsElementwise<O>) return O::ulps;
+      else return one_of<O, ir::Softmax> ? 8.0 : 0.0;
+    }();
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = 2 * ulps * epsilon * std::abs(expected.data[i]);
     if constexpr (std::is_same_v<O, ir::LogSoftmax>)
       for (double& t : result) t = 16 * 2 * epsilon * 4;  // values up to 4 are subtracted
