@@ -113,12 +113,18 @@ struct Executor::Impl {
     lane.context.threads = threads;
   }
 
-  int choose_threads(std::int64_t batch, int threads, bool force) const {
-    if (force && threads > 0) return std::min(threads, max_threads);
-    const auto most = static_cast<int>(std::min<std::int64_t>(threads > 0 ? threads : default_threads(), most_chunks(image, batch)));
+  Executor::Estimate estimate(std::int64_t batch, int threads) const {
     Work work;
     for (const PhaseSpec& phase : image.phases) work += phase.work;
-    return threads_for(work.flops(batch), work.bytes(batch), most);
+    const double flops = work.flops(batch), bytes = work.bytes(batch);
+    const std::int64_t chunks = most_chunks(image, batch);
+    const auto most = static_cast<int>(std::min<std::int64_t>(threads > 0 ? threads : default_threads(), chunks));
+    return {flops, bytes, one_core_seconds(flops, bytes), chunks, threads_for(flops, bytes, most)};
+  }
+
+  int choose_threads(std::int64_t batch, int threads, bool force) const {
+    if (force && threads > 0) return std::min(threads, max_threads);
+    return estimate(batch, threads).threads;
   }
 
   std::uint32_t run(const Sequence& sequence, int threads, bool force) {
@@ -201,6 +207,7 @@ std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
   return run_sequence({1, bindings.batch, bind, const_cast<Bindings*>(&bindings)}, threads, force);
 }
 
+Executor::Estimate Executor::estimate(std::int64_t batch, int threads) const { return impl_->estimate(batch, threads); }
 int Executor::last_threads() const { return impl_->lanes[impl_->last].context.threads; }
 const std::byte* Executor::buffer(std::size_t index) const { return impl_->lanes[impl_->last].buffers.at(index); }
 const StepImage& Executor::image() const { return impl_->image; }

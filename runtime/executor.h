@@ -53,6 +53,13 @@ class Executor {
   std::uint32_t run_sequence(const Sequence& sequence, int threads = 0, bool force = false);
   /// Threads that the last run used.
   int last_threads() const;
+  /// What the cost model says of a run at this batch size with at most `threads` threads (0: as many as the process may use).
+  struct Estimate {
+    double flops, bytes, one_core_seconds;
+    std::int64_t chunks;  ///< of the phase that has most
+    int threads;
+  };
+  Estimate estimate(std::int64_t batch, int threads = 0) const;
   /// Base address of buffer i in the last run, for taps. Null for chunk scratch, which no run keeps.
   const std::byte* buffer(std::size_t index) const;
   const StepImage& image() const;

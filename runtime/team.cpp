@@ -194,11 +194,12 @@ std::atomic<int> forced{0};
 
 void force_threads(int threads) { forced.store(std::clamp(threads, 0, max_threads), std::memory_order_relaxed); }
 
+double one_core_seconds(double flops, double bytes) { return std::max(flops / 30e9, bytes / 10e9); }
+
 int threads_for(double flops, double bytes, int most) {
-  // One core does about 30 GFLOP/s and 10 GB/s at least. Waking a thread takes a few microseconds, so each should have 10 µs to do.
-  constexpr double flops_per_second = 30e9, bytes_per_second = 10e9, worth_sharing = 20e-6, share = 10e-6;
+  constexpr double worth_sharing = 20e-6, share = 10e-6;  // waking a thread takes a few microseconds
   if (const int threads = forced.load(std::memory_order_relaxed)) return threads;
-  const double seconds = std::max(flops / flops_per_second, bytes / bytes_per_second);
+  const double seconds = one_core_seconds(flops, bytes);
   if (seconds < worth_sharing) return 1;
   if (most <= 0) most = default_threads();
   return static_cast<int>(std::clamp(std::floor(seconds / share), 1.0, static_cast<double>(std::min(most, max_threads))));

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace sinter::runtime {
@@ -11,7 +12,10 @@ namespace sinter::runtime {
 /// The largest team, forced ones included.
 inline constexpr int max_threads = 64;
 
-/// Threads that a call gets at most by default: OMP_NUM_THREADS, else the smaller of affinity mask and cgroup quota. Asked of the system once.
+/// Processors that this process may use: the smaller of its affinity mask and the CPU quotas of its control groups (v2 and v1), rounded down, at
+/// least 1. `files` is put before the paths of the control groups, for tests.
+int available_cores(const std::string& files = "");
+/// Threads that a call gets at most by default: OMP_NUM_THREADS, else available_cores(). Asked of the system once.
 /// Throws UserError if OMP_NUM_THREADS is set to something that is no thread count.
 int default_threads();
 /// What OMP_NUM_THREADS says: a positive number, or a list of them whose first one counts. Throws UserError.
@@ -30,7 +34,10 @@ void invite_team(int threads, TeamBody body, void* argument);
 /// A barrier among the threads of the current run_team call: spins, then sleeps. For `threads` == 1 it does nothing.
 void team_barrier(int threads);
 
-/// The number of threads that run_team would use for this much work: 1 for little work, else up to `most` (0: default_threads()).
+/// The cost model: seconds that one core takes for so much work, at 30 GFLOP/s or 10 GB/s, whichever is longer. Any core of today does better.
+double one_core_seconds(double flops, double bytes);
+/// The number of threads that run_team would use for this much work: 1 below 20 µs of one core, else one for each 10 µs, up to `most`
+/// (0: default_threads()).
 int threads_for(double flops, double bytes, int most = 0);
 /// For tests: from now on threads_for answers `threads`, whatever the work; 0: as the cost model says.
 void force_threads(int threads);

@@ -36,10 +36,10 @@ int read_v1_quota(const std::string& folder) {
 }
 
 /// The smallest quota of this process's control group and the groups that hold it.
-int cgroup_cores() {
-  const std::string root = "/sys/fs/cgroup";
+int cgroup_cores(const std::string& files) {
+  const std::string root = files + "/sys/fs/cgroup";
   int cores = std::min({read_cpu_max(root + "/cpu.max"), read_v1_quota(root + "/cpu"), read_v1_quota(root + "/cpu,cpuacct")});
-  std::ifstream groups("/proc/self/cgroup");
+  std::ifstream groups(files + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     if (!line.starts_with("0::")) continue;
     for (std::string path = line.substr(3); path.size() > 1; path.resize(path.rfind('/')))
@@ -66,10 +66,12 @@ int parse_thread_count(std::string_view text) {
   return std::min(count, max_threads);
 }
 
+int available_cores(const std::string& files) { return std::min(affinity_cores(), cgroup_cores(files)); }
+
 int default_threads() {
   static const int count = [] {
     if (const char* text = std::getenv("OMP_NUM_THREADS"); text && *text) return parse_thread_count(text);
-    return std::min({affinity_cores(), cgroup_cores(), max_threads});
+    return std::min(available_cores(), max_threads);
   }();
   return count;
 }

@@ -1,4 +1,5 @@
 // explain(): what became of a step.
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
@@ -45,7 +46,8 @@ void explain_kernels(std::ostream& out, const ir::Graph& graph) {
 }  // namespace
 
 std::string StepCore::explain() const {
-  const CompiledGraph& compiled = impl_->latest().compiled();
+  const Variant& variant = impl_->latest();
+  const CompiledGraph& compiled = variant.compiled();
   std::ostringstream out;
   out << "step " << impl_->options.name << ", traced at " << Origin::from(impl_->where).text() << ", variants: " << impl_->variants.size()
       << ", compiled " << impl_->compiles << (impl_->compiles == 1 ? " time\n" : " times\n");
@@ -67,6 +69,13 @@ std::string StepCore::explain() const {
   explain_kernels(out, compiled.graph);
 #ifdef SINTER_JIT
   out << compiled.report.schedule << compiled.report.memory_plan;
+  {
+    const std::int64_t n = std::max<std::int64_t>(1, compiled.sample_batch);
+    const auto [work, bytes, seconds, chunks, threads] = variant.executor().estimate(n, impl_->options.threads);
+    out << "threads at N = " << n << ": " << threads << "; " << work << " flops and " << bytes << " bytes are " << std::setprecision(1)
+        << seconds * 1e6 << " us of one core by the cost model, the widest phase has " << chunks << (chunks == 1 ? " chunk\n" : " chunks\n")
+        << std::setprecision(0);
+  }
   if (!compiled.report.products.empty()) out << "products:\n";
   for (const std::string& product : compiled.report.products) out << "  " << product << "\n";
   out << "target: " << compiled.report.target << "\n";

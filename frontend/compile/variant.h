@@ -76,6 +76,7 @@ class Variant {
   void run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force);
   std::size_t output_count() const { return compiled_->graph.outputs().size(); }
   runtime::Executor& executor() { return executor_; }
+  const runtime::Executor& executor() const { return executor_; }
 
  private:
   std::shared_ptr<const CompiledGraph> compiled_;

@@ -206,6 +206,20 @@ TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
   EXPECT_EQ(faulty.values(), good.values());
 }
 
+TEST(Compile, TwoModelsTrainInTwoThreadsAtOnce) {
+  const auto train = [](SmallModel& m) {
+    for (std::uint64_t i = 0; i < 200; ++i) m.step(random({300, 20}, i), random_labels(300, 7, i));
+  };
+  SmallModel alone;
+  train(alone);
+  SmallModel a({.threads = 2, .force = true}), b({.threads = 2, .force = true});
+  std::thread other([&] { train(b); });
+  train(a);
+  other.join();
+  EXPECT_EQ(a.values(), alone.values());
+  EXPECT_EQ(b.values(), alone.values());
+}
+
 TEST(Verify, UnknownWish) {
   const Environment verify("SINTER_VERIFY", "yes");
   SmallModel m;
@@ -230,6 +244,9 @@ TEST(Explain, OfTheMlpStep) {
   EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 54,880,000 flops a step at N = 500"));
   EXPECT_THAT(text, HasSubstr("folded 3 biases"));
   EXPECT_THAT(text, HasSubstr("schedule: 2 phases"));
+  EXPECT_THAT(text, HasSubstr("threads at N = 500: "));
+  EXPECT_THAT(text, HasSubstr(" of one core by the cost model, the widest phase has "));
+  EXPECT_THAT(text, HasSubstr("[N,784]\u00b7[784,70]: 1 panel of 72 columns \u00d7 "));
   EXPECT_THAT(text, HasSubstr("dense+sigmoid \u00d72"));       // forward
   EXPECT_THAT(text, HasSubstr("matmul+sub+mul+mul \u00d72"));  // backward: gradient · sigmoid · (1 - sigmoid)
 }

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -189,6 +192,57 @@ TEST(Threads, TheEnvironmentVariableIsChecked) {
       EXPECT_EQ(error.what(), "[OMP_NUM_THREADS] must be a number of threads from 1 on, got '" + std::string(text) + "'; unset it to use all cores");
     }
   }
+}
+
+/// A folder that stands for /, with files of control groups.
+class ControlGroups : public ::testing::Test {
+ protected:
+  const std::filesystem::path root_ = std::filesystem::temp_directory_path() / ("sinter_cgroup_" + std::to_string(getpid()));
+  int all_ = 0;  ///< processors of the affinity mask
+
+  void SetUp() override {
+    cpu_set_t set;
+    ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    all_ = CPU_COUNT(&set);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text << "\n";
+  }
+  int cores() const { return available_cores(root_.string()); }
+};
+
+TEST_F(ControlGroups, WithoutAnyTheAffinityMaskCounts) {
+  EXPECT_EQ(cores(), all_);
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(cores(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST_F(ControlGroups, QuotaOfTheGroupOrOfOneThatHoldsIt) {
+  write("proc/self/cgroup", "0::/outer/inner");
+  write("sys/fs/cgroup/outer/inner/cpu.max", "max 100000");
+  EXPECT_EQ(cores(), all_);
+  write("sys/fs/cgroup/outer/cpu.max", "150000 100000");
+  EXPECT_EQ(cores(), 1);
+  write("sys/fs/cgroup/outer/cpu.max", "6400000 100000");
+  EXPECT_EQ(cores(), std::min(all_, 64));
+  write("sys/fs/cgroup/outer/inner/cpu.max", "20000 100000");
+  EXPECT_EQ(cores(), 1) << "a fifth of a processor is still one thread";
+}
+
+TEST_F(ControlGroups, OldQuota) {
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cores(), all_);
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000");
+  EXPECT_EQ(cores(), 1);
 }
 
 }  // namespace
