@@ -2,6 +2,7 @@
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <iostream>
 
 using namespace sinter;
@@ -14,18 +15,25 @@ int main(int argc, char** argv) {
   app.add_option("--epochs", epochs)->capture_default_str()->check(CLI::Range(1, 10000));
   app.add_option("--batch", batch)->capture_default_str()->check(CLI::Range(1, 60000));
   app.add_option("--seeds", seeds, "train so many times and print the mean accuracy")->capture_default_str()->check(CLI::Range(1, 100));
+  bool validate = false;
+  app.add_flag("--validate", validate, "also measure the accuracy on the test set after each epoch");
   CLI11_PARSE(app, argc, argv);
   try {
     const auto [train, test] = data::mnist(folder);
     double total = 0;
     for (std::int64_t s = 0; s < seeds; ++s) {
       seed(static_cast<std::uint64_t>(s));
+      const auto start = std::chrono::steady_clock::now();
       nn::Sequential model{nn::Dense(784, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::sigmoid), nn::Dense(30, 10)};
       const auto regularizer = [&] { return loss::l2(1e-5f, {model.parameter("dense_1.weight"), model.parameter("dense_2.weight")}); };
       Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::RMSprop({.learning_rate = 1e-3f}), {.regularizer = regularizer});
-      trainer.fit(train, {.epochs = epochs, .batch_size = batch, .seed = static_cast<std::uint64_t>(s)});
+      trainer.fit(train, {.epochs = epochs,
+                          .batch_size = batch,
+                          .validation = validate ? std::optional(test) : std::nullopt,
+                          .seed = static_cast<std::uint64_t>(s)});
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       const Evaluation result = trainer.evaluate(test);
-      std::cout << "seed " << s << ": test loss " << result.loss << ", test accuracy " << *result.accuracy * 100 << " %\n";
+      std::cout << "seed " << s << ": test loss " << result.loss << ", test accuracy " << *result.accuracy * 100 << " %, " << spent.count() << " s\n";
       total += *result.accuracy;
     }
     std::cout << "mean test accuracy of " << seeds << " run(s): " << total / static_cast<double>(seeds) * 100 << " %\n";
