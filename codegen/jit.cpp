@@ -31,7 +31,7 @@ constexpr const char* pipeline =
     "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
 
 /// Grows with every change that neither the emitted IR nor the passes show: options of LLVM's code generation.
-constexpr int generator_version = 2;
+constexpr int generator_version = 3;
 
 void initialize_target() {
   static const bool done = [] {
@@ -72,8 +72,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple, con
   if (!backend) throw InternalError("codegen", error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                                           llvm::CodeGenOptLevel::Aggressive, true));
+  return std::unique_ptr<llvm::TargetMachine>(
+      backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
 }
 }  // namespace
 

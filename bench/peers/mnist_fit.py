@@ -36,7 +36,7 @@ def keras_fit(jit):
     l2 = keras.regularizers.L2(1e-5)
     start = time.perf_counter()
     m = keras.Sequential([K.Input((784,)), K.Dense(70, "sigmoid", kernel_regularizer=l2), K.Dense(30, "sigmoid", kernel_regularizer=l2), K.Dense(10)])
-    m.compile(keras.optimizers.RMSprop(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"], jit_compile=jit)
+    m.compile(keras.optimizers.RMSprop(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"], jit_compile=jit)
     h = m.fit(x, y, batch_size=500, epochs=A.epochs, validation_data=(xt, yt), validation_batch_size=10000, verbose=0)
     return h.history["val_accuracy"][-1], time.perf_counter() - start
 
