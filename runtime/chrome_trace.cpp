@@ -5,6 +5,7 @@
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "ir/error.h"
 
@@ -45,10 +46,7 @@ struct ChromeTrace::Impl {
   }
 
   void record(std::uint32_t step, const Span& span) {
-    // The last trace that this thread wrote to; a test has several.
-    thread_local std::pair<const Impl*, ThreadSpans*> mine{};
-    if (mine.first != this) mine = {this, &add_thread()};
-    ThreadSpans& spans = *mine.second;
+    thread_local ThreadSpans& spans = add_thread();
     if (spans.events.size() < most_spans) spans.events.push_back({step, span});
     else ++spans.dropped;
   }

@@ -16,21 +16,20 @@ class ChromeTrace {
   /// Spans that a thread keeps; the later ones are counted only.
   static constexpr std::size_t most_spans = std::size_t{1} << 18;
 
-  /// The trace of this process, which it writes to `path` when it ends. The first path stays. Throws UserError if the file cannot be written.
+  /// The trace of this process, which is written to `path` when it ends, if write() has not. The first path stays. Throws UserError if the file
+  /// cannot be written.
   static ChromeTrace& at(const std::string& path);
-
-  explicit ChromeTrace(std::string path);
-  /// Writes the file, if write() has not.
-  ~ChromeTrace();
   ChromeTrace(const ChromeTrace&) = delete;
   ChromeTrace& operator=(const ChromeTrace&) = delete;
 
-  /// For an executor of a step of this name. Must not be called any more when the trace is gone.
+  /// For an executor of a step of this name.
   SpanObserver observer(const std::string& step, const std::vector<KernelSpec>& kernels);
   /// Writes what was seen so far. Throws UserError if that fails. No step may be running.
   void write();
 
  private:
+  explicit ChromeTrace(std::string path);
+  ~ChromeTrace();
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
