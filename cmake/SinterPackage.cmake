@@ -9,13 +9,10 @@ target_include_directories(sinter PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}
 target_compile_features(sinter PUBLIC cxx_std_20)
 
 # Rooms append what they link to SINTER_SYSTEM_LIBRARIES. A program that uses Sinter links these too, but sees none of their headers.
-# LLVM's own package drags in its build settings and every component, so an installed Sinter looks for the one shared library instead.
 get_property(system_libraries GLOBAL PROPERTY SINTER_SYSTEM_LIBRARIES)
 list(REMOVE_DUPLICATES system_libraries)
 foreach(library ${system_libraries})
-  if(library MATCHES "^LLVM")
-    target_link_libraries(sinter PRIVATE $<BUILD_INTERFACE:${library}> $<INSTALL_INTERFACE:Sinter::LLVM>)
-  elseif(IS_ABSOLUTE "${library}")  # a file of this machine: elsewhere, the linker finds it by its name
+  if(IS_ABSOLUTE "${library}")  # a file of this machine: elsewhere, the linker finds it by its name
     get_filename_component(name ${library} NAME_WE)
     string(REGEX REPLACE "^lib" "" name ${name})
     target_link_libraries(sinter PRIVATE $<BUILD_INTERFACE:${library}> $<INSTALL_INTERFACE:${name}>)
@@ -24,13 +21,14 @@ foreach(library ${system_libraries})
   endif()
 endforeach()
 
+get_property(SINTER_LLVM_ARCHIVES GLOBAL PROPERTY SINTER_LLVM_ARCHIVES)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Sinter)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SinterConfig.cmake.in ${PROJECT_BINARY_DIR}/SinterConfig.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SinterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(TARGETS sinter EXPORT SinterTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT SinterTargets NAMESPACE Sinter:: DESTINATION ${package_folder})
-install(FILES ${PROJECT_BINARY_DIR}/SinterConfig.cmake ${PROJECT_BINARY_DIR}/SinterConfigVersion.cmake DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/SinterConfig.cmake ${PROJECT_BINARY_DIR}/SinterConfigVersion.cmake ${CMAKE_CURRENT_LIST_DIR}/SinterLLVM.cmake DESTINATION ${package_folder})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(CODE "set(source_folder \"${PROJECT_SOURCE_DIR}\")\nset(staging_folder \"${PROJECT_BINARY_DIR}/installed_headers\")\nset(include_folder \"${CMAKE_INSTALL_INCLUDEDIR}\")")
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstallHeaders.cmake)
