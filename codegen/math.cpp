@@ -5,6 +5,11 @@
 namespace sinter::codegen {
 
 Vec exp(const Vec& x) { return ir::vector_math::exp(x); }
+Vec exp2(const Vec& x) { return ir::vector_math::exp2(x); }
+Vec expm1(const Vec& x) { return ir::vector_math::expm1(x); }
+Vec log1p(const Vec& x) { return ir::vector_math::log1p(x); }
+Vec floor(const Vec& x) { return ir::vector_math::floor(x); }
+Vec rint(const Vec& x) { return ir::vector_math::rint(x); }
 Vec log(const Vec& x) { return ir::vector_math::log(x); }
 Vec tanh(const Vec& x) { return ir::vector_math::tanh(x); }
 Vec erf(const Vec& x) { return ir::vector_math::erf(x); }

@@ -31,6 +31,7 @@ Value square(Value x) { return x.graph->add(Square{}, {x}); }
 Value pow(Value x, Value y) { return x.graph->add(Pow{}, {x, y}); }
 Value sin(Value x) { return x.graph->add(Sin{}, {x}); }
 Value cos(Value x) { return x.graph->add(Cos{}, {x}); }
+Value sign(Value x) { return x.graph->add(Sign{}, {x}); }
 Value less(Value a, Value b) { return a.graph->add(Less{}, {a, b}); }
 Value less_equal(Value a, Value b) { return a.graph->add(LessEqual{}, {a, b}); }
 Value equal(Value a, Value b) { return a.graph->add(Equal{}, {a, b}); }

@@ -9,6 +9,7 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/comparison.h"
 #include "ir/ops/contraction.h"
+#include "ir/ops/elementary.h"
 #include "ir/ops/index.h"
 #include "ir/ops/leaf.h"
 #include "ir/ops/reduce.h"
@@ -17,15 +18,16 @@
 
 namespace sinter::ir {
 
-using Op = std::variant<Input, State, Constant, Extent,                                                           // leaf
-                        Add, Sub, Mul, Div, Neg, Exp, Log, Sqrt, Square, Pow, Sin, Cos, Erf, Clip, StopGradient,  // arithmetic
-                        Less, LessEqual, Equal, NotEqual, Select, Cast,                                           // comparison
-                        Sigmoid, Tanh, Relu,                                                                      // activation
-                        Reshape, Broadcast, Transpose,                                                            // shape
-                        Sum, Max, Argmax,                                                                         // reduce
-                        Softmax, LogSoftmax,                                                                      // softmax
-                        Matmul, Dense,                                                                            // contraction
-                        GatherRows, ScatterAddRows, OneHot>;                                                      // index
+using Op = std::variant<Input, State, Constant, Extent,                                                                        // leaf
+                        Add, Sub, Mul, Div, Neg, Square, Abs, Sign, Floor, Ceil, Round, Minimum, Maximum, Clip, StopGradient,  // arithmetic
+                        Exp, Exp2, Expm1, Log, Log1p, Sqrt, Rsqrt, Pow, Sin, Cos, Erf,                                         // elementary
+                        Less, LessEqual, Equal, NotEqual, Select, Cast,                                                        // comparison
+                        Sigmoid, Tanh, Relu,                                                                                   // activation
+                        Reshape, Broadcast, Transpose,                                                                         // shape
+                        Sum, Max, Argmax,                                                                                      // reduce
+                        Softmax, LogSoftmax,                                                                                   // softmax
+                        Matmul, Dense,                                                                                         // contraction
+                        GatherRows, ScatterAddRows, OneHot>;                                                                   // index
 
 template <class O>
 concept IsLeaf = requires { typename O::leaf; };

@@ -45,6 +45,7 @@ Value square(Value x);
 Value pow(Value x, Value y);
 Value sin(Value x);
 Value cos(Value x);
+Value sign(Value x);
 Value less(Value a, Value b);
 Value less_equal(Value a, Value b);
 Value equal(Value a, Value b);

@@ -53,20 +53,47 @@ V scaled(const V& p, const I& n) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-/// x = n ln 2 + r, |r| <= ln 2 / 2; exp(x) = 2^n exp(r). Coefficients: Cephes (Moshier), single precision.
+/// exp's series: exp(r) - 1 for |r| <= ln 2 / 2. Coefficients: Cephes (Moshier), single precision.
+template <class V>
+V expm1_series(const V& r) {
+  V p = fma(V(1.9875691500e-4f), r, V(1.3981999507e-3f));
+  p = fma(p, r, V(8.3334519073e-3f));
+  p = fma(p, r, V(4.1665795894e-2f));
+  p = fma(p, r, V(1.6666665459e-1f));
+  p = fma(p, r, V(5.0000001201e-1f));
+  return fma(p, r * r, r);
+}
+
+/// x = n ln 2 + r, |r| <= ln 2 / 2; exp(x) = 2^n exp(r).
 template <class V>
 V exp(const V& x) {
   const V clamped = select(x > V(89.0f), V(89.0f), select(x < V(-104.0f), V(-104.0f), x));
   const V n = fma(clamped, V(1.44269504088896341f), V(12582912.0f)) - V(12582912.0f);  // nearest whole number
   V r = fma(n, V(-0.693359375f), clamped);
   r = fma(n, V(2.12194440e-4f), r);
-  V p = fma(V(1.9875691500e-4f), r, V(1.3981999507e-3f));
-  p = fma(p, r, V(8.3334519073e-3f));
-  p = fma(p, r, V(4.1665795894e-2f));
-  p = fma(p, r, V(1.6666665459e-1f));
-  p = fma(p, r, V(5.0000001201e-1f));
-  p = fma(p, r * r, r) + V(1.0f);
+  return select(x != x, x, scaled(expm1_series(r) + V(1.0f), whole(n)));
+}
+
+/// x = n + r; 2^x = 2^n exp(r ln 2).
+template <class V>
+V exp2(const V& x) {
+  const V clamped = select(x > V(129.0f), V(129.0f), select(x < V(-150.0f), V(-150.0f), x));
+  const V n = (clamped + V(12582912.0f)) - V(12582912.0f);
+  const V p = expm1_series((clamped - n) * V(0.69314718055994530942f)) + V(1.0f);
   return select(x != x, x, scaled(p, whole(n)));
+}
+
+/// As exp, but 2^n is taken off 1 before the series is added: 2^n (s + 1) - 1 = 2^n s + (2^n - 1).
+template <class V>
+V expm1(const V& x) {
+  const V clamped = select(x > V(89.0f), V(89.0f), select(x < V(-20.0f), V(-20.0f), x));
+  const V n = fma(clamped, V(1.44269504088896341f), V(12582912.0f)) - V(12582912.0f);
+  V r = fma(n, V(-0.693359375f), clamped);
+  r = fma(n, V(2.12194440e-4f), r);
+  // Halved, so that 2^n is finite for every n.
+  const V half = power_of_two(whole(n) - decltype(as_int(n))(1));
+  const V result = fma(half, expm1_series(r), half - V(0.5f));
+  return select(x != x, x, select(n == V(0.0f), expm1_series(r), result + result));
 }
 
 /// A positive normal x as m 2^e with m in [sqrt(1/2), sqrt(2)).
@@ -102,6 +129,28 @@ V log(const V& x) {
   const V result = fma(e, V(0.693359375f), m + y);
   const V low = select(x > V(-least_normal), V(-infinity), V(not_a_number));
   return select(x < V(least_normal), low, select(x < V(infinity), result, x));
+}
+
+/// log(u) of u = 1 + x rounded, and what the rounding left out: (x - (u - 1)) / u.
+template <class V>
+V log1p(const V& x) {
+  const V u = x + V(1.0f), left = (x - (u - V(1.0f))) / u;
+  const V finite = select(u < V(least_normal), log(u), log(u) + left);
+  const V large = select(x < V(infinity), finite, x);
+  // Below 2^-24, 1 + x is 1; and the sign of 0 stays.
+  return select(absolute(x) < V(5.9604645e-8f), x, large);
+}
+
+/// The whole number nearest to x, ties to even; from 2^23 on all floats are whole.
+template <class V>
+V rint(const V& x) {
+  const V a = absolute(x);
+  return select(a < V(8388608.0f), with_sign((a + V(8388608.0f)) - V(8388608.0f), x), x);
+}
+template <class V>
+V floor(const V& x) {
+  const V n = rint(x);
+  return select(n > x, n - V(1.0f), n);
 }
 
 /// Small |x|: odd polynomial (Cephes); else 1 - 2 / (exp(2|x|) + 1) with the sign of x.

@@ -6,6 +6,7 @@
 #include "frontend/core/ops.h"
 #include "frontend/core/parameter.h"
 #include "frontend/core/tensor.h"
+#include "frontend/nn/activation.h"
 #include "frontend/nn/dense.h"
 #include "frontend/nn/init.h"
 #include "frontend/nn/loss.h"

@@ -64,6 +64,16 @@ Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
 
 }  // namespace
 
+namespace {
+/// The operand, which must be bool.
+Arg truth(const Arg& x, const char* op) {
+  const Tensor t = x.as(DType::boolean);
+  if (t.dtype() != DType::boolean)
+    throw UserError(Origin::from(x.where(), current_layer()).text(), str(op, " needs bool operands, got ", t.type(), "; compare first, as in x > 0"));
+  return {t, x.where()};
+}
+}  // namespace
+
 Tensor Arg::as(DType dtype) const { return number_ ? number(*number_, dtype, where_) : tensor_; }
 
 Tensor operator+(const Arg& a, const Arg& b) { return binary(ir::Add{}, a, b); }
@@ -75,6 +85,17 @@ Tensor exp(const Arg& x) { return unary(ir::Exp{}, x); }
 Tensor log(const Arg& x) { return unary(ir::Log{}, x); }
 Tensor sqrt(const Arg& x) { return unary(ir::Sqrt{}, x); }
 Tensor square(const Arg& x) { return unary(ir::Square{}, x); }
+Tensor abs(const Arg& x) { return unary(ir::Abs{}, x); }
+Tensor sign(const Arg& x) { return unary(ir::Sign{}, x); }
+Tensor floor(const Arg& x) { return unary(ir::Floor{}, x); }
+Tensor ceil(const Arg& x) { return unary(ir::Ceil{}, x); }
+Tensor round(const Arg& x) { return unary(ir::Round{}, x); }
+Tensor minimum(const Arg& a, const Arg& b) { return binary(ir::Minimum{}, a, b); }
+Tensor maximum(const Arg& a, const Arg& b) { return binary(ir::Maximum{}, a, b); }
+Tensor exp2(const Arg& x) { return unary(ir::Exp2{}, x); }
+Tensor expm1(const Arg& x) { return unary(ir::Expm1{}, x); }
+Tensor log1p(const Arg& x) { return unary(ir::Log1p{}, x); }
+Tensor rsqrt(const Arg& x) { return unary(ir::Rsqrt{}, x); }
 Tensor pow(const Arg& x, const Arg& y) { return binary(ir::Pow{}, x, y); }
 Tensor sin(const Arg& x) { return unary(ir::Sin{}, x); }
 Tensor cos(const Arg& x) { return unary(ir::Cos{}, x); }
@@ -106,15 +127,13 @@ Tensor cast(const Arg& x, DType dtype) {
   return apply(op, {&a}, x.where());
 }
 
+Tensor logical_and(const Arg& a, const Arg& b) { return select(a, truth(b, "logical_and"), {0.0, a.where()}); }
+Tensor logical_or(const Arg& a, const Arg& b) { return select(a, {1.0, a.where()}, truth(b, "logical_or")); }
+Tensor logical_not(const Arg& x) { return equal(truth(x, "logical_not"), {0.0, x.where()}); }
+
 Tensor sigmoid(const Arg& x) { return unary(ir::Sigmoid{}, x); }
 Tensor tanh(const Arg& x) { return unary(ir::Tanh{}, x); }
 Tensor relu(const Arg& x) { return unary(ir::Relu{}, x); }
-Tensor gelu(const Arg& arg, bool approximate) {
-  const Tensor x = arg.as(DType::f32);
-  const auto at = [&](const Tensor& t) { return Arg(t, arg.where()); };
-  if (approximate) return at(x) * 0.5 * (1.0 + tanh(at(x) * 0.7978845608028654 * (1.0 + 0.044715 * square(at(x)))));
-  return at(x) * 0.5 * (1.0 + erf(at(x) * 0.7071067811865476));
-}
 Tensor softmax(const Arg& x) { return unary(ir::Softmax{}, x); }
 Tensor log_softmax(const Arg& x) { return unary(ir::LogSoftmax{}, x); }
 

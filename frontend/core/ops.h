@@ -40,6 +40,23 @@ Tensor exp(const Arg& x);
 Tensor log(const Arg& x);
 Tensor sqrt(const Arg& x);
 Tensor square(const Arg& x);
+Tensor abs(const Arg& x);
+/// -1, 0 or 1.
+Tensor sign(const Arg& x);
+Tensor floor(const Arg& x);
+Tensor ceil(const Arg& x);
+/// Ties to even.
+Tensor round(const Arg& x);
+/// NaN where either is.
+Tensor minimum(const Arg& a, const Arg& b);
+Tensor maximum(const Arg& a, const Arg& b);
+Tensor exp2(const Arg& x);
+/// exp(x) - 1, exact near 0.
+Tensor expm1(const Arg& x);
+/// log(1 + x), exact near 0.
+Tensor log1p(const Arg& x);
+/// 1 / sqrt(x).
+Tensor rsqrt(const Arg& x);
 /// x^y; NaN for x below 0 unless y is whole.
 Tensor pow(const Arg& x, const Arg& y);
 Tensor sin(const Arg& x);
@@ -58,13 +75,15 @@ Tensor not_equal(const Arg& a, const Arg& b);
 /// a where the condition holds, else b.
 Tensor select(const Arg& condition, const Arg& a, const Arg& b);
 Tensor cast(const Arg& x, DType dtype);
+// Of bool tensors.
+Tensor logical_and(const Arg& a, const Arg& b);
+Tensor logical_or(const Arg& a, const Arg& b);
+Tensor logical_not(const Arg& x);
 
-// ---- activations ----
+// ---- activations; frontend/nn/activation.h has more ----
 Tensor sigmoid(const Arg& x);
 Tensor tanh(const Arg& x);
 Tensor relu(const Arg& x);
-/// x Φ(x) = x (1 + erf(x / sqrt(2))) / 2; `approximate`: x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2 (Hendrycks and Gimpel 2016).
-Tensor gelu(const Arg& x, bool approximate = false);
 /// Over the last axis.
 Tensor softmax(const Arg& x);
 Tensor log_softmax(const Arg& x);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/nn/activation.h"
 #include "frontend/nn/init.h"
 #include "frontend/nn/module.h"
 

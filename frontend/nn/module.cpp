@@ -61,36 +61,4 @@ Parameter Module::parameter(std::string_view wanted) const {
   throw UserError(name_, str("there is no parameter '", wanted, "'; there are ", known));
 }
 
-Tensor activate(Activation activation, const Tensor& x) {
-  switch (activation) {
-    case Activation::none:
-      return x;
-    case Activation::sigmoid:
-      return sigmoid(x);
-    case Activation::tanh:
-      return tanh(x);
-    case Activation::relu:
-      return relu(x);
-    case Activation::softmax:
-      return softmax(x);
-  }
-  throw InternalError("activation", "unknown activation");
-}
-
-std::string_view name(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "none";
-    case Activation::sigmoid:
-      return "sigmoid";
-    case Activation::tanh:
-      return "tanh";
-    case Activation::relu:
-      return "relu";
-    case Activation::softmax:
-      return "softmax";
-  }
-  throw InternalError("activation", "unknown activation");
-}
-
 }  // namespace sinter::nn

@@ -53,12 +53,4 @@ class Module {
   std::vector<Module*> children_;
 };
 
-enum class Activation { none, sigmoid, tanh, relu, softmax };
-Tensor activate(Activation activation, const Tensor& x);
-std::string_view name(Activation activation);
-
 }  // namespace sinter::nn
-
-namespace sinter {
-using nn::Activation;
-}

@@ -58,39 +58,6 @@ struct Neg : Elementwise<1, Numbers> {
   static auto samples() { return elementwise_samples<Neg>({{}}); }
 };
 
-struct Exp : Elementwise<1> {
-  static constexpr std::string_view name = "exp";
-  static constexpr double ulps = 2;
-  template <class S>
-  S eval(const S& x) const {
-    return exp(x);
-  }
-  Values vjp(const Vjp& v) const { return {v.dy * v.y}; }
-  static auto samples() { return elementwise_samples<Exp>({{-5, 5}}); }
-};
-
-/// Natural logarithm; NaN below 0, -infinity at 0.
-struct Log : Elementwise<1> {
-  static constexpr std::string_view name = "log";
-  static constexpr double ulps = 2;
-  template <class S>
-  S eval(const S& x) const {
-    return log(x);
-  }
-  Values vjp(const Vjp& v) const { return {v.dy / v.x[0]}; }
-  static auto samples() { return elementwise_samples<Log>({{0.1, 9}}); }
-};
-
-struct Sqrt : Elementwise<1> {
-  static constexpr std::string_view name = "sqrt";
-  template <class S>
-  S eval(const S& x) const {
-    return sqrt(x);
-  }
-  Values vjp(const Vjp& v) const { return {v.dy * 0.5 / v.y}; }
-  static auto samples() { return elementwise_samples<Sqrt>({{0.1, 9}}); }
-};
-
 struct Square : Elementwise<1> {
   static constexpr std::string_view name = "square";
   template <class S>
@@ -101,56 +68,86 @@ struct Square : Elementwise<1> {
   static auto samples() { return elementwise_samples<Square>({{}}); }
 };
 
-/// x^y as IEEE 754 defines it: NaN for x below 0 unless y is whole. The gradient to y is 0 where x is 0.
-struct Pow : Elementwise<2> {
-  static constexpr std::string_view name = "pow";
-  static constexpr double ulps = 2;
-  template <class S>
-  S eval(const S& x, const S& y) const {
-    return pow(x, y);
-  }
-  Values vjp(const Vjp& v) const {
-    const Value zero = constant(v.graph, 0), x = v.x[0], y = v.x[1];
-    const Value dx = select(equal(y, zero), zero, v.dy * y * pow(x, y - 1.0));
-    const Value dy = select(equal(x, zero), zero, v.dy * v.y * log(x));
-    return {dx, dy};
-  }
-  static auto samples() { return elementwise_samples<Pow>({{0.2, 5}, {-3, 3}}); }
-};
-
-/// Radians, of any size.
-struct Sin : Elementwise<1> {
-  static constexpr std::string_view name = "sin";
-  static constexpr double ulps = 2;
+/// |x|. The gradient is 0 at 0.
+struct Abs : Elementwise<1, Numbers> {
+  static constexpr std::string_view name = "abs";
   template <class S>
   S eval(const S& x) const {
-    return sin(x);
+    return select(x <= S(0), S(0) - x, x);
   }
-  Values vjp(const Vjp& v) const { return {v.dy * cos(v.x[0])}; }
-  static auto samples() { return elementwise_samples<Sin>({{-9, 9}}); }
+  Values vjp(const Vjp& v) const { return {v.dy * sign(v.x[0])}; }
+  static auto samples() { return elementwise_samples<Abs>({{}}); }
 };
 
-struct Cos : Elementwise<1> {
-  static constexpr std::string_view name = "cos";
-  static constexpr double ulps = 2;
+/// -1, 0 or 1; NaN stays NaN.
+struct Sign : Elementwise<1> {
+  static constexpr std::string_view name = "sign";
   template <class S>
   S eval(const S& x) const {
-    return cos(x);
+    return select(x > S(0.0f), S(1.0f), select(x < S(0.0f), S(-1.0f), x));
   }
-  Values vjp(const Vjp& v) const { return {-(v.dy * sin(v.x[0]))}; }
-  static auto samples() { return elementwise_samples<Cos>({{-9, 9}}); }
+  using no_gradient = void;
+  static auto samples() { return elementwise_samples<Sign>({{}}); }
 };
 
-/// The error function: 2/sqrt(π) times the integral of exp(-t²) from 0 to x.
-struct Erf : Elementwise<1> {
-  static constexpr std::string_view name = "erf";
-  static constexpr double ulps = 2;
+/// The greatest whole number that is not above x.
+struct Floor : Elementwise<1> {
+  static constexpr std::string_view name = "floor";
   template <class S>
   S eval(const S& x) const {
-    return erf(x);
+    return floor(x);
   }
-  Values vjp(const Vjp& v) const { return {v.dy * (exp(-square(v.x[0])) * 1.1283791670955126)}; }
-  static auto samples() { return elementwise_samples<Erf>({{-3, 3}}); }
+  using no_gradient = void;
+  static auto samples() { return elementwise_samples<Floor>({{-9, 9}}); }
+};
+
+/// The least whole number that is not below x.
+struct Ceil : Elementwise<1> {
+  static constexpr std::string_view name = "ceil";
+  template <class S>
+  S eval(const S& x) const {
+    return -floor(-x);
+  }
+  using no_gradient = void;
+  static auto samples() { return elementwise_samples<Ceil>({{-9, 9}}); }
+};
+
+/// The nearest whole number; ties to even.
+struct Round : Elementwise<1> {
+  static constexpr std::string_view name = "round";
+  template <class S>
+  S eval(const S& x) const {
+    return rint(x);
+  }
+  using no_gradient = void;
+  static auto samples() { return elementwise_samples<Round>({{-9, 9}}); }
+};
+
+/// NaN where either is. Where both are equal the gradient goes to both in halves.
+struct Minimum : Elementwise<2, Numbers> {
+  static constexpr std::string_view name = "minimum";
+  template <class S>
+  S eval(const S& a, const S& b) const {
+    return select(a != a, a, select(b > a, a, b));
+  }
+  Values vjp(const Vjp& v) const { return shared(v, less(v.x[0], v.x[1])); }
+  /// `first`: where the gradient is that of the first operand alone.
+  static Values shared(const Vjp& v, Value first) {
+    const Value zero = constant(v.graph, 0), half = select(equal(v.x[0], v.x[1]), v.dy * 0.5, zero);
+    const Value da = select(first, v.dy, half);
+    return {da, v.dy - da};
+  }
+  static auto samples() { return elementwise_samples<Minimum>({{}, {}}); }
+};
+
+struct Maximum : Elementwise<2, Numbers> {
+  static constexpr std::string_view name = "maximum";
+  template <class S>
+  S eval(const S& a, const S& b) const {
+    return select(a != a, a, select(b < a, a, b));
+  }
+  Values vjp(const Vjp& v) const { return Minimum::shared(v, less(v.x[1], v.x[0])); }
+  static auto samples() { return elementwise_samples<Maximum>({{}, {}}); }
 };
 
 /// x limited to [low, high]; NaN stays NaN. The gradient is 0 outside and passes at the bounds.

@@ -22,6 +22,11 @@ inline Block<float> sqrt(const Block<float>& x) {
 inline Block<float> exp(const Block<float>& x) { return ir::vector_math::exp(x); }
 inline Block<float> log(const Block<float>& x) { return ir::vector_math::log(x); }
 inline Block<float> tanh(const Block<float>& x) { return ir::vector_math::tanh(x); }
+inline Block<float> exp2(const Block<float>& x) { return ir::vector_math::exp2(x); }
+inline Block<float> expm1(const Block<float>& x) { return ir::vector_math::expm1(x); }
+inline Block<float> log1p(const Block<float>& x) { return ir::vector_math::log1p(x); }
+inline Block<float> floor(const Block<float>& x) { return ir::vector_math::floor(x); }
+inline Block<float> rint(const Block<float>& x) { return ir::vector_math::rint(x); }
 inline Block<float> erf(const Block<float>& x) { return ir::vector_math::erf(x); }
 inline Block<float> sin(const Block<float>& x) { return ir::vector_math::sin(x); }
 inline Block<float> cos(const Block<float>& x) { return ir::vector_math::cos(x); }

@@ -32,6 +32,35 @@ TEST(Tensor, GeluInBothForms) {
   }
 }
 
+/// Values of torch.nn.functional and of NumPy.
+TEST(Tensor, ActivationsAndSteps) {
+  const Tensor x({-7, -1.5, -0.25, 0, 0.5, 2, 100}, {7});
+  const auto expect = [&](const char* what, const Tensor& got, const std::vector<float>& wanted) {
+    const std::vector<float> values = got.to_vector<float>();
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(values[i], wanted[i], 2e-6 * (1 + std::abs(wanted[i]))) << what << " " << i;
+  };
+  expect("leaky_relu", leaky_relu(x, 0.1f), {-0.7f, -0.15f, -0.025f, 0, 0.5f, 2, 100});
+  expect("elu", elu(x), {-0.99908811f, -0.77686983f, -0.22119921f, 0, 0.5f, 2, 100});
+  expect("selu", selu(x), {-1.7564961f, -1.3658143f, -0.38889018f, 0, 0.52535051f, 2.101402f, 105.0701f});
+  expect("softplus", softplus(x), {0.00091147f, 0.20141328f, 0.57593942f, 0.69314718f, 0.97407699f, 2.126928f, 100});
+  expect("softsign", softsign(x), {-0.875f, -0.6f, -0.2f, 0, 1.0f / 3, 2.0f / 3, 100.0f / 101});
+  expect("silu", silu(x), {-0.00637736f, -0.27363828f, -0.10945588f, 0, 0.31122967f, 1.7615942f, 100});
+  expect("mish", mish(x), {-0.00638029f, -0.29809976f, -0.12992696f, 0, 0.37524524f, 1.9439591f, 100});
+  expect("relu6", relu6(x), {0, 0, 0, 0, 0.5f, 2, 6});
+  expect("hard_sigmoid", hard_sigmoid(x), {0, 0.25f, 2.75f / 6, 0.5f, 3.5f / 6, 5.0f / 6, 1});
+  expect("hard_silu", hard_silu(x), {0, -0.375f, -0.25f * 2.75f / 6, 0, 0.5f * 3.5f / 6, 10.0f / 6, 100});
+  expect("hard_tanh", hard_tanh(x), {-1, -1, -0.25f, 0, 0.5f, 1, 1});
+  expect("abs", abs(x), {7, 1.5f, 0.25f, 0, 0.5f, 2, 100});
+  expect("sign", sign(x), {-1, -1, -1, 0, 1, 1, 1});
+  expect("floor", floor(x), {-7, -2, -1, 0, 0, 2, 100});
+  expect("ceil", ceil(x), {-7, -1, 0, 0, 1, 2, 100});
+  expect("round", round(x), {-7, -2, 0, 0, 0, 2, 100});
+  expect("minimum", minimum(x, 0.25), {-7, -1.5f, -0.25f, 0, 0.25f, 0.25f, 0.25f});
+  EXPECT_EQ(cast(logical_and(x > -1, logical_or(x < 0, logical_not(x < 50))), DType::f32).to_vector<float>(),
+            (std::vector<float>{0, 0, 1, 0, 0, 0, 1}));
+  EXPECT_THAT(error_of([&] { logical_and(x > 0, x); }), HasSubstr("logical_and needs bool operands, got f32[7]; compare first, as in x > 0"));
+}
+
 TEST(Tensor, Reductions) {
   const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ(sum(x).item(), 21);
