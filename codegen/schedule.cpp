@@ -213,6 +213,7 @@ class Builder {
           else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>)
             return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
           else if constexpr (std::is_same_v<O, ir::Argmax> || std::is_same_v<O, ir::OneHot> || std::is_same_v<O, ir::Reshape>) return leads;
+          else if constexpr (ir::IsWindow<O>) return leads && op.axis > 0;
           else if constexpr (std::is_same_v<O, ir::GatherRows>) return operand == 1 && leads;
           else if constexpr (std::is_same_v<O, ir::Transpose>) return leads && shape.rank() >= 3;
           else return false;

@@ -9,7 +9,7 @@ namespace sinter::codegen {
 
 enum class KernelKind : std::uint8_t {
   none,       ///< the code generator was not taught this op
-  pointwise,  ///< its eval on vectors; also what computes each element from named elements of its operands: reshape, transpose, gather, one-hot
+  pointwise,  ///< its eval on vectors; also what computes each element from named elements of its operands: reshape, transpose, gather, slice, …
   product,    ///< a call of the matrix product a chunk, then the epilogue
   scatter,
   softmax,
@@ -23,7 +23,8 @@ inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
 template <class O>
 constexpr KernelKind kernel_kind() {
   if constexpr (ir::IsElementwise<O> || ir::IsLeaf<O>) return KernelKind::pointwise;
-  else if constexpr (is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Reshape, ir::Transpose, ir::GatherRows, ir::OneHot>)
+  else if constexpr (is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Reshape, ir::Transpose, ir::GatherRows, ir::OneHot, ir::Slice, ir::Pad,
+                               ir::Concat, ir::Iota>)
     return KernelKind::pointwise;
   else if constexpr (is_one_of<O, ir::Matmul, ir::Dense>) return KernelKind::product;
   else if constexpr (is_one_of<O, ir::ScatterAddRows>) return KernelKind::scatter;

@@ -97,6 +97,16 @@ Vec operator&(const Vec& x, const Vec& y) {
   const Pair p = pair(x, y);
   return {b().CreateAnd(p.a, p.b), p.dtype};
 }
+Vec operator^(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  return {b().CreateXor(p.a, p.b), p.dtype};
+}
+Vec multiply_high(const Vec& x, const Vec& y) {
+  const Pair p = pair(x, y);
+  llvm::Type* wide = with_elements(x, b().getInt64Ty());
+  llvm::Value* product = b().CreateMul(b().CreateZExt(p.a, wide), b().CreateZExt(p.b, wide));
+  return {b().CreateTrunc(b().CreateLShr(product, 32), p.a->getType()), p.dtype};
+}
 Vec shift_left(const Vec& x, unsigned by) { return {b().CreateShl(x.value, by), x.dtype}; }
 Vec shift_right(const Vec& x, unsigned by) { return {b().CreateAShr(x.value, by), x.dtype}; }
 Vec widen(const Vec& x) { return {b().CreateFPExt(x.value, with_elements(x, b().getDoubleTy())), DType::f32}; }

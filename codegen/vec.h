@@ -51,6 +51,9 @@ Vec fma(const Vec& a, const Vec& b, const Vec& c);
 Vec as_int(const Vec& x);
 Vec as_float(const Vec& x);
 Vec operator&(const Vec& a, const Vec& b);
+Vec operator^(const Vec& a, const Vec& b);
+/// The upper half of the 64-bit product of two u32.
+Vec multiply_high(const Vec& a, const Vec& b);
 Vec shift_left(const Vec& x, unsigned by);
 Vec shift_right(const Vec& x, unsigned by);
 Vec widen(const Vec& x);

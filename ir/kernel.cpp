@@ -7,7 +7,8 @@ namespace sinter::ir {
 bool is_pointwise(const Op& op) { return is_elementwise(op) || std::holds_alternative<Broadcast>(op); }
 
 bool is_anchor(const Op& op) {
-  return !is_leaf(op) && !is_pointwise(op) && !std::holds_alternative<Constant>(op) && !std::holds_alternative<Extent>(op);
+  return !is_leaf(op) && !is_pointwise(op) && !std::holds_alternative<Constant>(op) && !std::holds_alternative<Extent>(op) &&
+         !std::holds_alternative<Iota>(op);
 }
 
 NodeId picked_rows(const Graph& graph, NodeId id) {
@@ -55,6 +56,8 @@ bool is_row_view(const Graph& graph, NodeId id) {
 bool is_recomputable(const Graph& graph, NodeId id) {
   if (is_leaf(graph.node(id).op)) return false;
   if (is_row_view(graph, id)) return true;
+  if (std::holds_alternative<Iota>(graph.node(id).op))
+    return std::all_of(graph.node(id).users.begin(), graph.node(id).users.end(), [&](NodeId user) { return is_pointwise(graph.node(user).op); });
   std::vector<NodeId> found{id};
   for (std::size_t next = 0; next < found.size(); ++next) {
     const Node& node = graph.node(found[next]);

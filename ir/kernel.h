@@ -24,9 +24,9 @@ NodeId picked_rows(const Graph& graph, NodeId id);
 bool is_row_view(const Graph& graph, NodeId id);
 
 /// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an
-/// extent, or scalar pointwise arithmetic on scalar inputs, scalar states (as they are on entry) and other such nodes, at most `recomputable_nodes`
-/// in all. Where it is an output or an update it is stored by a kernel too, but readers in other kernels still recompute it: a step counter
-/// `t <- t + 1` that many kernels read orders none of them.
+/// extent, an iota that pointwise ops alone read, or scalar pointwise arithmetic on scalar inputs, scalar states (as they are on entry) and other
+/// such nodes, at most `recomputable_nodes` in all. Where it is an output or an update it is stored by a kernel too, but readers in other kernels
+/// still recompute it: a step counter `t <- t + 1` that many kernels read orders none of them.
 bool is_recomputable(const Graph& graph, NodeId id);
 
 /// The leaves that a node reads, directly or through recomputable operands, each once.

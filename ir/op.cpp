@@ -71,6 +71,11 @@ DType Numbers::result(std::span<const Type> in) {
   return in[0].dtype;
 }
 
+DType Words::result(std::span<const Type> in) {
+  for (const Type& type : in) require_dtype(type, DType::u32, "the operands");
+  return DType::u32;
+}
+
 DType Compares::result(std::span<const Type> in) {
   require_same_dtype(in);
   return DType::boolean;

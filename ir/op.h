@@ -53,6 +53,18 @@ using std::sqrt;
 using std::tanh;
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
 
+/// The meaning of ops on u32, in the reference: wraps.
+struct Word {
+  std::uint32_t value = 0;
+  Word() = default;
+  explicit Word(std::uint32_t x) : value(x) {}
+  explicit Word(double x) : value(static_cast<std::uint32_t>(x)) {}
+};
+inline Word operator*(Word a, Word b) { return Word(a.value * b.value); }
+inline Word operator^(Word a, Word b) { return Word(a.value ^ b.value); }
+/// The upper half of the 64-bit product.
+inline Word multiply_high(Word a, Word b) { return Word(static_cast<std::uint32_t>((std::uint64_t{a.value} * b.value) >> 32)); }
+
 // ---- gradient rules ----
 /// What a gradient rule sees: the op's inputs x, its output y and the gradient dy of the loss with respect to y.
 /// It returns one gradient an input, in the shape of y for pointwise ops (broadcasting is undone by the caller), or an empty Value for none.
@@ -103,6 +115,9 @@ struct Floats {  ///< f32 → f32
   static DType result(std::span<const Type> in);
 };
 struct Numbers {  ///< all the same of f32, i32, u32 → the same
+  static DType result(std::span<const Type> in);
+};
+struct Words {  ///< u32 → u32; evaluated on Word in the reference
   static DType result(std::span<const Type> in);
 };
 struct Compares {  ///< all the same of any type → bool

@@ -12,9 +12,11 @@
 #include "ir/ops/elementary.h"
 #include "ir/ops/index.h"
 #include "ir/ops/leaf.h"
+#include "ir/ops/random.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/softmax.h"
+#include "ir/ops/window.h"
 
 namespace sinter::ir {
 
@@ -27,7 +29,9 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         Sum, Max, Argmax,                                                                                      // reduce
                         Softmax, LogSoftmax,                                                                                   // softmax
                         Matmul, Dense,                                                                                         // contraction
-                        GatherRows, ScatterAddRows, OneHot>;                                                                   // index
+                        GatherRows, ScatterAddRows, OneHot,                                                                    // index
+                        Slice, Pad, Concat,                                                                                    // window
+                        Iota, Philox>;                                                                                         // random
 
 template <class O>
 concept IsLeaf = requires { typename O::leaf; };

@@ -24,7 +24,8 @@ void evaluate_elementwise(const O& op, std::span<const Array* const> in, Array& 
   for (std::int64_t i = 0; i < out.elements(); ++i) {
     const auto at = [&](std::size_t k) { return in[k]->data[operand_index(*in[k], out.extents, i)]; };
     double result;
-    if constexpr (std::is_same_v<O, Select>) result = op.eval(at(0) != 0, at(1), at(2));
+    if constexpr (std::is_base_of_v<Elementwise<O::arity, Words>, O>) result = op.eval(Word(at(0)), Word(at(1))).value;
+    else if constexpr (std::is_same_v<O, Select>) result = op.eval(at(0) != 0, at(1), at(2));
     else if constexpr (O::arity == 1) result = op.eval(at(0));
     else result = op.eval(at(0), at(1));
     out.data[static_cast<std::size_t>(i)] = is_float(out.dtype) ? result : wrap(out.dtype, result);

@@ -24,7 +24,7 @@ std::string subject(const ir::Graph& graph, ir::NodeId value) {
   const ir::Op& op = graph.node(value).op;
   if (const auto* input = std::get_if<ir::Input>(&op)) return "input " + graph.inputs()[static_cast<std::size_t>(input->index)].name;
   if (const auto* state = std::get_if<ir::State>(&op)) return "state " + graph.states()[static_cast<std::size_t>(state->index)].name;
-  if (std::holds_alternative<ir::Constant>(op) || std::holds_alternative<ir::Extent>(op)) return "constants";
+  if (std::holds_alternative<ir::Constant>(op) || std::holds_alternative<ir::Extent>(op) || std::holds_alternative<ir::Iota>(op)) return "constants";
   return "values between";
 }
 

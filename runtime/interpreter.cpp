@@ -8,30 +8,11 @@ namespace sinter::runtime {
 
 namespace {
 
-void write_scalar(double value, const View& out) {
-  switch (out.type.dtype) {
-    case DType::f32:
-      *out.as<float>() = static_cast<float>(value);
-      return;
-    case DType::i32:
-      *out.as<std::int32_t>() = static_cast<std::int32_t>(value);
-      return;
-    case DType::u32:
-      *out.as<std::uint32_t>() = static_cast<std::uint32_t>(value);
-      return;
-    case DType::u8:
-      *out.as<std::uint8_t>() = static_cast<std::uint8_t>(value);
-      return;
-    case DType::boolean:
-      *out.as<std::uint8_t>() = value != 0;
-      return;
-  }
-}
-
 template <class O>
 void evaluate_pointwise(const O& op, std::size_t index, std::span<const View> in, const View& out) {
   bool keeps_zero = true;
   if constexpr (std::is_same_v<O, ir::Cast>) keeps_zero = true;
+  else if constexpr (std::is_same_v<O, ir::Philox>) keeps_zero = false;
   else if constexpr (std::is_same_v<O, ir::Select>) keeps_zero = op.eval(false, 0.0, 0.0) == 0;
   else if constexpr (O::arity == 1) keeps_zero = op.eval(0.0) == 0;
   else if constexpr (O::arity == 2) keeps_zero = op.eval(0.0, 0.0) == 0;
@@ -53,8 +34,8 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
         require_interpreter_kernel<O>();
         if constexpr (ir::IsLeaf<O>) throw InternalError("interpreter", str(O::name, " is a leaf: its value comes from outside"));
         else if constexpr (ir::IsElementwise<O>) evaluate_pointwise(o, op.index(), in, out);
-        else if constexpr (std::is_same_v<O, ir::Constant>) write_scalar(o.value, out);
-        else if constexpr (std::is_same_v<O, ir::Extent>) write_scalar(static_cast<double>(o.dim.extent(0)), out);
+        else if constexpr (std::is_same_v<O, ir::Constant>) eval::fill(o.value, out);
+        else if constexpr (std::is_same_v<O, ir::Extent>) eval::fill(static_cast<double>(o.dim.extent(0)), out);
         else if constexpr (std::is_same_v<O, ir::Reshape>) eval::reshape(in[0], out);
         else if constexpr (std::is_same_v<O, ir::Broadcast>) eval::broadcast(in[0], out);
         else if constexpr (std::is_same_v<O, ir::Transpose>) eval::transpose(in[0], out);
@@ -68,7 +49,12 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
         else if constexpr (std::is_same_v<O, ir::GatherRows>) eval::gather_rows(in[0], in[1], out);
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) eval::scatter_add_rows(in[0], in[1], out);
         else if constexpr (std::is_same_v<O, ir::OneHot>) eval::one_hot(in[0], out);
-        else static_assert(!sizeof(O), "the interpreter does not call this op's kernel (see O)");
+        else if constexpr (std::is_same_v<O, ir::Iota>) eval::iota(out);
+        else if constexpr (ir::IsWindow<O>) {
+          std::vector<Type> types;
+          for (const View& view : in) types.push_back(view.type);
+          eval::window(o.window(types), in, out);
+        } else static_assert(!sizeof(O), "the interpreter does not call this op's kernel (see O)");
       },
       op);
 }

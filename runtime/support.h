@@ -15,7 +15,7 @@ template <class O>
 inline constexpr bool has_interpreter_kernel =
     ir::IsLeaf<O> || ir::IsElementwise<O> ||
     is_one_of<O, ir::Constant, ir::Extent, ir::Reshape, ir::Broadcast, ir::Transpose, ir::Sum, ir::Max, ir::Argmax, ir::Softmax, ir::LogSoftmax,
-              ir::Matmul, ir::Dense, ir::GatherRows, ir::ScatterAddRows, ir::OneHot>;
+              ir::Matmul, ir::Dense, ir::GatherRows, ir::ScatterAddRows, ir::OneHot, ir::Slice, ir::Pad, ir::Concat, ir::Iota>;
 
 template <class O>
 constexpr void require_interpreter_kernel() {

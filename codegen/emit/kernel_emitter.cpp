@@ -282,11 +282,9 @@ bool KernelEmitter::is_vector_friendly(const Shape& operand, const Shape& rows) 
   return is_flat(operand) && operand.rank() == rows.rank() && std::equal(operand.begin(), operand.end(), rows.begin());
 }
 
-Vec KernelEmitter::load_operand(ValueId value, const Shape& rows, const Site& site) {
-  const Type& type = context_.schedule.values[value].type;
-  const Shape& shape = type.shape;
-  if (shape.elements() == Dim(1)) return load(address(value, constant(0), constant(0)), type.dtype, site.width, true);
-  if (shape == rows) return load(address(value, site.row, site.last), type.dtype, site.width, false);
+KernelEmitter::Place KernelEmitter::place_of(const Shape& shape, const Shape& rows, const Site& site) {
+  if (shape.elements() == Dim(1)) return {constant(0), constant(0), true};
+  if (shape == rows) return {site.row, site.last, false};
   // Index along each axis of `rows`, from the row and the place in the last axis.
   const std::size_t rank = rows.rank();
   std::vector<Value*> at(rank);
@@ -308,7 +306,30 @@ Vec KernelEmitter::load_operand(ValueId value, const Shape& rows, const Site& si
   const bool repeat = shape.back() == Dim(1) && rows.back() != Dim(1);
   Value* last = shape.back() == Dim(1) ? constant(0) : at[rank - 1];
   if (is_flat(shape) && shape.rank() > 1) last = row;  // one column: rows count
-  return load(address(value, row, last), type.dtype, site.width, repeat);
+  return {row, last, repeat};
+}
+
+Vec KernelEmitter::load_operand(ValueId value, const Shape& rows, const Site& site) {
+  const Type& type = context_.schedule.values[value].type;
+  const Place place = place_of(type.shape, rows, site);
+  return load(address(value, place.row, place.last), type.dtype, site.width, place.repeat);
+}
+
+/// first, first + 1, …
+Value* KernelEmitter::lane_numbers(Value* first, unsigned width) {
+  if (width == 1) return first;
+  std::vector<llvm::Constant*> steps;
+  for (unsigned i = 0; i < width; ++i) steps.push_back(llvm::ConstantInt::get(first->getType(), i));
+  return builder_.CreateAdd(builder_.CreateVectorSplat(width, first), llvm::ConstantVector::get(steps));
+}
+
+/// The row-major numbers of the elements of a tensor that broadcasts with `rows`.
+Vec KernelEmitter::emit_iota(const Shape& shape, const Shape& rows, const Site& site) {
+  const Place place = place_of(shape, rows, site);
+  const SymbolicLayout at = symbolic_layout(shape);
+  Value* first = is_flat(shape) || at.rows == Dim(1) ? place.last : builder_.CreateAdd(builder_.CreateMul(place.row, extent(at.cols)), place.last);
+  first = builder_.CreateTrunc(first, builder_.getInt32Ty());
+  return {place.repeat ? (site.width == 1 ? first : builder_.CreateVectorSplat(site.width, first)) : lane_numbers(first, site.width), DType::u32};
 }
 
 Vec KernelEmitter::evaluate_scalar(ir::NodeId id) {
@@ -354,7 +375,6 @@ Vec KernelEmitter::evaluate(ir::NodeId id, const Shape& rows, const Site& site, 
 
 Vec KernelEmitter::evaluate_node(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo) {
   const ir::Node& node = context_.graph.node(id);
-  (void)rows;
   const auto in = [&](std::size_t i) -> const Vec& { return memo.at(node.inputs[i]); };
   return std::visit(
       [&]<class O>(const O& op) -> Vec {
@@ -365,6 +385,8 @@ Vec KernelEmitter::evaluate_node(ir::NodeId id, const Shape& rows, const Site& s
           return splat(Vec(number, op.dtype), site.width);
         } else if constexpr (std::is_same_v<O, ir::Extent>) {
           return splat(Vec(builder_.CreateSIToFP(extent(op.dim), builder_.getFloatTy()), DType::f32), site.width);
+        } else if constexpr (std::is_same_v<O, ir::Iota>) {
+          return emit_iota(node.type.shape, rows, site);
         } else if constexpr (std::is_same_v<O, ir::Cast>) {
           return convert(in(0), op.dtype);
         } else if constexpr (std::is_same_v<O, ir::Broadcast>) {

@@ -97,6 +97,13 @@ class KernelEmitter {
   llvm::Value* element_address(ValueId value, llvm::Value* element);
   Vec load(llvm::Value* address, DType dtype, unsigned width, bool splat);
   void store(const Vec& x, ValueId value, const Site& site);
+  /// Where an operand that broadcasts with `rows` has what belongs to a site: its row, its place in the row, and whether one element serves all
+  /// lanes.
+  struct Place {
+    llvm::Value *row, *last;
+    bool repeat;
+  };
+  Place place_of(const Shape& shape, const Shape& rows, const Site& site);
   Vec load_operand(ValueId value, const Shape& rows, const Site& site);
   bool is_vector_friendly(const Shape& operand, const Shape& rows) const;
   bool needs_scalars(const Shape& rows) const;
@@ -104,6 +111,9 @@ class KernelEmitter {
   Vec evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
   Vec evaluate_scalar(ir::NodeId id);
   Vec evaluate_node(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
+  Vec emit_iota(const Shape& shape, const Shape& rows, const Site& site);
+  llvm::Value* lane_numbers(llvm::Value* first, unsigned width);
+  Vec load_window(const ir::Window& window, const ir::Node& node, const Site& site, llvm::Value* element);
   Vec virtual_anchor(ir::NodeId id, const Site& site);
   llvm::Value* table_rows(ValueId table);
   Vec checked_index(ir::NodeId node, ValueId index, llvm::Value* element, llvm::Value* rows);

@@ -9,6 +9,8 @@ using llvm::Value;
 
 namespace {
 
+bool is_single_column(const Shape& shape) { return symbolic_layout(shape).cols == Dim(1); }
+
 /// Whether whole vectors of the anchor's result lie in a vector of its operand.
 bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
   const auto shape = [&](std::size_t i) -> const Shape& { return graph.node(anchor.inputs[i]).type.shape; };
@@ -19,7 +21,11 @@ bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
                  anchor.type.shape.rank() > 1;
         else if constexpr (std::is_same_v<O, ir::GatherRows>) return shape(0).rank() > 1 && shape(0).back() != Dim(1);
         else if constexpr (std::is_same_v<O, ir::OneHot>) return anchor.type.shape.back() != Dim(1);
-        else return !std::is_same_v<O, ir::Transpose>;
+        else if constexpr (ir::IsWindow<O>) {
+          for (std::size_t i = 0; i < anchor.inputs.size(); ++i)
+            if (is_single_column(shape(i))) return false;
+          return !is_single_column(anchor.type.shape);
+        } else return !std::is_same_v<O, ir::Transpose>;
       },
       anchor.op);
 }
@@ -67,6 +73,48 @@ Value* KernelEmitter::table_rows(ValueId table) {
                              builder_.CreateConstInBoundsGEP1_64(builder_.getInt64Ty(), list, context_.schedule.values[table].index));
 }
 
+/// The elements of slice, pad or concat at a site; `element` is the row-major number of the first.
+Vec KernelEmitter::load_window(const ir::Window& window, const ir::Node& node, const Site& site, Value* element) {
+  const Shape& shape = node.type.shape;
+  const std::size_t rank = shape.rank();
+  const auto constant_vector = [&](double value) -> Vec {
+    const Vec like(llvm::Constant::getNullValue(node.type.dtype == DType::boolean ? builder_.getInt1Ty() : memory_type(node.type.dtype, 1)),
+                   node.type.dtype);
+    return splat(Vec(materialize(Vec(value), like), node.type.dtype), site.width);
+  };
+  Vec result = constant_vector(window.fill);
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const ValueId x = value_of(node.inputs[k]);
+    const Shape& own = context_.schedule.values[x].type.shape;
+    Value *offset = extent(window.offsets[k]), *size = extent(own[window.axis]);
+    if (site.width > 1 && window.axis + 1 == rank) {  // lanes of the row that the operand covers
+      Value* first = builder_.CreateSub(site.last, offset);
+      Value* inside = builder_.CreateICmpULT(lane_numbers(first, site.width), builder_.CreateVectorSplat(site.width, size));
+      Value* row = builder_.CreateMul(site.row, extent(symbolic_layout(own).stride));
+      Value* from = builder_.CreateGEP(memory_type(node.type.dtype, 1), pointer(x), {builder_.CreateAdd(row, first)});  // may lie outside
+      llvm::Type* type = memory_type(node.type.dtype, site.width);
+      Value* raw = builder_.CreateMaskedLoad(type, from, llvm::Align(size_of(node.type.dtype)), inside, llvm::Constant::getNullValue(type));
+      if (node.type.dtype == DType::boolean) raw = builder_.CreateICmpNE(raw, llvm::Constant::getNullValue(type));
+      result = select(VecMask{inside}, Vec(raw, node.type.dtype), result);
+      continue;
+    }
+    // One element, or a part of a row that is covered as a whole or not at all.
+    const bool rows = site.width > 1;
+    Value* number = rows ? site.row : element;
+    Value* inner = extent(shape.product(window.axis + 1, rows ? rank - 1 : rank));
+    Value* along = extent(shape[window.axis]);
+    Value* at = builder_.CreateSub(builder_.CreateURem(builder_.CreateUDiv(number, inner), along), offset);
+    Value* outer = builder_.CreateUDiv(number, builder_.CreateMul(inner, along));
+    Value* inside = builder_.CreateICmpULT(at, size);
+    at = builder_.CreateSelect(inside, at, constant(0));
+    Value* source =
+        builder_.CreateAdd(builder_.CreateMul(builder_.CreateAdd(builder_.CreateMul(outer, size), at), inner), builder_.CreateURem(number, inner));
+    const Vec there = load(rows ? address(x, source, site.last) : element_address(x, source), node.type.dtype, site.width, false);
+    result = select(VecMask{inside}, there, result);
+  }
+  return result;
+}
+
 /// An anchor whose elements can be named one by one, at a site of its own shape.
 Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
   const ir::Node& node = context_.graph.node(id);
@@ -99,13 +147,8 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           else if (at.rows == Dim(1)) e = constant(0);
           if (!is_flat(shape)) first = site.last;
           const Vec hot = checked_index(id, value_of(node.inputs[0]), e, constant(op.depth));
-          Value* column = site.width == 1 ? first : builder_.CreateVectorSplat(site.width, first);
-          if (site.width > 1) {
-            std::vector<llvm::Constant*> steps;
-            for (unsigned i = 0; i < site.width; ++i) steps.push_back(builder_.getInt64(i));
-            column = builder_.CreateAdd(column, llvm::ConstantVector::get(steps));
-          }
-          Value* same = builder_.CreateICmpEQ(column, site.width == 1 ? hot.value : builder_.CreateVectorSplat(site.width, hot.value));
+          Value* same =
+              builder_.CreateICmpEQ(lane_numbers(first, site.width), site.width == 1 ? hot.value : builder_.CreateVectorSplat(site.width, hot.value));
           return {builder_.CreateUIToFP(same, memory_type(DType::f32, site.width)), DType::f32};
         } else if constexpr (std::is_same_v<O, ir::GatherRows>) {
           const ValueId table = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
@@ -118,6 +161,10 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           Value* from =
               builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
           return load(element_address(table, from), node.type.dtype, site.width, false);
+        } else if constexpr (ir::IsWindow<O>) {
+          std::vector<Type> types;
+          for (const ir::NodeId input : node.inputs) types.push_back(type_of(input));
+          return load_window(op.window(types), node, site, element());
         } else if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::ScatterAddRows>) {
           Vec x = load(address(kernel_.product, site.row, site.last), DType::f32, site.width, false);
           if constexpr (std::is_same_v<O, ir::Dense>) x = x + load_operand(value_of(node.inputs[2]), shape, site);

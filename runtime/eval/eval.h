@@ -59,9 +59,13 @@ struct PointwiseOp {
 };
 void pointwise(const PointwiseOp& op, Views in, const View& out);
 
+/// Every element, pad lanes too.
+void fill(double value, const View& out);
 void reshape(const View& in, const View& out);
 void broadcast(const View& in, const View& out);
 void transpose(const View& in, const View& out);
+void window(const ir::Window& window, Views in, const View& out);
+void iota(const View& out);
 
 enum class Reduction { sum, max };
 void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out);

@@ -25,6 +25,21 @@ void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const La
   zero_pads(out, to, size, begin, end);
 }
 
+void fill(double value, const View& out) {
+  const auto with = [&]<class T>(T) { std::fill_n(out.as<T>(), out.layout().padded_elements(), static_cast<T>(value)); };
+  switch (out.type.dtype) {
+    case DType::f32:
+      return with(float{});
+    case DType::i32:
+      return with(std::int32_t{});
+    case DType::u32:
+      return with(std::uint32_t{});
+    case DType::u8:
+    case DType::boolean:
+      return with(std::uint8_t{});
+  }
+}
+
 void reshape(const View& in, const View& out) {
   const Layout from = in.layout(), to = out.layout();
   const std::size_t size = size_of(out.type.dtype);
@@ -33,6 +48,45 @@ void reshape(const View& in, const View& out) {
     const Range range(chunk, rows, to.rows);
     copy_rows(in.data, from, out.data, to, size, range.begin, range.end);
   });
+}
+
+void window(const ir::Window& window, Views in, const View& out) {
+  const Layout to = out.layout();
+  const std::size_t size = size_of(out.type.dtype);
+  const auto bytes = static_cast<std::int64_t>(size);
+  const Shape& shape = out.type.shape;
+  const std::int64_t outer = shape.product(0, window.axis).factor(), along = shape[window.axis].factor(),
+                     inner = shape.product(window.axis + 1, shape.rank()).factor();
+  const bool covered = std::all_of(in.begin(), in.end(), [&](const View& x) { return x.type.shape[window.axis].factor() <= along; }) && in.size() > 1;
+  if (!covered) fill(window.fill, out);
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    const Layout from = in[k].layout();
+    const std::int64_t own = in[k].type.shape[window.axis].factor(), offset = window.offsets[k].factor(), first = std::max<std::int64_t>(0, -offset),
+                       last = std::min(own, along - offset);
+    // Runs of (last - first) · inner elements, cut at the ends of rows on both sides.
+    for_chunks(outer, 0, bytes_of(out), [&](std::int64_t o) {
+      std::int64_t source = (o * own + first) * inner, target = (o * along + first + offset) * inner;
+      for (std::int64_t left = (last - first) * inner; left > 0;) {
+        const std::int64_t in_column = source % from.cols, out_column = target % to.cols;
+        const std::int64_t count = std::min({left, from.cols - in_column, to.cols - out_column});
+        std::memcpy(out.data + (target / to.cols * to.stride + out_column) * bytes,
+                    in[k].data + (source / from.cols * from.stride + in_column) * bytes, static_cast<std::size_t>(count * bytes));
+        source += count, target += count, left -= count;
+      }
+    });
+  }
+  zero_pads(out);
+}
+
+void iota(const View& out) {
+  const Layout layout = out.layout();
+  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));
+  for_chunks(divide_up(layout.rows, size), 0, bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk, size, layout.rows);
+    for (std::int64_t r = range.begin; r < range.end; ++r)
+      for (std::int64_t c = 0; c < layout.cols; ++c) out.as<std::uint32_t>()[r * layout.stride + c] = static_cast<std::uint32_t>(r * layout.cols + c);
+  });
+  zero_pads(out);
 }
 
 namespace {

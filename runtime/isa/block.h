@@ -209,6 +209,16 @@ inline Block<float> as_float(const Block<std::int32_t>& x) { return bits<float>(
 inline Block<std::int32_t> operator&(const Block<std::int32_t>& a, const Block<std::int32_t>& b) {
   return each(a, b, [](auto x, auto y) { return x & y; });
 }
+inline Block<std::uint32_t> operator^(const Block<std::uint32_t>& a, const Block<std::uint32_t>& b) {
+  return each(a, b, [](auto x, auto y) { return x ^ y; });
+}
+/// The upper halves of the 64-bit products.
+inline Block<std::uint32_t> multiply_high(const Block<std::uint32_t>& a, const Block<std::uint32_t>& b) {
+  typedef std::uint64_t Wide __attribute__((vector_size(width * 8)));
+  return each(a, b, [](auto x, auto y) {
+    return __builtin_convertvector((__builtin_convertvector(x, Wide) * __builtin_convertvector(y, Wide)) >> 32, Vector<std::uint32_t>);
+  });
+}
 inline Block<std::int32_t> shift_left(const Block<std::int32_t>& x, int by) {
   return each(x, [by](auto v) { return (Vector<std::int32_t>)((Vector<std::uint32_t>)v << by); });
 }

@@ -183,6 +183,8 @@ struct Entry {
         case DType::boolean:
           return go<std::uint8_t, std::uint8_t>(t, begin, end);
       }
+    } else if constexpr (has_rule<O, ir::Words>) {
+      return go<std::uint32_t, std::uint32_t>(t, begin, end);
     } else if constexpr (has_rule<O, ir::Numbers>) {
       if (t.dtype == DType::i32) return go<std::int32_t, std::int32_t>(t, begin, end);
       if (t.dtype == DType::u32) return go<std::uint32_t, std::uint32_t>(t, begin, end);

@@ -1,0 +1,62 @@
+// Ops that lay their operands along one axis of the result: slice, pad, concat. Along an axis with N, places and sizes are multiples of N.
+#pragma once
+
+#include "ir/op.h"
+
+namespace sinter::ir {
+
+/// What all three are: element a of operand k along the axis is element a + offsets[k] of the result, if the result has it. What no operand covers
+/// is `fill`.
+struct Window {
+  std::size_t axis = 0;
+  std::vector<Dim> offsets;
+  double fill = 0;
+};
+void evaluate_window(const Window& window, Reference& r);
+
+/// `size` elements from `start` along an axis.
+struct Slice {
+  static constexpr std::string_view name = "slice";
+  std::int64_t axis = 0;
+  Dim start = 0, size = 1;
+  static constexpr auto fields = std::tuple{field("axis", &Slice::axis), field("start", &Slice::start), field("size", &Slice::size)};
+  Window window(std::span<const Type> in) const;
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Slice>> samples();
+};
+
+/// The operand with so many elements of `value` before and after it along an axis.
+struct Pad {
+  static constexpr std::string_view name = "pad";
+  std::int64_t axis = 0;
+  Dim before = 0, after = 0;
+  float value = 0;
+  static constexpr auto fields =
+      std::tuple{field("axis", &Pad::axis), field("before", &Pad::before), field("after", &Pad::after), field("value", &Pad::value)};
+  Window window(std::span<const Type> in) const;
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Pad>> samples();
+};
+
+/// One or more operands one after the other along an axis.
+struct Concat {
+  static constexpr std::string_view name = "concat";
+  std::int64_t axis = 0;
+  static constexpr auto fields = std::tuple{field("axis", &Concat::axis)};
+  Window window(std::span<const Type> in) const;
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Concat>> samples();
+};
+
+template <class O>
+concept IsWindow = requires(const O& op, std::span<const Type> in) {
+  { op.window(in) } -> std::same_as<Window>;
+};
+
+}  // namespace sinter::ir
