@@ -84,7 +84,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
     const std::int64_t bytes = at.rows.factor() * at.stride.factor() * element;
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
-    if ((!separate || lives[v].product) && lives[v].one_loop && !at.cols.is_batch()) {
+    if ((!separate || lives[v].product) && lives[v].one_loop && !at.cols.is_batch() && !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
       places[v] = Place::scratch;
       // A loop of one chunk has all rows in it.
       const std::int64_t rows = loop.domain.units == Dim(1) ? at.rows.factor() : loop.most_units * (loop.domain.samples ? at.rows.factor() : 1);

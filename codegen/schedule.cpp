@@ -5,6 +5,7 @@
 #include <map>
 
 #include "codegen/kernels/product_plan.h"
+#include "codegen/support.h"
 #include "ir/kernel.h"
 
 namespace sinter::codegen {
@@ -31,13 +32,16 @@ bool pointwise_same_rows(const Shape& operand, const Shape& rows) {
   return same_leading(operand, rows);
 }
 
-struct Reduction {
-  std::int64_t first = -1, last = -1;
-};
-Reduction reduction_of(const ir::Op& op) {
-  if (const auto* sum = std::get_if<ir::Sum>(&op)) return {sum->first, sum->last};
-  if (const auto* max = std::get_if<ir::Max>(&op)) return {max->first, max->last};
-  return {};
+bool is_reduction(const ir::Op& op) {
+  return std::visit([]<class O>(const O&) { return ir::IsReduction<O>; }, op);
+}
+
+/// Whether one chunk must do all of it: what is collected from everywhere, or along the axis that chunks would cut.
+bool runs_whole(const ir::Node& anchor) {
+  const bool samples = domain_of(anchor.type.shape).samples;
+  if (const auto* cumsum = std::get_if<ir::Cumsum>(&anchor.op)) return !samples || cumsum->axis == 0;
+  if (std::holds_alternative<ir::BatchMatmul>(anchor.op) || std::holds_alternative<ir::TopK>(anchor.op)) return !samples;
+  return std::holds_alternative<ir::ScatterAddRows>(anchor.op);
 }
 
 class Builder {
@@ -121,10 +125,8 @@ class Builder {
       return;
     }
     const ir::Node& anchor = graph_.node(kernel.anchor);
-    if (std::holds_alternative<ir::ScatterAddRows>(anchor.op)) kernel.domain = {};
-    if (std::holds_alternative<ir::ScatterAddRows>(anchor.op) || std::holds_alternative<ir::Matmul>(anchor.op) ||
-        std::holds_alternative<ir::Dense>(anchor.op))
-      kernel.product = add_value({StoredValue::Home::memory, 0, anchor.type, ir::no_node, str("product ", kernel.anchor)});
+    if (runs_whole(anchor)) kernel.domain = {};
+    if (is_collected(anchor.op)) kernel.product = add_value({StoredValue::Home::memory, 0, anchor.type, ir::no_node, str("product ", kernel.anchor)});
     if (splits(anchor)) {
       add_split(std::move(kernel));
       return;
@@ -147,7 +149,7 @@ class Builder {
   }
 
   bool splits(const ir::Node& anchor) const {
-    if (reduction_of(anchor.op).first < 0) return false;
+    if (!is_reduction(anchor.op)) return false;
     const Shape& in = graph_.node(anchor.inputs[0]).type.shape;
     const Dim all = in.elements();
     return anchor.type.shape.elements() == Dim(1) && (all.is_batch() || all.factor() > most_unsplit);
@@ -210,10 +212,12 @@ class Builder {
           if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a;
           else if constexpr (std::is_same_v<O, ir::Dense>) return operand == 0;
           else if constexpr (std::is_same_v<O, ir::Softmax> || std::is_same_v<O, ir::LogSoftmax>) return true;
-          else if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Max>)
-            return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
+          else if constexpr (ir::IsReduction<O>) return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
           else if constexpr (std::is_same_v<O, ir::Argmax> || std::is_same_v<O, ir::OneHot> || std::is_same_v<O, ir::Reshape>) return leads;
-          else if constexpr (ir::IsWindow<O>) return leads && op.axis > 0;
+          else if constexpr (ir::IsWindow<O> || std::is_same_v<O, ir::Cumsum>) return leads && op.axis > 0;
+          else if constexpr (std::is_same_v<O, ir::BatchMatmul>) return leads;
+          else if constexpr (std::is_same_v<O, ir::TopK> || std::is_same_v<O, ir::TakeAlong> || std::is_same_v<O, ir::ScatterAddAlong>)
+            return leads && shape.rank() > 1;
           else if constexpr (std::is_same_v<O, ir::GatherRows>) return operand == 1 && leads;
           else if constexpr (std::is_same_v<O, ir::Transpose>) return leads && shape.rank() >= 3;
           else return false;

@@ -10,8 +10,8 @@ namespace sinter::codegen {
 enum class KernelKind : std::uint8_t {
   none,       ///< the code generator was not taught this op
   pointwise,  ///< its eval on vectors; also what computes each element from named elements of its operands: reshape, transpose, gather, slice, …
-  product,    ///< a call of the matrix product a chunk, then the epilogue
-  scatter,
+  product,
+  collected,  ///< its result is collected in memory, then comes the epilogue: scatter, cumulative sum, top-k, products of many matrices
   softmax,
   argmax,
   reduction,
@@ -24,13 +24,13 @@ template <class O>
 constexpr KernelKind kernel_kind() {
   if constexpr (ir::IsElementwise<O> || ir::IsLeaf<O>) return KernelKind::pointwise;
   else if constexpr (is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Reshape, ir::Transpose, ir::GatherRows, ir::OneHot, ir::Slice, ir::Pad,
-                               ir::Concat, ir::Iota>)
+                               ir::Concat, ir::Iota, ir::TakeAlong, ir::ScatterAddAlong>)
     return KernelKind::pointwise;
   else if constexpr (is_one_of<O, ir::Matmul, ir::Dense>) return KernelKind::product;
-  else if constexpr (is_one_of<O, ir::ScatterAddRows>) return KernelKind::scatter;
+  else if constexpr (is_one_of<O, ir::ScatterAddRows, ir::Cumsum, ir::TopK, ir::BatchMatmul>) return KernelKind::collected;
   else if constexpr (is_one_of<O, ir::Softmax, ir::LogSoftmax>) return KernelKind::softmax;
   else if constexpr (is_one_of<O, ir::Argmax>) return KernelKind::argmax;
-  else if constexpr (is_one_of<O, ir::Sum, ir::Max>) return KernelKind::reduction;
+  else if constexpr (ir::IsReduction<O>) return KernelKind::reduction;
   else return KernelKind::none;
 }
 
@@ -39,6 +39,12 @@ constexpr KernelKind require_kernel_kind() {
   static_assert(kernel_kind<O>() != KernelKind::none,
                 "the code generator has no kernel for this op (see O): write one in codegen/kernels and list the op in codegen/support.h");
   return kernel_kind<O>();
+}
+
+/// Whether the op's result is collected in memory of its own before the epilogue.
+inline bool is_collected(const ir::Op& op) {
+  const KernelKind kind = std::visit([]<class O>(const O&) { return kernel_kind<O>(); }, op);
+  return kind == KernelKind::product || kind == KernelKind::collected;
 }
 
 }  // namespace sinter::codegen

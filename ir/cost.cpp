@@ -31,7 +31,13 @@ Cost flops(const Graph& graph, NodeId id) {
           // At most one of the three is a multiple of N.
           const double count = 2.0 * static_cast<double>(m.factor()) * static_cast<double>(k.factor()) * static_cast<double>(f.factor());
           return m.is_batch() || k.is_batch() || f.is_batch() ? Cost{0, count} : Cost{count, 0};
-        } else if constexpr (std::is_same_v<O, Sum> || std::is_same_v<O, Max> || std::is_same_v<O, Argmax>) {
+        } else if constexpr (std::is_same_v<O, BatchMatmul>) {
+          return cost_of(node.type.shape.elements(), 2.0 * static_cast<double>(in(0)[in(0).rank() - (op.transpose_a ? 2 : 1)].factor()));
+        } else if constexpr (std::is_same_v<O, TopK>) {
+          return cost_of(in(0).elements(), static_cast<double>(op.k));
+        } else if constexpr (std::is_same_v<O, ScatterAddAlong>) {
+          return cost_of(node.type.shape.elements(), static_cast<double>(in(0).back().factor()));
+        } else if constexpr (IsReduction<O> || std::is_same_v<O, Argmax> || std::is_same_v<O, Cumsum>) {
           return elements(in(0));
         } else if constexpr (IsElementwise<O> || std::is_same_v<O, Softmax> || std::is_same_v<O, LogSoftmax>) {
           return elements(node.type.shape);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "ir/ops/activation.h"
+#include "ir/ops/along.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/comparison.h"
 #include "ir/ops/contraction.h"
@@ -26,10 +27,11 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         Less, LessEqual, Equal, NotEqual, Select, Cast,                                                        // comparison
                         Sigmoid, Tanh, Relu,                                                                                   // activation
                         Reshape, Broadcast, Transpose,                                                                         // shape
-                        Sum, Max, Argmax,                                                                                      // reduce
+                        Sum, Max, Prod, Argmax,                                                                                // reduce
                         Softmax, LogSoftmax,                                                                                   // softmax
-                        Matmul, Dense,                                                                                         // contraction
+                        Matmul, Dense, BatchMatmul,                                                                            // contraction
                         GatherRows, ScatterAddRows, OneHot,                                                                    // index
+                        Cumsum, TakeAlong, ScatterAddAlong, TopK,                                                              // along
                         Slice, Pad, Concat,                                                                                    // window
                         Iota, Philox>;                                                                                         // random
 

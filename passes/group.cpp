@@ -138,7 +138,7 @@ class Grouping {
     draw_in(group, Shape(partition_.shape(group)));
     if (anchor == ir::no_node) return;
     const ir::Op& op = graph_.node(anchor).op;
-    if (std::holds_alternative<ir::Sum>(op) || std::holds_alternative<ir::Max>(op)) draw_in(group, Shape(shape(graph_.node(anchor).inputs[0])));
+    if (std::visit([]<class O>(const O&) { return ir::IsReduction<O>; }, op)) draw_in(group, Shape(shape(graph_.node(anchor).inputs[0])));
   }
 
   void draw_in(GroupId group, const Shape& wanted) {

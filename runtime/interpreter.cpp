@@ -41,11 +41,17 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
         else if constexpr (std::is_same_v<O, ir::Transpose>) eval::transpose(in[0], out);
         else if constexpr (std::is_same_v<O, ir::Sum>) eval::reduce(eval::Reduction::sum, o.first, o.last, in[0], out);
         else if constexpr (std::is_same_v<O, ir::Max>) eval::reduce(eval::Reduction::max, o.first, o.last, in[0], out);
+        else if constexpr (std::is_same_v<O, ir::Prod>) eval::reduce(eval::Reduction::prod, o.first, o.last, in[0], out);
         else if constexpr (std::is_same_v<O, ir::Argmax>) eval::argmax(in[0], out);
         else if constexpr (std::is_same_v<O, ir::Softmax>) eval::softmax(false, in[0], out);
         else if constexpr (std::is_same_v<O, ir::LogSoftmax>) eval::softmax(true, in[0], out);
         else if constexpr (std::is_same_v<O, ir::Matmul>) eval::product(o.transpose_a, o.transpose_b, in[0], in[1], nullptr, out);
         else if constexpr (std::is_same_v<O, ir::Dense>) eval::product(false, false, in[0], in[1], &in[2], out);
+        else if constexpr (std::is_same_v<O, ir::BatchMatmul>) eval::batch_product(o.transpose_a, o.transpose_b, in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::Cumsum>) eval::cumsum(static_cast<std::size_t>(o.axis), o.reverse, in[0], out);
+        else if constexpr (std::is_same_v<O, ir::TakeAlong>) eval::take_along(in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) eval::scatter_add_along(in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::TopK>) eval::top_k(in[0], out);
         else if constexpr (std::is_same_v<O, ir::GatherRows>) eval::gather_rows(in[0], in[1], out);
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) eval::scatter_add_rows(in[0], in[1], out);
         else if constexpr (std::is_same_v<O, ir::OneHot>) eval::one_hot(in[0], out);

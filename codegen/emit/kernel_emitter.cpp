@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "codegen/support.h"
 #include "ir/kernel.h"
@@ -81,8 +82,8 @@ void KernelEmitter::emit_nodes() {
       return emit_pointwise();
     case KernelKind::product:
       return emit_product();
-    case KernelKind::scatter:
-      return emit_scatter();
+    case KernelKind::collected:
+      return emit_collected();
     case KernelKind::softmax:
       return emit_softmax(std::holds_alternative<ir::LogSoftmax>(anchor));
     case KernelKind::argmax:
@@ -437,13 +438,16 @@ bool KernelEmitter::needs_scalars(const Shape& rows) const {
   return false;
 }
 
-Vec KernelEmitter::reduce_two(const Vec& a, const Vec& b, bool maximum) {
-  if (!maximum) return a + b;
+double identity(Combine how) { return how == Combine::sum ? 0 : how == Combine::prod ? 1 : -std::numeric_limits<double>::infinity(); }
+
+Vec KernelEmitter::reduce_two(const Vec& a, const Vec& b, Combine how) {
+  if (how == Combine::sum) return a + b;
+  if (how == Combine::prod) return a * b;
   return select(a != a, a, select(b <= a, a, b));  // NaN passes
 }
 
 /// Lanes are combined as a fixed tree: 16, 8, 4, 2, 1.
-Vec KernelEmitter::horizontal(const Vec& x, bool maximum) {
+Vec KernelEmitter::horizontal(const Vec& x, Combine how) {
   Vec current = x;
   for (unsigned width = llvm::cast<llvm::FixedVectorType>(x.value->getType())->getNumElements(); width > 1; width /= 2) {
     std::vector<int> low, high;
@@ -452,7 +456,7 @@ Vec KernelEmitter::horizontal(const Vec& x, bool maximum) {
       high.push_back(static_cast<int>(i + width / 2));
     }
     const Vec a(builder_.CreateShuffleVector(current.value, low), x.dtype), b(builder_.CreateShuffleVector(current.value, high), x.dtype);
-    current = reduce_two(a, b, maximum);
+    current = reduce_two(a, b, how);
   }
   return {builder_.CreateExtractElement(current.value, std::uint64_t{0}), x.dtype};
 }

@@ -43,6 +43,11 @@ struct Site {
   unsigned turn = 0;  ///< number of the site among those of one turn of an unrolled loop
 };
 
+/// What a reduction makes of two values.
+enum class Combine : std::uint8_t { sum, max, prod };
+/// What changes nothing.
+double identity(Combine how);
+
 class KernelEmitter {
  public:
   KernelEmitter(EmitContext& context, const Kernel& kernel);
@@ -63,7 +68,13 @@ class KernelEmitter {
   void emit_pointwise();
   void emit_product();
   void emit_pack();
-  void emit_scatter();
+  void emit_collected();
+  void collect(const ir::ScatterAddRows& op);
+  void collect(const ir::Cumsum& op);
+  void collect(const ir::TopK& op);
+  void collect(const ir::BatchMatmul& op);
+  void run_gemm(llvm::Value* a, llvm::Value* b, llvm::Value* c, llvm::Value* m, const ir::ProductExtents& sizes, Dim lda, Dim ldb, Dim ldc,
+                bool transpose_a, bool transpose_b);
   void emit_softmax(bool logarithm);
   void emit_argmax();
   void emit_reduction();
@@ -121,10 +132,10 @@ class KernelEmitter {
   void zero_pads(const Shape& shape, llvm::Value* row);
   Vec splat(const Vec& scalar, unsigned width);
   Vec perturbed(ir::NodeId id, const Vec& x);
-  Vec horizontal(const Vec& x, bool maximum);
+  Vec horizontal(const Vec& x, Combine how);
   Vec reduce_rows(const Shape& in, llvm::Value* begin, llvm::Value* end);
   llvm::Value* slot_count();
-  Vec reduce_two(const Vec& a, const Vec& b, bool maximum);
+  Vec reduce_two(const Vec& a, const Vec& b, Combine how);
   Vec only_valid(const Vec& x, unsigned valid, double fill);
   llvm::AllocaInst* variable(llvm::Type* type, const char* name, unsigned alignment = 0);
   ValueId value_of(ir::NodeId id) const { return context_.schedule.value_of[id]; }

@@ -1,5 +1,6 @@
 // Pointwise kernels, and the ops whose elements are found one by one: reshape, transpose, gather, one-hot.
 #include "codegen/emit/kernel_emitter.h"
+#include "codegen/support.h"
 #include "ir/kernel.h"
 #include "ir/step.h"
 
@@ -25,7 +26,7 @@ bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
           for (std::size_t i = 0; i < anchor.inputs.size(); ++i)
             if (is_single_column(shape(i))) return false;
           return !is_single_column(anchor.type.shape);
-        } else return !std::is_same_v<O, ir::Transpose>;
+        } else return !std::is_same_v<O, ir::Transpose> && !std::is_same_v<O, ir::TakeAlong> && !std::is_same_v<O, ir::ScatterAddAlong>;
       },
       anchor.op);
 }
@@ -161,12 +162,32 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           Value* from =
               builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
           return load(element_address(table, from), node.type.dtype, site.width, false);
+        } else if constexpr (std::is_same_v<O, ir::TakeAlong>) {
+          const ValueId x = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
+          Value *cols = constant(type_of(node.inputs[0]).shape.back().factor()), *e = element();
+          const Vec at = checked_index(id, index, e, cols);
+          Value* row = builder_.CreateUDiv(e, constant(shape.back().factor()));
+          return load(element_address(x, builder_.CreateAdd(builder_.CreateMul(row, cols), at.value)), node.type.dtype, 1, false);
+        } else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) {
+          const ValueId index = value_of(node.inputs[0]), updates = value_of(node.inputs[1]);
+          const std::int64_t count = type_of(node.inputs[0]).shape.back().factor();
+          Value *e = element(), *cols = constant(op.cols);
+          Value *row = builder_.CreateUDiv(e, cols), *column = builder_.CreateURem(e, cols);
+          llvm::AllocaInst* total = variable(builder_.getFloatTy(), "total");
+          builder_.CreateStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0), total);
+          loop(constant(0), constant(count), 1, [&](Value* j) {
+            Value* from = builder_.CreateAdd(builder_.CreateMul(row, constant(count)), j);
+            const Vec at = checked_index(id, index, from, cols), x = load(element_address(updates, from), DType::f32, 1, false);
+            const Vec sum(builder_.CreateLoad(builder_.getFloatTy(), total), DType::f32);
+            builder_.CreateStore(builder_.CreateSelect(builder_.CreateICmpEQ(at.value, column), (sum + x).value, sum.value), total);
+          });
+          return {builder_.CreateLoad(builder_.getFloatTy(), total), DType::f32};
         } else if constexpr (ir::IsWindow<O>) {
           std::vector<Type> types;
           for (const ir::NodeId input : node.inputs) types.push_back(type_of(input));
           return load_window(op.window(types), node, site, element());
-        } else if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::ScatterAddRows>) {
-          Vec x = load(address(kernel_.product, site.row, site.last), DType::f32, site.width, false);
+        } else if constexpr (kernel_kind<O>() == KernelKind::product || kernel_kind<O>() == KernelKind::collected) {
+          Vec x = load(address(kernel_.product, site.row, site.last), node.type.dtype, site.width, false);
           if constexpr (std::is_same_v<O, ir::Dense>) x = x + load_operand(value_of(node.inputs[2]), shape, site);
           return x;
         } else {

@@ -73,21 +73,9 @@ class ProductEmitter {
       return KernelEmitter::is_flat(e_.context_.schedule.values[value].type.shape) ? e_.address(value, number(0), b_.CreateAdd(row, column))
                                                                                    : e_.address(value, row, column);
     };
-    Value* call = e_.variable(llvm::ArrayType::get(b_.getInt8Ty(), sizeof(GemmCall)), "call", 8);
-    const auto set = [&](std::size_t offset, Value* value) { b_.CreateStore(value, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), call, offset)); };
-    set(offsetof(GemmCall, a), op_.transpose_a ? at(a, number(0), begin_) : at(a, begin_, number(0)));
-    set(offsetof(GemmCall, b), at(b, number(0), number(0)));
-    set(offsetof(GemmCall, c), at(e_.kernel_.product, begin_, number(0)));
-    set(offsetof(GemmCall, m), b_.CreateSub(end_, begin_));
-    set(offsetof(GemmCall, k), e_.extent(product_.sizes.k));
-    set(offsetof(GemmCall, f), e_.extent(product_.sizes.f));
-    set(offsetof(GemmCall, lda), e_.extent(product_.left_layout.stride));
-    set(offsetof(GemmCall, ldb), e_.extent(product_.right_layout.stride));
-    set(offsetof(GemmCall, ldc), e_.extent(product_.result_layout.stride));
-    set(offsetof(GemmCall, transpose_a), b_.getInt32(op_.transpose_a));
-    set(offsetof(GemmCall, transpose_b), b_.getInt32(op_.transpose_b));
-    Value* gemm = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), e_.ctx_, offsetof(StepContext, gemm)));
-    b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false), gemm, {call});
+    e_.run_gemm(op_.transpose_a ? at(a, number(0), begin_) : at(a, begin_, number(0)), at(b, number(0), number(0)),
+                at(e_.kernel_.product, begin_, number(0)), b_.CreateSub(end_, begin_), product_.sizes, product_.left_layout.stride,
+                product_.right_layout.stride, product_.result_layout.stride, op_.transpose_a, op_.transpose_b);
   }
 
   // ---- the left operand ----
@@ -327,6 +315,29 @@ class ProductEmitter {
   llvm::AllocaInst* copy_ = nullptr;   ///< converted rows
   Value *begin_ = nullptr, *end_ = nullptr, *last_ = nullptr, *k_end_ = nullptr;
 };
+
+/// One call of the launcher's product, of `m` rows.
+void KernelEmitter::run_gemm(Value* a, Value* b, Value* c, Value* m, const ir::ProductExtents& sizes, Dim lda, Dim ldb, Dim ldc, bool transpose_a,
+                             bool transpose_b) {
+  Value* call = variable(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(GemmCall)), "call", 8);
+  const auto set = [&](std::size_t offset, Value* value) {
+    builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), call, offset));
+  };
+  set(offsetof(GemmCall, a), a);
+  set(offsetof(GemmCall, b), b);
+  set(offsetof(GemmCall, c), c);
+  set(offsetof(GemmCall, m), m);
+  set(offsetof(GemmCall, k), extent(sizes.k));
+  set(offsetof(GemmCall, f), extent(sizes.f));
+  set(offsetof(GemmCall, lda), extent(lda));
+  set(offsetof(GemmCall, ldb), extent(ldb));
+  set(offsetof(GemmCall, ldc), extent(ldc));
+  set(offsetof(GemmCall, transpose_a), builder_.getInt32(transpose_a));
+  set(offsetof(GemmCall, transpose_b), builder_.getInt32(transpose_b));
+  Value* gemm =
+      builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, gemm)));
+  builder_.CreateCall(llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false), gemm, {call});
+}
 
 void KernelEmitter::emit_product() { ProductEmitter(*this).emit(); }
 void KernelEmitter::emit_pack() { ProductEmitter(*this).emit_pack(); }

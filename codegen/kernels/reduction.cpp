@@ -1,6 +1,4 @@
-// Sums and maxima. A vector holds 16 partial results, combined as a fixed tree: the same bytes on every target and number of threads.
-#include <limits>
-
+// Reductions. A vector holds 16 partial results, combined as a fixed tree: the same bytes on every target and number of threads.
 #include "codegen/emit/kernel_emitter.h"
 
 namespace sinter::codegen {
@@ -10,19 +8,21 @@ using llvm::Value;
 namespace {
 
 struct Reduction {
-  std::int64_t first, last;
-  bool maximum;
+  std::int64_t first = 0, last = 0;
+  Combine how = Combine::sum;
 };
 Reduction reduction_of(const ir::Op& op) {
-  if (const auto* sum = std::get_if<ir::Sum>(&op)) return {sum->first, sum->last, false};
-  const auto& max = std::get<ir::Max>(op);
-  return {max.first, max.last, true};
+  return std::visit(
+      []<class O>(const O& o) -> Reduction {
+        if constexpr (ir::IsReduction<O>)
+          return {o.first, o.last, std::is_same_v<O, ir::Sum> ? Combine::sum : std::is_same_v<O, ir::Max> ? Combine::max : Combine::prod};
+        else throw InternalError("codegen", str(O::name, " is no reduction"));
+      },
+      op);
 }
 
 /// So many sums take turns, that none waits for the one before it.
 constexpr unsigned turns = 4;
-
-double identity(bool maximum) { return maximum ? -std::numeric_limits<double>::infinity() : 0; }
 
 }  // namespace
 
@@ -37,24 +37,24 @@ void KernelEmitter::emit_reduction() {
 /// The operand of the reduction over whole rows.
 Vec KernelEmitter::reduce_rows(const Shape& in, Value* begin, Value* end) {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const bool maximum = reduction_of(anchor.op).maximum;
+  const Combine how = reduction_of(anchor.op).how;
   std::vector<llvm::AllocaInst*> wide;
   for (unsigned turn = 0; turn < turns; ++turn) wide.push_back(variable(memory_type(DType::f32, lanes), "wide"));
   llvm::AllocaInst *narrow = variable(memory_type(DType::f32, lanes / 2), "narrow"), *one = variable(memory_type(DType::f32, 1), "one");
-  const auto fill = [&](llvm::AllocaInst* into) { builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), identity(maximum)), into); };
+  const auto fill = [&](llvm::AllocaInst* into) { builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), identity(how)), into); };
   const auto value = [&](llvm::AllocaInst* from) { return Vec(builder_.CreateLoad(from->getAllocatedType(), from), DType::f32); };
   for (llvm::AllocaInst* into : wide) fill(into);
   fill(narrow), fill(one);
   const auto add = [&](const Site& site) {
     Memo memo;
-    const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(maximum));
+    const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(how));
     llvm::AllocaInst* into = site.width == lanes ? wide[site.turn] : site.width == 1 ? one : narrow;
-    builder_.CreateStore(reduce_two(value(into), x, maximum).value, into);
+    builder_.CreateStore(reduce_two(value(into), x, how).value, into);
   };
   for_each_site(in, begin, end, needs_scalars(in), add, {}, turns);
-  const Vec low = reduce_two(value(wide[0]), value(wide[1]), maximum), high = reduce_two(value(wide[2]), value(wide[3]), maximum);
-  const Vec a = horizontal(reduce_two(low, high, maximum), maximum), b = horizontal(value(narrow), maximum);
-  return reduce_two(reduce_two(a, b, maximum), value(one), maximum);
+  const Vec low = reduce_two(value(wide[0]), value(wide[1]), how), high = reduce_two(value(wide[2]), value(wide[3]), how);
+  const Vec a = horizontal(reduce_two(low, high, how), how), b = horizontal(value(narrow), how);
+  return reduce_two(reduce_two(a, b, how), value(one), how);
 }
 
 /// The reduced axes reach the last one: each result is a sum over whole rows of the input.
@@ -94,7 +94,7 @@ void KernelEmitter::emit_column_reduction() {
     std::vector<llvm::AllocaInst*> totals;
     for (unsigned turn = 0; turn < turns; ++turn) {
       totals.push_back(variable(type, "total"));
-      builder_.CreateStore(llvm::ConstantFP::get(type, identity(r.maximum)), totals.back());
+      builder_.CreateStore(llvm::ConstantFP::get(type, identity(r.how)), totals.back());
     }
     const auto value = [&](unsigned turn) { return Vec(builder_.CreateLoad(type, totals[turn]), DType::f32); };
     // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in
@@ -106,16 +106,16 @@ void KernelEmitter::emit_column_reduction() {
       const Site at = flat_in ? Site{constant(0), from, 1, 1} : Site{from, site.last, site.width, site.valid};
       Memo memo;
       const Vec x = evaluate(anchor.inputs[0], in, at, memo);
-      builder_.CreateStore(reduce_two(value(turn), x, r.maximum).value, totals[turn]);
+      builder_.CreateStore(reduce_two(value(turn), x, r.how).value, totals[turn]);
     };
     Value* whole = builder_.CreateAnd(reduced, constant(-static_cast<std::int64_t>(turns)));
     loop(constant(0), whole, turns, [&](Value* k) {
       for (unsigned turn = 0; turn < turns; ++turn) add(builder_.CreateAdd(k, constant(turn)), turn);
     });
     loop(whole, reduced, 1, [&](Value* k) { add(k, 0); });
-    const Vec low = reduce_two(value(0), value(1), r.maximum), high = reduce_two(value(2), value(3), r.maximum);
+    const Vec low = reduce_two(value(0), value(1), r.how), high = reduce_two(value(2), value(3), r.how);
     Memo memo;
-    memo[kernel_.anchor] = perturbed(kernel_.anchor, reduce_two(low, high, r.maximum));
+    memo[kernel_.anchor] = perturbed(kernel_.anchor, reduce_two(low, high, r.how));
     store_results(out, site, memo);
   });
   if (scalar && !is_flat(out)) loop(rows_begin(out), rows_end(out), 1, [&](Value* row) { zero_pads(out, row); });
@@ -131,13 +131,13 @@ void KernelEmitter::emit_partial() {
 /// The slots in order, then what follows the sum.
 void KernelEmitter::emit_combine() {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const bool maximum = reduction_of(anchor.op).maximum;
+  const Combine how = reduction_of(anchor.op).how;
   llvm::Type* single = memory_type(DType::f32, 1);
   llvm::AllocaInst* total = variable(single, "total");
-  builder_.CreateStore(llvm::ConstantFP::get(single, identity(maximum)), total);
+  builder_.CreateStore(llvm::ConstantFP::get(single, identity(how)), total);
   loop(constant(0), slot_count(), 1, [&](Value* i) {
     const Vec x = load(builder_.CreateInBoundsGEP(single, pointer(kernel_.slots), {i}), DType::f32, 1, false);
-    builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(single, total), DType::f32), x, maximum).value, total);
+    builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(single, total), DType::f32), x, how).value, total);
   });
   Memo memo;
   memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(single, total), DType::f32));

@@ -1,6 +1,4 @@
 // Softmax, log-softmax and argmax: what looks at a row as a whole.
-#include <limits>
-
 #include "codegen/emit/kernel_emitter.h"
 
 namespace sinter::codegen {
@@ -16,26 +14,25 @@ void KernelEmitter::emit_softmax(bool logarithm) {
   Vec greatest, total;
 
   /// Reduces f of the row's elements.
-  const auto reduce = [&](Value* row, bool maximum, const std::function<Vec(const Site&)>& f) {
-    const double fill = maximum ? -std::numeric_limits<double>::infinity() : 0;
+  const auto reduce = [&](Value* row, Combine how, const std::function<Vec(const Site&)>& f) {
+    const double fill = identity(how);
     for (llvm::AllocaInst* into : {wide, narrow, one}) builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), fill), into);
     const auto add = [&](const Site& site) {
       llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;
       builder_.CreateStore(
-          reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), only_valid(f(site), site.valid, fill), maximum).value,
-          into);
+          reduce_two(Vec(builder_.CreateLoad(into->getAllocatedType(), into), DType::f32), only_valid(f(site), site.valid, fill), how).value, into);
     };
     if (is_flat(shape)) add({constant(0), row, 1, 1});
     else for_each_block(shape, row, false, add);
-    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), maximum),
-              b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), maximum);
-    return reduce_two(reduce_two(a, b, maximum), Vec(builder_.CreateLoad(single, one), DType::f32), maximum);
+    const Vec a = horizontal(Vec(builder_.CreateLoad(vector, wide), DType::f32), how),
+              b = horizontal(Vec(builder_.CreateLoad(half, narrow), DType::f32), how);
+    return reduce_two(reduce_two(a, b, how), Vec(builder_.CreateLoad(single, one), DType::f32), how);
   };
   const auto element = [&](const Site& site) { return load(address(x, site.row, site.last), DType::f32, site.width, false); };
 
   const auto at_row = [&](Value* row) {
-    greatest = reduce(row, true, element);
-    total = reduce(row, false, [&](const Site& site) { return exp(element(site) - splat(greatest, site.width)); });
+    greatest = reduce(row, Combine::max, element);
+    total = reduce(row, Combine::sum, [&](const Site& site) { return exp(element(site) - splat(greatest, site.width)); });
     if (logarithm) total = log(total);
   };
   for_each_site(

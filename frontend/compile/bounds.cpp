@@ -98,21 +98,38 @@ void carry_argmax(Bounded& result, const Bounded& in) {
   }
 }
 
+/// An index may be any that has a neighbour in value within the errors.
+void carry_top_k(Bounded& result, const Bounded& in) {
+  const auto cols = static_cast<std::size_t>(in.value.extents.back()), k = static_cast<std::size_t>(result.value.extents.back());
+  for (std::size_t i = 0; i < result.error.size(); ++i) {
+    const std::size_t row = i / k * cols, top = row + static_cast<std::size_t>(result.value.data[i]);
+    for (std::size_t at = row; at < row + cols; ++at)
+      if (const double slack = in.error[at] + in.error[top]; at != top && slack > 0 && std::abs(in.value.data[at] - in.value.data[top]) <= slack)
+        result.error[i] = static_cast<double>(cols);
+  }
+}
+
 double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, const Bounded& result) {
   return std::visit(
       [&]<class O>(const O& o) -> double {
         if constexpr (std::is_same_v<O, ir::Matmul>) return static_cast<double>(in[0]->value.extents[o.transpose_a ? 0 : 1]);
         else if constexpr (std::is_same_v<O, ir::Dense>) return static_cast<double>(in[0]->value.extents[1] + 1);
+        else if constexpr (std::is_same_v<O, ir::BatchMatmul>) {
+          const auto& extents = in[0]->value.extents;
+          return static_cast<double>(extents[extents.size() - (o.transpose_a ? 2 : 1)]);
+        } else if constexpr (std::is_same_v<O, ir::Cumsum>) return static_cast<double>(in[0]->value.extents[static_cast<std::size_t>(o.axis)]);
+        else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) return static_cast<double>(in[0]->value.extents.back());
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) return static_cast<double>(in[0]->value.elements());
         else return static_cast<double>(in[0]->value.elements()) / static_cast<double>(std::max<std::int64_t>(1, result.value.elements()));
       },
       op);
 }
 
-double own_ulps(const ir::Op& op) {
+double own_ulps(const ir::Op& op, double terms) {
   return std::visit(
-      []<class O>(const O&) -> double {
+      [&]<class O>(const O&) -> double {
         if constexpr (ir::IsElementwise<O>) return 2 * O::ulps;  // a unit in the last place is up to twice 2^-24 of the value
+        else if constexpr (std::is_same_v<O, ir::Prod>) return terms;
         else return 0;
       },
       op);
@@ -127,18 +144,22 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
   result.error.assign(result.value.data.size(), 0.0);
   std::visit(
       [&]<class O>(const O&) {
-        if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum>)
+        if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum> ||
+                      std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum>)
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 0);
-        else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
+        else if constexpr (std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong>)
+          carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
         else if constexpr (std::is_same_v<O, ir::Softmax>) carry_softmax(result, *in[0], false);
         else if constexpr (std::is_same_v<O, ir::LogSoftmax>) carry_softmax(result, *in[0], true);
         else if constexpr (std::is_same_v<O, ir::Argmax>) carry_argmax(result, *in[0]);
+        else if constexpr (std::is_same_v<O, ir::TopK>) carry_top_k(result, *in[0]);
         else carry_by_moving(result, op, type, in, n);
       },
       op);
-  if (is_float(type.dtype))
-    for (std::size_t i = 0; i < result.error.size(); ++i)
-      result.error[i] += own_ulps(op) * ulp * std::abs(result.value.data[i]) + (own_ulps(op) > 0 ? smallest : 0);
+  if (is_float(type.dtype)) {
+    const double ulps = own_ulps(op, in.empty() ? 0 : contracted_terms(op, in, result));
+    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += ulps * ulp * std::abs(result.value.data[i]) + (ulps > 0 ? smallest : 0);
+  }
   return result;
 }
 

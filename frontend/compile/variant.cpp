@@ -60,10 +60,12 @@ bool matches_beyond_first(const Shape& a, const Shape& b) { return a.rank() == b
 /// Where the index operand of a node that met an index out of range comes from, for the message.
 std::string index_message(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  const std::size_t operand = std::holds_alternative<ir::GatherRows>(node.op) ? 1 : 0;
+  const std::size_t operand = std::holds_alternative<ir::GatherRows>(node.op) || std::holds_alternative<ir::TakeAlong>(node.op) ? 1 : 0;
   std::string text = str(ir::name(node.op), ": an index is outside [0, ");
   if (const auto* one_hot = std::get_if<ir::OneHot>(&node.op)) text += str(one_hot->depth);
   else if (const auto* scatter = std::get_if<ir::ScatterAddRows>(&node.op)) text += str(scatter->rows);
+  else if (const auto* along = std::get_if<ir::ScatterAddAlong>(&node.op)) text += str(along->cols);
+  else if (std::holds_alternative<ir::TakeAlong>(node.op)) text += str(graph.node(node.inputs[0]).type.shape.back());
   else text += str(graph.node(node.inputs[0]).type.shape[0]);
   text += ")";
   const ir::Node& index = graph.node(node.inputs[operand]);

@@ -9,11 +9,15 @@ namespace sinter {
 
 namespace {
 
-constexpr std::size_t most_operands = 4;
+constexpr std::size_t most_fixed_operands = 4;  // ops with more allocate for them
 
 Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::source_location& where) {
-  std::array<Type, most_operands> types;
-  std::array<runtime::View, most_operands> views;
+  std::array<Type, most_fixed_operands> fixed_types;
+  std::array<runtime::View, most_fixed_operands> fixed_views;
+  std::vector<Type> more_types(in.size() > most_fixed_operands ? in.size() : 0);
+  std::vector<runtime::View> more_views(more_types.size());
+  const std::span<Type> types = more_types.empty() ? std::span(fixed_types.data(), in.size()) : std::span(more_types);
+  const std::span<runtime::View> views = more_views.empty() ? std::span(fixed_views.data(), in.size()) : std::span(more_views);
   bool recorded = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i]->is_traced())
@@ -23,9 +27,9 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
     views[i] = in[i]->view();
     recorded = recorded || in[i]->record();
   }
-  const Type type = ir::infer(op, std::span(types.data(), in.size()));
+  const Type type = ir::infer(op, types);
   runtime::Buffer buffer = runtime::Buffer::allocate(runtime::storage_bytes(type));
-  runtime::evaluate(op, std::span(views.data(), in.size()), {type, buffer.data()});
+  runtime::evaluate(op, views, {type, buffer.data()});
   if (!recorded || !is_float(type.dtype) || !ir::is_differentiable(op)) return {type, std::move(buffer)};
   auto* record = new Record;
   record->op = op;
@@ -37,11 +41,10 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
 
 }  // namespace
 
-Tensor apply(const ir::Op& op, std::initializer_list<const Tensor*> in, const std::source_location& where) {
-  const std::span operands(in.begin(), in.size());
-  if (Trace* trace = Trace::current()) return trace->apply(op, operands, where);
+Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::source_location& where) {
+  if (Trace* trace = Trace::current()) return trace->apply(op, in, where);
   try {
-    return evaluate(op, operands, where);
+    return evaluate(op, in, where);
   } catch (const UserError& error) {
     throw UserError(Origin::from(where, current_layer()).text(), str(ir::name(op), ": ", error.what()));
   }

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <source_location>
+#include <span>
 
 #include "frontend/core/tensor.h"
 #include "ir/ops.h"
@@ -11,6 +12,9 @@ namespace sinter {
 
 /// Inside a trace: appends a node. Outside: evaluates at once, and keeps a record if the result depends on a trainable parameter.
 /// Throws UserError naming layer and line.
-Tensor apply(const ir::Op& op, std::initializer_list<const Tensor*> in, const std::source_location& where);
+Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::source_location& where);
+inline Tensor apply(const ir::Op& op, std::initializer_list<const Tensor*> in, const std::source_location& where) {
+  return apply(op, std::span(in.begin(), in.size()), where);
+}
 
 }  // namespace sinter

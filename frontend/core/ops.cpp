@@ -1,6 +1,7 @@
 #include "frontend/core/ops.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "frontend/core/apply.h"
 #include "frontend/core/trace.h"
@@ -62,9 +63,6 @@ Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
   return keepdims ? reshape({x, arg.where()}, kept) : x;
 }
 
-}  // namespace
-
-namespace {
 /// The operand, which must be bool.
 Arg truth(const Arg& x, const char* op) {
   const Tensor t = x.as(DType::boolean);
@@ -178,6 +176,83 @@ std::vector<std::size_t> Axes::resolve(const Shape& shape) const {
   return result;
 }
 
+namespace {
+
+/// `axis` from 0, of `rank` dimensions. Throws UserError.
+std::size_t resolved_axis(std::int64_t axis, std::size_t rank, const std::source_location& where) {
+  const auto count = static_cast<std::int64_t>(rank);
+  if (axis < -count || axis >= count)
+    throw UserError(Origin::from(where, current_layer()).text(), str("axis ", axis, " does not exist in a tensor of ", rank, " dimensions"));
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
+/// The size of an axis, which must be fixed.
+std::int64_t fixed_size(const Tensor& x, std::size_t axis, const char* op, const std::source_location& where) {
+  if (!x.shape()[axis].is_fixed())
+    throw UserError(Origin::from(where, current_layer()).text(),
+                    str(op, " cannot take a fixed part of the batch, got axis ", axis, " of ", x.type(), "; do it before the compiled step"));
+  return x.shape()[axis].factor();
+}
+
+}  // namespace
+
+Tensor concat(const std::vector<Tensor>& parts, std::int64_t axis, std::source_location where) {
+  if (parts.empty()) throw UserError(Origin::from(where, current_layer()).text(), "concat needs at least 1 tensor, got none");
+  std::vector<const Tensor*> in;
+  for (const Tensor& part : parts) in.push_back(&part);
+  return apply(ir::Concat{static_cast<std::int64_t>(resolved_axis(axis, parts[0].rank(), where))}, in, where);
+}
+
+Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis, std::source_location where) {
+  if (parts.empty()) throw UserError(Origin::from(where, current_layer()).text(), "stack needs at least 1 tensor, got none");
+  const std::size_t at = resolved_axis(axis, parts[0].rank() + 1, where);
+  std::vector<Tensor> rows;
+  for (const Tensor& part : parts) {
+    const Shape shape = part.shape().insert(std::min(at, part.rank()), 1);
+    rows.push_back(reshape({part, where}, {shape.begin(), shape.end()}));
+  }
+  return concat(rows, static_cast<std::int64_t>(at), where);
+}
+
+Tensor slice(const Arg& arg, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  const Tensor x = arg.as(DType::f32);
+  const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
+  const std::int64_t size = fixed_size(x, at, "slice", arg.where());
+  if (begin < 0) begin += size;
+  if (end < 0) end += size;
+  if (begin < 0 || begin >= end || end > size)
+    throw UserError(Origin::from(arg.where(), current_layer()).text(),
+                    str("slice [", begin, ", ", end, ") of axis ", at, " of ", x.type(), " is empty or outside"));
+  return apply(ir::Slice{static_cast<std::int64_t>(at), begin, end - begin}, {&x}, arg.where());
+}
+
+std::vector<Tensor> split(const Arg& arg, const std::vector<std::int64_t>& sizes, std::int64_t axis) {
+  const Tensor x = arg.as(DType::f32);
+  const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
+  const std::int64_t size = fixed_size(x, at, "split", arg.where());
+  std::int64_t total = 0;
+  for (const std::int64_t part : sizes) total += part;
+  if (total != size)
+    throw UserError(Origin::from(arg.where(), current_layer()).text(),
+                    str("the sizes must add up to ", size, ", axis ", at, " of ", x.type(), ", got ", total));
+  std::vector<Tensor> parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t part : sizes) {
+    parts.push_back(slice({x, arg.where()}, static_cast<std::int64_t>(at), begin, begin + part));
+    begin += part;
+  }
+  return parts;
+}
+
+Tensor pad(const Arg& arg, std::int64_t axis, std::int64_t before, std::int64_t after, float value) {
+  const Tensor x = arg.as(DType::f32);
+  const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
+  fixed_size(x, at, "pad", arg.where());
+  return apply(ir::Pad{static_cast<std::int64_t>(at), before, after, value}, {&x}, arg.where());
+}
+
+Tensor iota(const Shape& shape, std::source_location where) { return apply(ir::Iota{shape}, {}, where); }
+
 Tensor sum(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Sum>(x, axes, keepdims); }
 Tensor max(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Max>(x, axes, keepdims); }
 
@@ -190,9 +265,38 @@ Tensor mean(const Arg& x, const Axes& axes, bool keepdims) {
   return Arg(total, x.where()) / Arg(apply(ir::Extent{count}, {}, x.where()), x.where());
 }
 
+Tensor min(const Arg& x, const Axes& axes, bool keepdims) {
+  const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
+  return -at(max(at(-x), axes, keepdims));
+}
+
+Tensor prod(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Prod>(x, axes, keepdims); }
+
+Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
+  const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
+  // Without the greatest, which would make infinity minus infinity where it is infinite.
+  const Tensor greatest = max(x, axes, true).detach();
+  const Tensor shift = select(at(abs(at(greatest)) <= at(Tensor(std::numeric_limits<float>::max()))), at(greatest), Arg(0.0, x.where()));
+  const Tensor kept = at(log(at(sum(at(exp(at(x - at(shift)))), axes, true)))) + at(shift);
+  return keepdims ? kept : sum(at(kept), axes);
+}
+
+Tensor variance(const Arg& x, const Axes& axes, bool keepdims) {
+  const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
+  return mean(at(square(at(x - at(mean(x, axes, true))))), axes, keepdims);
+}
+
+Tensor cumsum(const Arg& arg, std::int64_t axis) {
+  const Tensor x = arg.as(DType::f32);
+  return apply(ir::Cumsum{static_cast<std::int64_t>(resolved_axis(axis, x.rank(), arg.where())), false}, {&x}, arg.where());
+}
+
 Tensor argmax(const Arg& x) { return unary(ir::Argmax{}, x); }
 
-Tensor matmul(const Arg& a, const Arg& b, bool transpose_a, bool transpose_b) { return binary(ir::Matmul{transpose_a, transpose_b}, a, b); }
+Tensor matmul(const Arg& a, const Arg& b, bool transpose_a, bool transpose_b) {
+  if (!a.is_number() && a.tensor().rank() > 2) return binary(ir::BatchMatmul{transpose_a, transpose_b}, a, b);
+  return binary(ir::Matmul{transpose_a, transpose_b}, a, b);
+}
 
 Tensor gather_rows(const Arg& table, const Arg& index) {
   const Tensor t = table.as(DType::f32), i = index.as(DType::i32);
@@ -204,9 +308,42 @@ Tensor scatter_add_rows(const Arg& index, const Arg& updates, std::int64_t rows)
   return apply(ir::ScatterAddRows{rows}, {&i, &u}, index.where());
 }
 
+Tensor take_along(const Arg& x, const Arg& index) {
+  const Tensor a = x.as(DType::f32), i = index.as(DType::i32);
+  return apply(ir::TakeAlong{}, {&a, &i}, x.where());
+}
+
+Tensor scatter_add_along(const Arg& index, const Arg& updates, std::int64_t cols) {
+  const Tensor i = index.as(DType::i32), u = updates.as(DType::f32);
+  return apply(ir::ScatterAddAlong{cols}, {&i, &u}, index.where());
+}
+
+TopK top_k(const Arg& arg, std::int64_t k) {
+  const Tensor x = arg.as(DType::f32);
+  const Tensor indices = apply(ir::TopK{k}, {&x}, arg.where());
+  return {take_along({x, arg.where()}, {indices, arg.where()}), indices};
+}
+
 Tensor one_hot(const Arg& index, std::int64_t depth) {
   const Tensor i = index.as(DType::i32);
   return apply(ir::OneHot{depth}, {&i}, index.where());
+}
+
+Tensor random_bits(const Shape& shape, const Arg& draw, std::uint64_t stream) {
+  const Tensor index = iota(shape, draw.where()), number = draw.as(DType::u32);
+  const auto key = static_cast<std::uint32_t>(stream ^ (stream >> 32));
+  return apply(ir::Philox{{}, key}, {&index, &number}, draw.where());
+}
+
+Tensor random_uniform(const Shape& shape, const Arg& draw, std::uint64_t stream) {
+  // 2^32 - 1 rounds up to 2^32.
+  return minimum(cast(random_bits(shape, draw, stream), DType::f32) * 0x1p-32, 1 - 0x1p-24);
+}
+
+Tensor random_normal(const Shape& shape, const Arg& draw, std::uint64_t stream) {
+  constexpr double turn = 6.283185307179586;
+  const Tensor length = random_uniform(shape, draw, stream), angle = random_uniform(shape, draw, stream ^ 0x5bd1e995);
+  return sqrt(log(1 - length) * -2) * cos(angle * double{static_cast<float>(turn)});
 }
 
 }  // namespace sinter

@@ -95,6 +95,19 @@ Tensor broadcast_to(const Arg& x, const Shape& shape);
 /// Exchanges the last two dimensions.
 Tensor transpose(const Arg& x);
 
+/// One after the other along an axis; negative axes count from the last.
+Tensor concat(const std::vector<Tensor>& parts, std::int64_t axis = 0, std::source_location where = std::source_location::current());
+/// Along a new axis.
+Tensor stack(const std::vector<Tensor>& parts, std::int64_t axis = 0, std::source_location where = std::source_location::current());
+/// Elements [begin, end) along an axis of fixed size; negative places count from its end.
+Tensor slice(const Arg& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
+/// Parts of these sizes along an axis. Throws UserError if they don't add up to it.
+std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& sizes, std::int64_t axis = -1);
+/// `before` and `after` elements of `value` along an axis of fixed size.
+Tensor pad(const Arg& x, std::int64_t axis, std::int64_t before, std::int64_t after, float value = 0);
+/// The row-major number of each element (u32) of a shape.
+Tensor iota(const Shape& shape, std::source_location where = std::source_location::current());
+
 // ---- reductions ----
 /// Which axes to reduce: all by default, else those listed; negative ones count from the last.
 class Axes {
@@ -112,19 +125,44 @@ Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 /// The sum divided by the number of elements, of which N is known only at run time.
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+/// log(sum(exp(x))), which does not overflow.
+Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+/// Mean squared distance from the mean.
+Tensor variance(const Arg& x, const Axes& axes = {}, bool keepdims = false);
+/// Running sums along an axis.
+Tensor cumsum(const Arg& x, std::int64_t axis = -1);
 /// i32 index of the first NaN, else of the first greatest element, along the last axis.
 Tensor argmax(const Arg& x);
 
 // ---- products ----
-/// a[M,K] b[K,F]. Either may be read transposed.
+/// a[M,K] b[K,F]; with more dimensions, one product of matrices a place along the leading axes, [...,M,K] [...,K,F]. Either may be read transposed.
 Tensor matmul(const Arg& a, const Arg& b, bool transpose_a = false, bool transpose_b = false);
 
 // ---- index ----
 /// Rows of table[R, ...] by integer index.
 Tensor gather_rows(const Arg& table, const Arg& index);
+/// x [..., C] and an index [..., K]: element j of a row is the row's element index[j].
+Tensor take_along(const Arg& x, const Arg& index);
+/// Rows of `cols` zeros to which each element of the updates' row is added at its index.
+Tensor scatter_add_along(const Arg& index, const Arg& updates, std::int64_t cols);
+struct TopK {
+  Tensor values, indices;
+};
+/// The k greatest elements of each row, the greatest first, and their places (i32).
+TopK top_k(const Arg& x, std::int64_t k);
 /// Zeros [rows, ...] with each row of the updates added at its index.
 Tensor scatter_add_rows(const Arg& index, const Arg& updates, std::int64_t rows);
 /// [..., depth]
 Tensor one_hot(const Arg& index, std::int64_t depth);
+
+// ---- random numbers: functions of the element's number, of `draw` (u32 scalar) and of the stream, and of nothing else ----
+/// 32 random bits an element (u32). Draw again with another number: a counter that each step adds 1 to.
+Tensor random_bits(const Shape& shape, const Arg& draw, std::uint64_t stream);
+/// In [0, 1).
+Tensor random_uniform(const Shape& shape, const Arg& draw, std::uint64_t stream);
+/// Mean 0, variance 1 (Box and Muller 1958).
+Tensor random_normal(const Shape& shape, const Arg& draw, std::uint64_t stream);
 
 }  // namespace sinter

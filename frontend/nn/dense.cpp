@@ -5,8 +5,8 @@ namespace sinter::nn {
 Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options)
     : Module("dense"), inputs_(inputs), units_(units), activation_(activation) {
   if (inputs < 1 || units < 1) throw UserError("Dense", str("needs at least 1 input and 1 unit, got ", inputs, " and ", units));
-  weight = add("weight", init::make(options.weight, {inputs, units}));
-  if (options.use_bias) bias = add("bias", init::make(options.bias, {units}));
+  weight = add("weight", options.weight({inputs, units}), options.penalty);
+  if (options.use_bias) bias = add("bias", options.bias({units}));
 }
 
 Tensor Dense::forward(const Tensor& x) {

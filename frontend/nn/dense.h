@@ -10,9 +10,10 @@ namespace sinter::nn {
 class Dense : public Module {
  public:
   struct Options {
-    init::Scheme weight = init::Scheme::glorot_uniform;
-    init::Scheme bias = init::Scheme::zeros;
+    Initializer weight = init::glorot_uniform();
+    Initializer bias = init::zeros();
     bool use_bias = true;
+    Penalty penalty = {};  ///< of the weight
   };
   /// Throws UserError for sizes below 1.
   Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "frontend/core/random.h"
@@ -10,29 +11,127 @@ namespace sinter {
 
 namespace {
 std::mutex lock;
-std::uint64_t key = 0, next_stream = 0;
+std::uint64_t key = 0, following_stream = 0;
 }  // namespace
 
 void seed(std::uint64_t value) {
   const std::lock_guard guard(lock);
   key = value;
-  next_stream = 0;
+  following_stream = 0;
 }
 
 namespace init {
 
-Tensor make(Scheme scheme, const Shape& shape) {
-  if (scheme == Scheme::zeros) return Tensor::zeros({DType::f32, shape});
-  if (scheme == Scheme::ones) return Tensor::filled({DType::f32, shape}, 1);
-  if (shape.rank() != 2) throw UserError("init", str("Glorot initializers need a matrix [in, out], got ", shape));
-  std::unique_lock guard(lock);
-  RandomStream random(key, next_stream++);
-  guard.unlock();
-  const double fans = static_cast<double>(shape[0].factor() + shape[1].factor());
-  const double limit = std::sqrt(6 / fans), deviation = std::sqrt(2 / fans);
+namespace {
+
+/// The seed and the number of the next stream.
+std::pair<std::uint64_t, std::uint64_t> draw_stream() {
+  const std::lock_guard guard(lock);
+  return {key, following_stream++};
+}
+
+template <class F>
+Tensor filled(const Shape& shape, F&& draw) {
+  const auto [seed, number] = draw_stream();
+  RandomStream random(seed, number);
   std::vector<float> data(static_cast<std::size_t>(shape.elements().factor()));
-  for (float& x : data) x = static_cast<float>(scheme == Scheme::glorot_uniform ? (2 * random.uniform() - 1) * limit : random.normal() * deviation);
+  for (float& x : data) x = static_cast<float>(draw(random));
   return {data, shape};
+}
+
+struct Fans {
+  double in, out;
+};
+Fans fans_of(const Shape& shape) {
+  const std::size_t rank = shape.rank();
+  if (rank < 2) throw UserError("init", str("initializers that scale with the fans need a weight [..., in, out], got ", shape));
+  const auto field = static_cast<double>(shape.product(0, rank - 2).factor());
+  return {field * static_cast<double>(shape[rank - 2].factor()), field * static_cast<double>(shape[rank - 1].factor())};
+}
+
+/// Variance scale / fan, where the fan is made of both.
+template <class Fan>
+Initializer scaled(double scale, bool uniform, Fan fan) {
+  return [=](const Shape& shape) {
+    const double variance = scale / fan(fans_of(shape)), limit = std::sqrt(3 * variance), deviation = std::sqrt(variance);
+    return filled(shape, [&](RandomStream& random) { return uniform ? (2 * random.uniform() - 1) * limit : random.normal() * deviation; });
+  };
+}
+
+double mean_fan(const Fans& fans) { return (fans.in + fans.out) / 2; }
+double fan_in(const Fans& fans) { return fans.in; }
+
+void require_deviation(float deviation) {
+  if (!(deviation >= 0) || !std::isfinite(deviation)) throw UserError("init", str("the deviation must be at least 0, got ", deviation));
+}
+
+}  // namespace
+
+std::uint64_t next_stream() {
+  const auto [seed, number] = draw_stream();
+  return (std::uint64_t{philox(seed, number)[0]} << 32) | philox(seed, number)[1];
+}
+
+Initializer constant(float value) {
+  return [=](const Shape& shape) { return Tensor::filled({DType::f32, shape}, value); };
+}
+Initializer zeros() { return constant(0); }
+Initializer ones() { return constant(1); }
+
+Initializer uniform(float low, float high) {
+  if (!(low <= high)) throw UserError("init", str("uniform needs low <= high, got ", low, " and ", high));
+  return [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return low + (high - low) * random.uniform(); }); };
+}
+
+Initializer normal(float mean, float deviation) {
+  require_deviation(deviation);
+  return [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return mean + deviation * random.normal(); }); };
+}
+
+Initializer truncated_normal(float mean, float deviation) {
+  require_deviation(deviation);
+  return [=](const Shape& shape) {
+    return filled(shape, [&](RandomStream& random) {
+      double x = random.normal();
+      while (std::abs(x) > 2) x = random.normal();
+      return mean + deviation * x;
+    });
+  };
+}
+
+Initializer glorot_uniform() { return scaled(1, true, mean_fan); }
+Initializer glorot_normal() { return scaled(1, false, mean_fan); }
+Initializer he_uniform() { return scaled(2, true, fan_in); }
+Initializer he_normal() { return scaled(2, false, fan_in); }
+Initializer lecun_uniform() { return scaled(1, true, fan_in); }
+Initializer lecun_normal() { return scaled(1, false, fan_in); }
+
+Initializer orthogonal(float gain) {
+  return [=](const Shape& shape) {
+    fans_of(shape);
+    const auto cols = static_cast<std::size_t>(shape.back().factor()), rows = static_cast<std::size_t>(shape.product(0, shape.rank() - 1).factor());
+    const std::size_t count = std::min(rows, cols), length = std::max(rows, cols);
+    const auto [seed, number] = draw_stream();
+    RandomStream random(seed, number);
+    // Modified Gram-Schmidt on random vectors.
+    std::vector<std::vector<double>> basis(count, std::vector<double>(length));
+    for (std::size_t i = 0; i < count; ++i) {
+      for (double& x : basis[i]) x = random.normal();
+      for (int again = 0; again < 2; ++again)  // the second pass removes what rounding left of the first
+        for (std::size_t j = 0; j < i; ++j) {
+          double dot = 0;
+          for (std::size_t k = 0; k < length; ++k) dot += basis[i][k] * basis[j][k];
+          for (std::size_t k = 0; k < length; ++k) basis[i][k] -= dot * basis[j][k];
+        }
+      double norm = 0;
+      for (const double x : basis[i]) norm += x * x;
+      for (double& x : basis[i]) x /= std::sqrt(norm);
+    }
+    std::vector<float> data(rows * cols);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < cols; ++c) data[r * cols + c] = static_cast<float>(gain * (rows < cols ? basis[r][c] : basis[c][r]));
+    return Tensor(data, shape);
+  };
 }
 
 }  // namespace init

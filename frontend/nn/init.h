@@ -2,21 +2,45 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "frontend/core/tensor.h"
 
 namespace sinter {
 
-/// Starts the stream of initial values and shuffles anew: the same seed and the same order of construction give the same numbers on every machine.
+/// Starts the streams of initial values and of random layers anew: the same seed and the same order of construction give the same numbers on every
+/// machine.
 void seed(std::uint64_t value);
 
+/// Makes the initial value of a weight of this shape.
+using Initializer = std::function<Tensor(const Shape&)>;
+
+/// Initializers. Random ones draw from the process's stream (see seed). The fans of a weight [..., in, out] are `in` and `out` times the product of
+/// what stands before them; they need at least 2 dimensions and throw UserError otherwise.
 namespace init {
 
-enum class Scheme { zeros, ones, glorot_uniform, glorot_normal };
+Initializer constant(float value);
+Initializer zeros();
+Initializer ones();
+/// In [low, high).
+Initializer uniform(float low = -0.05f, float high = 0.05f);
+Initializer normal(float mean = 0, float deviation = 0.05f);
+/// Normal, drawn again where it is more than two deviations from the mean.
+Initializer truncated_normal(float mean = 0, float deviation = 0.05f);
+/// Glorot and Bengio 2010: uniform in ±sqrt(6 / (in + out)), or normal with variance 2 / (in + out).
+Initializer glorot_uniform();
+Initializer glorot_normal();
+/// He et al. 2015: uniform in ±sqrt(6 / in), or normal with variance 2 / in.
+Initializer he_uniform();
+Initializer he_normal();
+/// LeCun et al. 1998: uniform in ±sqrt(3 / in), or normal with variance 1 / in.
+Initializer lecun_uniform();
+Initializer lecun_normal();
+/// Orthonormal rows or columns, whichever are fewer, times a gain (Saxe et al. 2014).
+Initializer orthogonal(float gain = 1);
 
-/// Glorot and Bengio 2010: uniform in ±sqrt(6 / (fan_in + fan_out)), or normal with variance 2 / (fan_in + fan_out); for [in, out] matrices the fans
-/// are the two dimensions. Draws from the process's stream.
-Tensor make(Scheme scheme, const Shape& shape);
+/// The next number of the process: names a stream of random numbers.
+std::uint64_t next_stream();
 
 }  // namespace init
 }  // namespace sinter

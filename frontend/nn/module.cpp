@@ -3,18 +3,35 @@
 #include <algorithm>
 
 #include "frontend/core/trace.h"
+#include "frontend/nn/summary.h"
 
 namespace sinter::nn {
 
+namespace {
+thread_local bool training = false;
+}  // namespace
+
+TrainingScope::TrainingScope() : outer_(training) { training = true; }
+TrainingScope::~TrainingScope() { training = outer_; }
+bool is_training() { return training; }
+
 Tensor Module::operator()(const Tensor& x) {
   const LayerScope scope(name_);
-  return forward(x);
+  Tensor y = forward(x);
+  note_call(*this, y);
+  return y;
 }
 
-Parameter Module::add(std::string name, const Tensor& initial, bool trainable) {
-  own_.emplace_back(name_ + "." + name, initial, trainable);
-  own_names_.push_back(std::move(name));
-  return own_.back();
+Parameter Module::add(std::string name, const Tensor& initial, Penalty penalty) {
+  if (!(penalty.l1 >= 0) || !(penalty.l2 >= 0))
+    throw UserError(name_ + "." + name, str("penalties must be at least 0, got l1 = ", penalty.l1, " and l2 = ", penalty.l2));
+  own_.push_back({Parameter(name_ + "." + name, initial), name, true, penalty});
+  return own_.back().parameter;
+}
+
+Parameter Module::add_state(std::string name, const Tensor& initial) {
+  own_.push_back({Parameter(name_ + "." + name, initial, false), name, false, {}});
+  return own_.back().parameter;
 }
 
 void Module::add(Module& child) {
@@ -26,24 +43,47 @@ void Module::add(Module& child) {
 void Module::rename(const std::string& path) {
   const std::string old = name_;
   name_ = path;
-  for (std::size_t i = 0; i < own_.size(); ++i) own_[i].set_name(path + "." + own_names_[i]);
+  for (Own& own : own_) own.parameter.set_name(path + "." + own.name);
   for (Module* child : children_) {
     const std::string last = child->name_.substr(old.empty() ? 0 : old.size() + 1);
     child->rename(path + "." + last);
   }
 }
 
-std::vector<Parameter> Module::parameters() const {
-  std::vector<Parameter> result;
-  std::vector<const Module*> stack{this};
+std::vector<const Module*> Module::all() const {
+  std::vector<const Module*> result, stack{this};
   while (!stack.empty()) {
-    const Module* module = stack.back();
+    result.push_back(stack.back());
     stack.pop_back();
-    for (const Parameter& parameter : module->own_)
-      if (std::find(result.begin(), result.end(), parameter) == result.end()) result.push_back(parameter);
-    stack.insert(stack.end(), module->children_.rbegin(), module->children_.rend());
+    stack.insert(stack.end(), result.back()->children_.rbegin(), result.back()->children_.rend());
   }
   return result;
+}
+
+std::vector<Parameter> Module::parameters() const {
+  std::vector<Parameter> result;
+  for (const Module* module : all())
+    for (const Own& own : module->own_)
+      if (std::find(result.begin(), result.end(), own.parameter) == result.end()) result.push_back(own.parameter);
+  return result;
+}
+
+void Module::set_trainable(bool trainable) {
+  for (const Module* module : all())
+    for (const Own& own : module->own_) Parameter(own.parameter).set_trainable(trainable && own.trains);
+}
+
+Tensor Module::penalty() const {
+  Tensor total;
+  const auto add = [&](float factor, const Tensor& term) {
+    if (factor > 0) total = total.defined() ? total + term * factor : term * factor;
+  };
+  for (const Module* module : all())
+    for (const Own& own : module->own_) {
+      if (own.penalty.l1 > 0) add(own.penalty.l1, sum(abs(own.parameter)));
+      if (own.penalty.l2 > 0) add(own.penalty.l2, sum(square(own.parameter)));
+    }
+  return total;
 }
 
 std::vector<Parameter> Module::trainable_parameters() const {

@@ -10,6 +10,25 @@
 
 namespace sinter::nn {
 
+/// What a parameter adds to the training loss: l1 · sum |w| + l2 · sum w².
+struct Penalty {
+  float l1 = 0, l2 = 0;
+};
+
+/// While one lives, layers of this thread that differ in training (dropout, batch normalization) train. A Trainer has one around its training step;
+/// in a step of your own, declare one before the model runs.
+class TrainingScope {
+ public:
+  TrainingScope();
+  ~TrainingScope();
+  TrainingScope(const TrainingScope&) = delete;
+  TrainingScope& operator=(const TrainingScope&) = delete;
+
+ private:
+  bool outer_;
+};
+bool is_training();
+
 /// A layer or a model. Derive, register parameters and children in the constructor, and write forward() as ordinary tensor code:
 ///
 ///   struct Residual : nn::Module {
@@ -32,24 +51,42 @@ class Module {
   Tensor operator()(const Tensor& x);
 
   const std::string& name() const { return name_; }
+  const std::string& kind() const { return kind_; }
   /// Parameters of this module and its children, in order of registration; a parameter that is reached twice (tied weights) once.
   std::vector<Parameter> parameters() const;
   /// The trainable ones.
   std::vector<Parameter> trainable_parameters() const;
   /// Throws UserError for an unknown name, listing those there are.
   Parameter parameter(std::string_view name) const;
+  /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
+  void set_trainable(bool trainable);
+  /// The sum of all penalties, to be added to the training loss; an undefined tensor if there are none.
+  Tensor penalty() const;
+  /// A table of layers, output shapes and numbers of parameters, for an input of this type with N as its first dimension: `f32[N,784]`.
+  std::string summary(const Type& input);
 
  protected:
-  Parameter add(std::string name, const Tensor& initial, bool trainable = true);
+  /// Throws UserError for a negative penalty.
+  Parameter add(std::string name, const Tensor& initial, Penalty penalty);
+  Parameter add(std::string name, const Tensor& initial) { return add(std::move(name), initial, Penalty{}); }
+  /// A value that is saved but not trained: statistics, counters.
+  Parameter add_state(std::string name, const Tensor& initial);
   /// A child is named after its kind and its number among its kind, `dense_1`. It must live as long as this module: a member, say.
   void add(Module& child);
 
  private:
+  struct Own {
+    Parameter parameter;
+    std::string name;
+    bool trains;
+    Penalty penalty;
+  };
   void rename(const std::string& path);
+  /// This module and all below it, in order of registration.
+  std::vector<const Module*> all() const;
 
   std::string kind_, name_;
-  std::vector<Parameter> own_;
-  std::vector<std::string> own_names_;
+  std::vector<Own> own_;
   std::vector<Module*> children_;
 };
 

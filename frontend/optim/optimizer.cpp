@@ -2,47 +2,147 @@
 
 #include <cmath>
 
+#include "frontend/core/trace.h"
+
 namespace sinter::optim {
 
-namespace {
-
-void require_rate(const std::string& name, float rate) {
-  if (!(rate >= 0) || !std::isfinite(rate)) throw UserError(name, str("the learning rate must be a finite number of at least 0, got ", rate));
+Optimizer::Optimizer(std::string name, double learning_rate, const Common& common) : name_(std::move(name)), common_(common) {
+  require_at_least_0("the learning rate", learning_rate);
+  if (common.accumulate < 1) throw UserError(name_, str("accumulate must be at least 1, got ", common.accumulate));
+  if (common.average_decay != 0) require_in_0_1("average_decay", common.average_decay);
+  (void)clip_gradients({}, common.clip);
+  learning_rate_ = Parameter(name_ + "/learning_rate", Tensor(static_cast<float>(learning_rate)), false);
 }
 
-}  // namespace
-
-Optimizer::Optimizer(std::string name, float learning_rate) : name_(std::move(name)) {
-  require_rate(name_, learning_rate);
-  learning_rate_ = Parameter(name_ + "/learning_rate", Tensor(learning_rate), false);
+void Optimizer::require_in_0_1(const char* what, double value) const {
+  if (!(value >= 0 && value < 1)) throw UserError(name_, str(what, " must be in [0, 1), got ", value));
+}
+void Optimizer::require_positive(const char* what, double value) const {
+  if (!(value > 0) || !std::isfinite(value)) throw UserError(name_, str(what, " must be a positive number, got ", value));
+}
+void Optimizer::require_at_least_0(const char* what, double value) const {
+  if (!(value >= 0) || value > 3e38) throw UserError(name_, str(what, " must be a finite number of at least 0, got ", value));
 }
 
-void Optimizer::set_learning_rate(float rate) {
-  require_rate(name_, rate);
-  learning_rate_.assign(Tensor(rate));
+void Optimizer::set_learning_rate(double rate) {
+  require_at_least_0("the learning rate", rate);
+  learning_rate_.assign(Tensor(static_cast<float>(rate)));
 }
+
+// ---- an update ----
 
 void Optimizer::update(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {
   if (parameters.size() != gradients.size())
     throw UserError(name_, str("needs one gradient a parameter, got ", gradients.size(), " gradients for ", parameters.size(), " parameters"));
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  for (std::size_t i = 0; i < parameters.size(); ++i)
     if (gradients[i].shape() != parameters[i].shape())
       throw UserError(name_, str("the gradient of '", parameters[i].name(), "' must be ", parameters[i].shape(), ", got ", gradients[i].shape()));
-    update_one(parameters[i], gradients[i]);
+  updates_ = step_ = {};
+  std::vector<Tensor> used(gradients.begin(), gradients.end());
+  if (common_.accumulate > 1) used = accumulated(parameters, used);
+  used = clip_gradients(used, common_.clip);
+  begin();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    update_one(parameters[i], used[i]);
+    if (common_.average_decay > 0) average(parameters[i]);
   }
 }
 
-Parameter Optimizer::slot(const Parameter& parameter, const std::string& slot_name) {
+std::vector<Tensor> Optimizer::accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {
+  const Parameter calls = scalar("accumulated", 0);
+  const Tensor count = calls + 1;
+  updates_ = equal(count, common_.accumulate);
+  calls.assign(select(updates_, 0, count));
+  std::vector<Tensor> result;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter total = slot(parameters[i], "accumulated");
+    const Tensor sum = total + gradients[i];
+    total.assign(select(updates_, 0, sum));
+    result.push_back(sum * (1.0 / common_.accumulate));
+  }
+  return result;
+}
+
+void Optimizer::average(const Parameter& w) {
+  const Parameter mean = slot(w, "average");
+  // The first average is the first value.
+  const Tensor kept = select(equal(step_number(), 1), 0, common_.average_decay);
+  set(mean, mean * kept + w * (1 - kept));
+}
+
+void Optimizer::set(const Parameter& parameter, const Tensor& value) {
+  parameter.assign(updates_.defined() ? select(updates_, value, parameter) : value);
+}
+
+Tensor Optimizer::step_number() {
+  if (!step_.defined()) {
+    const Parameter steps = scalar("step", 0);
+    step_ = steps + 1;
+    set(steps, step_);
+  }
+  return step_;
+}
+
+Tensor Optimizer::bias_correction(double base) { return -expm1(step_number() * std::log(base)); }
+
+Tensor Optimizer::decayed(const Parameter& w, const Tensor& g, double decay) { return decay > 0 ? g + w * decay : g; }
+
+// ---- state ----
+
+Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string& full_name, const std::string& slot_name, const Type& type,
+                          double initial) {
   for (const Slot& slot : slots_)
-    if (slot.owner == parameter.cell() && slot.name == slot_name) return slot.value;
-  slots_.push_back(
-      {parameter.cell(), slot_name, Parameter(name_ + "/" + parameter.name() + "/" + slot_name, Tensor::zeros(parameter.type()), false)});
+    if (slot.owner == owner && slot.name == slot_name) return slot.value;
+  slots_.push_back({owner, slot_name, Parameter(full_name, Tensor::filled(type, initial), false)});
   return slots_.back().value;
+}
+
+Parameter Optimizer::slot(const Parameter& parameter, const std::string& slot_name, double initial) {
+  return find(parameter.cell(), name_ + "/" + parameter.name() + "/" + slot_name, slot_name, parameter.type(), initial);
+}
+
+Parameter Optimizer::scalar(const std::string& scalar_name, double initial) {
+  return find(nullptr, name_ + "/" + scalar_name, scalar_name, {}, initial);
 }
 
 std::vector<Parameter> Optimizer::state() const {
   std::vector<Parameter> result{learning_rate_};
   for (const Slot& slot : slots_) result.push_back(slot.value);
+  return result;
+}
+
+void Optimizer::exchange_averages() {
+  if (Trace::current()) throw UserError(name_, "exchange_averages() cannot be traced; call it between steps");
+  bool any = false;
+  for (const Slot& slot : slots_) {
+    if (!slot.owner || slot.name != "average") continue;
+    std::swap(slot.owner->buffer, slot.value.cell()->buffer);
+    ++slot.owner->version;
+    ++slot.value.cell()->version;
+    any = true;
+  }
+  if (!any) throw UserError(name_, "there are no moving averages; set common.average_decay and update once");
+}
+
+// ---- clipping ----
+
+std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& limits) {
+  for (const auto& [what, limit] : {std::pair{"value", limits.value}, {"norm", limits.norm}, {"global_norm", limits.global_norm}})
+    if (!(limit >= 0) || !std::isfinite(limit)) throw UserError("clip", str(what, " must be a finite number of at least 0, got ", limit));
+  std::vector<Tensor> result(gradients.begin(), gradients.end());
+  if (result.empty()) return result;
+  // Scales by limit / norm where the norm is above the limit.
+  const auto scale = [](const Tensor& squares, double limit) { return limit / maximum(sqrt(squares), limit); };
+  for (Tensor& g : result) {
+    if (limits.value > 0) g = clip(g, static_cast<float>(-limits.value), static_cast<float>(limits.value));
+    if (limits.norm > 0) g = g * scale(sum(square(g)), limits.norm);
+  }
+  if (limits.global_norm > 0) {
+    Tensor squares;
+    for (const Tensor& g : result) squares = squares.defined() ? squares + sum(square(g)) : sum(square(g));
+    const Tensor factor = scale(squares, limits.global_norm);
+    for (Tensor& g : result) g = g * factor;
+  }
   return result;
 }
 

@@ -1,4 +1,5 @@
-// Optimizers: a handful of traced lines each. What changes between steps (learning rate, slots) is a parameter, never a constant.
+// Optimizers: a handful of traced lines each. What changes between steps (learning rate, slots, counters) is a parameter, never a constant.
+// w is a parameter, g its gradient, lr the learning rate, t the number of this update from 1.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,22 @@
 #include "frontend/core/ops.h"
 
 namespace sinter::optim {
+
+/// Limits on gradients, applied in this order; 0: none.
+struct Clip {
+  double value = 0;        ///< each element into [-value, value]
+  double norm = 0;         ///< each gradient to at most this Euclidean norm
+  double global_norm = 0;  ///< all gradients together to at most this Euclidean norm
+};
+/// Throws UserError for limits that are negative or not finite.
+std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& clip);
+
+/// What every optimizer can do.
+struct Common {
+  Clip clip = {};
+  int accumulate = 1;        ///< update with the mean gradient of so many calls, in every so many-th call
+  double average_decay = 0;  ///< in (0, 1): keep an exponential moving average of each parameter; see exchange_averages()
+};
 
 /// Base of the optimizers. Copies share their state.
 class Optimizer {
@@ -21,55 +38,189 @@ class Optimizer {
   /// A scalar parameter: assigning it changes the rate from the next step on, without a compile.
   const Parameter& learning_rate() const { return learning_rate_; }
   /// Throws UserError for a rate that is negative or not finite.
-  void set_learning_rate(float rate);
-  /// Learning rate and slots, for files.
+  void set_learning_rate(double rate);
+  /// Swaps each parameter's value with its moving average: call it before evaluation or saving, and again to go on training. Throws UserError
+  /// without average_decay, inside a trace and before the first update.
+  void exchange_averages();
+  /// Learning rate, counters and slots, for files.
   std::vector<Parameter> state() const;
   const std::string& name() const { return name_; }
 
  protected:
-  Optimizer(std::string name, float learning_rate);
-  virtual void update_one(const Parameter& parameter, const Tensor& gradient) = 0;
-  /// The slot of this name that belongs to the parameter: `rmsprop/dense_1.weight/v`. Made as zeros at first.
-  Parameter slot(const Parameter& parameter, const std::string& slot_name);
+  Optimizer(std::string name, double learning_rate, const Common& common);
+  /// Called once an update, before update_one of each parameter.
+  virtual void begin() {}
+  virtual void update_one(const Parameter& w, const Tensor& g) = 0;
+  /// The slot of this name that belongs to the parameter: `rmsprop/dense_1.weight/v`. Starts filled with `initial`.
+  Parameter slot(const Parameter& parameter, const std::string& slot_name, double initial = 0);
+  /// A scalar of the optimizer's own: `nadam/momentum_product`.
+  Parameter scalar(const std::string& scalar_name, double initial);
+  /// t, an f32 scalar.
+  Tensor step_number();
+  /// 1 - base^t, exact to rounding: the bias correction of averages that start at 0 (Kingma and Ba 2015).
+  Tensor bias_correction(double base);
+  /// Assigns a parameter, slot or scalar, unless this call only accumulates.
+  void set(const Parameter& parameter, const Tensor& value);
+  /// g + decay · w.
+  static Tensor decayed(const Parameter& w, const Tensor& g, double decay);
+  void require_in_0_1(const char* what, double value) const;
+  void require_positive(const char* what, double value) const;
+  void require_at_least_0(const char* what, double value) const;
 
  private:
   struct Slot {
-    std::shared_ptr<Cell> owner;
+    std::shared_ptr<Cell> owner;  ///< null for a scalar
     std::string name;
     Parameter value;
   };
+  Parameter find(const std::shared_ptr<Cell>& owner, const std::string& full_name, const std::string& slot_name, const Type& type, double initial);
+  std::vector<Tensor> accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
+  void average(const Parameter& w);
+
   std::string name_;
+  Common common_;
   Parameter learning_rate_;
   std::vector<Slot> slots_;
+  Tensor updates_;  ///< while accumulating: whether this call updates
+  Tensor step_;     ///< t, while an update runs
 };
 
 struct SGDOptions {
-  float learning_rate = 0.01f;
-  float momentum = 0;  ///< in [0, 1)
+  double learning_rate = 0.01;
+  double momentum = 0;  ///< in [0, 1)
+  bool nesterov = false;
+  double weight_decay = 0;  ///< g <- g + weight_decay w
+  Common common = {};
 };
-/// w <- w - lr g; with momentum m: v <- m v - lr g, w <- w + v (Keras's form).
+/// w <- w - lr g; with momentum m: v <- m v - lr g, w <- w + v, or w <- w + m v - lr g (Nesterov 1983, in Keras's form).
 class SGD : public Optimizer {
  public:
   explicit SGD(SGDOptions options = {});
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
-  float momentum_;
+  SGDOptions options_;
 };
 
 struct RMSpropOptions {
-  float learning_rate = 1e-3f;
-  float rho = 0.9f;       ///< in [0, 1)
-  float epsilon = 1e-7f;  ///< > 0, inside the square root as in Keras and JAX
+  double learning_rate = 1e-3;
+  double rho = 0.9;       ///< in [0, 1)
+  double epsilon = 1e-7;  ///< > 0
+  double momentum = 0;    ///< in [0, 1)
+  bool centered = false;  ///< divides by the standard deviation instead of the root mean square
+  /// false: sqrt(v + epsilon), and lr in the momentum, as Keras. true: sqrt(v) + epsilon, as PyTorch.
+  bool epsilon_outside = false;
+  double weight_decay = 0;  ///< g <- g + weight_decay w
+  Common common = {};
 };
-/// v <- rho v + (1 - rho) g^2, w <- w - lr g / sqrt(v + epsilon) (Tieleman and Hinton 2012).
+/// v <- rho v + (1 - rho) g², w <- w - lr g / sqrt(v + epsilon) (Tieleman and Hinton 2012); centered: v minus the squared mean gradient (Graves
+/// 2013).
 class RMSprop : public Optimizer {
  public:
   explicit RMSprop(RMSpropOptions options = {});
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
-  float rho_, epsilon_;
+  RMSpropOptions options_;
+};
+
+struct AdagradOptions {
+  double learning_rate = 0.01;
+  double epsilon = 1e-10;
+  double initial_sum = 0;
+  double weight_decay = 0;  ///< g <- g + weight_decay w
+  Common common = {};
+};
+/// s <- s + g², w <- w - lr g / (sqrt(s) + epsilon) (Duchi et al. 2011).
+class Adagrad : public Optimizer {
+ public:
+  explicit Adagrad(AdagradOptions options = {});
+
+ private:
+  void update_one(const Parameter& w, const Tensor& g) override;
+  AdagradOptions options_;
+};
+
+struct AdadeltaOptions {
+  double learning_rate = 1;
+  double rho = 0.9;
+  double epsilon = 1e-6;
+  double weight_decay = 0;  ///< g <- g + weight_decay w
+  Common common = {};
+};
+/// v <- rho v + (1 - rho) g², d = g sqrt(u + epsilon) / sqrt(v + epsilon), u <- rho u + (1 - rho) d², w <- w - lr d (Zeiler 2012).
+class Adadelta : public Optimizer {
+ public:
+  explicit Adadelta(AdadeltaOptions options = {});
+
+ private:
+  void update_one(const Parameter& w, const Tensor& g) override;
+  AdadeltaOptions options_;
+};
+
+struct AdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;  ///< in [0, 1)
+  double epsilon = 1e-8;              ///< > 0
+  bool amsgrad = false;               ///< divides by the greatest v so far (Reddi et al. 2018)
+  double weight_decay = 0;            ///< Adam: g <- g + weight_decay w. AdamW: w <- w - lr weight_decay w
+  Common common = {};
+};
+/// m <- b1 m + (1 - b1) g, v <- b2 v + (1 - b2) g², w <- w - lr m' / (sqrt(v') + epsilon) with m' = m / (1 - b1^t), v' = v / (1 - b2^t)
+/// (Kingma and Ba 2015).
+class Adam : public Optimizer {
+ public:
+  explicit Adam(AdamOptions options = {}) : Adam("adam", false, options) {}
+
+ protected:
+  Adam(const char* name, bool decoupled, AdamOptions options);
+
+ private:
+  void update_one(const Parameter& w, const Tensor& g) override;
+  AdamOptions options_;
+  bool decoupled_;
+};
+
+/// Adam with weight decay that does not pass through the averages (Loshchilov and Hutter 2019). weight_decay is 0.01 unless given.
+class AdamW : public Adam {
+ public:
+  explicit AdamW(AdamOptions options = {.weight_decay = 0.01}) : Adam("adamw", true, options) {}
+};
+
+struct NAdamOptions {
+  double learning_rate = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum_decay = 4e-3;
+  double weight_decay = 0;  ///< g <- g + weight_decay w
+  Common common = {};
+};
+/// Adam with Nesterov momentum (Dozat 2016), in PyTorch's form: mu_t = b1 (1 - 0.96^(t momentum_decay) / 2).
+class NAdam : public Optimizer {
+ public:
+  explicit NAdam(NAdamOptions options = {});
+
+ private:
+  void begin() override;
+  void update_one(const Parameter& w, const Tensor& g) override;
+  NAdamOptions options_;
+  Tensor now_, next_, product_;  ///< mu_t, mu_(t+1) and the product of mu_1 to mu_t
+};
+
+struct LionOptions {
+  double learning_rate = 1e-4;
+  double beta1 = 0.9, beta2 = 0.99;
+  double weight_decay = 0;
+  Common common = {};
+};
+/// w <- w - lr (sign(b1 m + (1 - b1) g) + weight_decay w), m <- b2 m + (1 - b2) g (Chen et al. 2023).
+class Lion : public Optimizer {
+ public:
+  explicit Lion(LionOptions options = {});
+
+ private:
+  void update_one(const Parameter& w, const Tensor& g) override;
+  LionOptions options_;
 };
 
 }  // namespace sinter::optim

@@ -2,16 +2,32 @@
 
 namespace sinter::optim {
 
-RMSprop::RMSprop(RMSpropOptions options) : Optimizer("rmsprop", options.learning_rate), rho_(options.rho), epsilon_(options.epsilon) {
-  if (!(rho_ >= 0 && rho_ < 1)) throw UserError("rmsprop", str("rho must be in [0, 1), got ", rho_));
-  if (!(epsilon_ > 0)) throw UserError("rmsprop", str("epsilon must be positive, got ", epsilon_));
+RMSprop::RMSprop(RMSpropOptions options) : Optimizer("rmsprop", options.learning_rate, options.common), options_(options) {
+  require_in_0_1("rho", options.rho);
+  require_in_0_1("momentum", options.momentum);
+  require_positive("epsilon", options.epsilon);
+  require_at_least_0("weight_decay", options.weight_decay);
 }
 
-void RMSprop::update_one(const Parameter& w, const Tensor& g) {
+void RMSprop::update_one(const Parameter& w, const Tensor& gradient) {
+  const Tensor g = decayed(w, gradient, options_.weight_decay);
   const Parameter slot_v = slot(w, "v");
-  const Tensor v = slot_v * rho_ + square(g) * (1 - rho_);
-  slot_v.assign(v);
-  w.assign(w - learning_rate() * g / sqrt(v + epsilon_));
+  const Tensor v = slot_v * options_.rho + square(g) * (1 - options_.rho);
+  set(slot_v, v);
+  Tensor variance = v;
+  if (options_.centered) {
+    const Parameter slot_mean = slot(w, "mean");
+    const Tensor mean = slot_mean * options_.rho + g * (1 - options_.rho);
+    set(slot_mean, mean);
+    variance = v - square(mean);
+  }
+  const Tensor root = options_.epsilon_outside ? sqrt(variance) + options_.epsilon : sqrt(variance + options_.epsilon);
+  if (options_.momentum == 0) return set(w, w - learning_rate() * g / root);
+  const Parameter velocity = slot(w, "velocity");
+  const Tensor kept = velocity * options_.momentum;
+  const Tensor moved = options_.epsilon_outside ? kept + g / root : kept + learning_rate() * g / root;
+  set(velocity, moved);
+  set(w, options_.epsilon_outside ? w - learning_rate() * moved : w - moved);
 }
 
 }  // namespace sinter::optim

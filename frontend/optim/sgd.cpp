@@ -2,16 +2,19 @@
 
 namespace sinter::optim {
 
-SGD::SGD(SGDOptions options) : Optimizer("sgd", options.learning_rate), momentum_(options.momentum) {
-  if (!(momentum_ >= 0 && momentum_ < 1)) throw UserError("sgd", str("momentum must be in [0, 1), got ", momentum_));
+SGD::SGD(SGDOptions options) : Optimizer("sgd", options.learning_rate, options.common), options_(options) {
+  require_in_0_1("momentum", options.momentum);
+  require_at_least_0("weight_decay", options.weight_decay);
+  if (options.nesterov && options.momentum == 0) throw UserError("sgd", "nesterov needs a momentum above 0");
 }
 
-void SGD::update_one(const Parameter& w, const Tensor& g) {
-  if (momentum_ == 0) return w.assign(w - learning_rate() * g);
+void SGD::update_one(const Parameter& w, const Tensor& gradient) {
+  const Tensor step = learning_rate() * decayed(w, gradient, options_.weight_decay);
+  if (options_.momentum == 0) return set(w, w - step);
   const Parameter velocity = slot(w, "velocity");
-  const Tensor v = velocity * momentum_ - learning_rate() * g;
-  velocity.assign(v);
-  w.assign(w + v);
+  const Tensor v = velocity * options_.momentum - step;
+  set(velocity, v);
+  set(w, options_.nesterov ? w + v * options_.momentum - step : w + v);
 }
 
 }  // namespace sinter::optim

@@ -10,8 +10,7 @@ void Dataset::check(const char* where) const {
   if (x.rank() < 1 || y.rank() < 1 || x.shape()[0].factor() == 0)
     throw UserError(where, str("the data set is empty: x is ", x.type(), ", y is ", y.type()));
   if (x.shape()[0] != y.shape()[0]) throw UserError(where, str("x has ", x.shape()[0], " samples but y has ", y.shape()[0]));
-  if (x.dtype() != DType::f32 && x.dtype() != DType::u8)
-    throw UserError(where, str("features must be f32 or u8, got ", x.type(), "; convert them with cast"));
+  if (x.dtype() == DType::boolean) throw UserError(where, str("features must be f32, u8, i32 or u32, got ", x.type(), "; convert them with cast"));
   if (y.dtype() == DType::boolean)
     throw UserError(where, str("targets must be class numbers (integers) or f32, got ", y.type(), "; convert them with cast"));
 }

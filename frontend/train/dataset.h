@@ -8,8 +8,8 @@
 
 namespace sinter {
 
-/// x [samples, features...], f32 or u8; y [samples] class numbers (i32, u32, u8) or [samples, targets...] f32. u8 features are multiplied by `scale`
-/// inside the compiled step, so that images stay one byte a pixel in memory.
+/// x [samples, features...], f32, u8 or (numbers of entries, for an embedding) i32 or u32; y [samples] class numbers (i32, u32, u8) or [samples,
+/// targets...] f32. u8 features are multiplied by `scale` inside the compiled step, so that images stay one byte a pixel in memory.
 struct Dataset {
   Tensor x, y;
   float scale = 1.0f;

@@ -84,10 +84,12 @@ Trainer::Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Op
   impl->train = step(
       "train",
       [impl, &model, loss, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
+        const nn::TrainingScope training;
         const Tensor y = gather_rows(in[1], in[2]);
         const Tensor prediction = model(features(gather_rows(in[0], in[2]), impl->scale));
         Tensor total = loss(prediction, y);
         if (regularizer) total = total + regularizer();
+        if (const Tensor penalty = model.penalty(); penalty.defined()) total = total + penalty;
         const std::vector<Parameter> parameters = model.trainable_parameters();
         std::vector<Tensor> results = with_correct(total, prediction, y);
         optimizer->update(parameters, grad(total, parameters));

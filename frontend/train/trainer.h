@@ -10,6 +10,7 @@
 #include "frontend/compile/step.h"
 #include "frontend/nn/module.h"
 #include "frontend/optim/optimizer.h"
+#include "frontend/optim/schedule.h"
 #include "frontend/train/dataset.h"
 
 namespace sinter {
@@ -40,7 +41,7 @@ struct FitOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;  ///< of the shuffles; the order of an epoch depends on seed and epoch number alone
   bool verbose = true;
-  std::function<float(std::int64_t step, std::int64_t steps)> schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
+  Schedule schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
   std::function<void(const EpochResult&)> on_epoch = {};
 };
 

@@ -1,18 +1,25 @@
 #include "ir/ops/contraction.h"
 
+#include "ir/graph.h"
+
 namespace sinter::ir {
 
 namespace {
 
-/// out[m,f] += a · b with either read transposed; contraction in order.
+/// out[m,f] += a · b with either read transposed, of each pair of matrices; contraction in order.
 void multiply(Reference& r, const Array& a, const Array& b, bool transpose_a, bool transpose_b) {
-  const std::int64_t m = a.extents[transpose_a ? 1 : 0], k = a.extents[transpose_a ? 0 : 1], f = b.extents[transpose_b ? 0 : 1];
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t c = 0; c < k; ++c) {
-      const double x = a.data[static_cast<std::size_t>(transpose_a ? c * m + i : i * k + c)];
-      for (std::int64_t j = 0; j < f; ++j)
-        r.out.data[static_cast<std::size_t>(i * f + j)] += x * b.data[static_cast<std::size_t>(transpose_b ? j * k + c : c * f + j)];
-    }
+  const std::size_t lead = a.extents.size() - 2;
+  const std::int64_t m = a.extents[lead + (transpose_a ? 1 : 0)], k = a.extents[lead + (transpose_a ? 0 : 1)],
+                     f = b.extents[lead + (transpose_b ? 0 : 1)];
+  for (std::int64_t matrix = 0; matrix < a.product(0, lead); ++matrix) {
+    const double *left = a.data.data() + matrix * m * k, *right = b.data.data() + matrix * k * f;
+    double* out = r.out.data.data() + matrix * m * f;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t c = 0; c < k; ++c) {
+        const double x = left[transpose_a ? c * m + i : i * k + c];
+        for (std::int64_t j = 0; j < f; ++j) out[i * f + j] += x * right[transpose_b ? j * k + c : c * f + j];
+      }
+  }
 }
 
 }  // namespace
@@ -54,6 +61,41 @@ std::vector<Sample<Matmul>> Matmul::samples() {
           {{false, false}, {{{DType::f32, {n, 1}}}, {{DType::f32, {1, 1}}}}},
           {{false, true}, {{{DType::f32, {6, 5}}}, {{DType::f32, {n, 5}}}}},
           {{false, false}, {{{DType::f32, {Dim::batch(2), 9}}}, {{DType::f32, {9, 17}}}}}};
+}
+
+Type BatchMatmul::infer(std::span<const Type> in) const {
+  require_inputs(in, 2);
+  Floats::result(in);
+  const Shape &a = in[0].shape, &b = in[1].shape;
+  const std::size_t rank = a.rank();
+  if (rank < 3 || b.rank() != rank || !std::equal(a.begin(), a.end() - 2, b.begin()))
+    throw UserError(str("needs matrices in the last two axes and equal leading axes, got ", in[0], " and ", in[1]));
+  for (const Dim dim : {a[rank - 2], a[rank - 1], b[rank - 2], b[rank - 1]})
+    if (!dim.is_fixed()) throw UserError(str("N must be one of the leading axes, got ", in[0], " and ", in[1]));
+  const Type product =
+      Matmul{transpose_a, transpose_b}.infer(std::vector<Type>{{DType::f32, {a[rank - 2], a[rank - 1]}}, {DType::f32, {b[rank - 2], b[rank - 1]}}});
+  return {DType::f32, a.with(rank - 2, product.shape[0]).with(rank - 1, product.shape[1])};
+}
+
+void BatchMatmul::reference(Reference& r) const { multiply(r, *r.in[0], *r.in[1], transpose_a, transpose_b); }
+
+Values BatchMatmul::vjp(const Vjp& v) const {
+  const Value a = v.x[0], b = v.x[1];
+  const auto product = [&](Value x, Value y, bool transpose_x, bool transpose_y) {
+    return v.graph.add(BatchMatmul{transpose_x, transpose_y}, {x, y});
+  };
+  return {transpose_a ? product(b, v.dy, transpose_b, true) : product(v.dy, b, false, !transpose_b),
+          transpose_b ? product(v.dy, a, true, transpose_a) : product(a, v.dy, !transpose_a, false)};
+}
+
+std::vector<Sample<BatchMatmul>> BatchMatmul::samples() {
+  const Dim n = Dim::batch();
+  return {{{false, false}, {{{DType::f32, {n, 5, 7}}}, {{DType::f32, {n, 7, 18}}}}},
+          {{true, false}, {{{DType::f32, {n, 7, 3}}}, {{DType::f32, {n, 7, 4}}}}},
+          {{false, true}, {{{DType::f32, {n, 2, 6, 20}}}, {{DType::f32, {n, 2, 9, 20}}}}},
+          {{true, true}, {{{DType::f32, {4, 5, 3}}}, {{DType::f32, {4, 17, 5}}}}},
+          {{false, false}, {{{DType::f32, {3, n, 2, 1}}}, {{DType::f32, {3, n, 1, 6}}}}},
+          {{false, false}, {{{DType::f32, {n, 4, 3}}}, {{DType::f32, {n, 3, 1}}}}}};
 }
 
 Type Dense::infer(std::span<const Type> in) const {

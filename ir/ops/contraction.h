@@ -26,6 +26,18 @@ struct Dense {
   static std::vector<Sample<Dense>> samples();
 };
 
+/// Products of the matrices that the last two axes hold, one a place along the leading axes, which must be equal: [...,M,K] [...,K,F]. The matrices'
+/// own dimensions are fixed.
+struct BatchMatmul {
+  static constexpr std::string_view name = "batch_matmul";
+  bool transpose_a = false, transpose_b = false;
+  static constexpr auto fields = std::tuple{field("transpose_a", &BatchMatmul::transpose_a), field("transpose_b", &BatchMatmul::transpose_b)};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<BatchMatmul>> samples();
+};
+
 /// The shape of the product as rows M, contraction K, columns F.
 struct ProductExtents {
   Dim m, k, f;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ir/graph.h"
+
 namespace sinter::ir {
 
 namespace {
@@ -25,14 +27,14 @@ Value spread(Value y, const Shape& shape, std::int64_t first, std::int64_t last)
 }
 
 template <class Op>
-std::vector<Sample<Op>> reduce_samples() {
+std::vector<Sample<Op>> reduce_samples(double low = -2, double high = 2) {
   std::vector<Sample<Op>> result;
   const Dim n = Dim::batch();
   const auto add = [&](std::int64_t first, std::int64_t last, const Shape& shape) {
     Op op;
     op.first = first;
     op.last = last;
-    result.push_back({op, {{{DType::f32, shape}}}});
+    result.push_back({op, {{{DType::f32, shape}, low, high}}});
   };
   add(1, 2, {n, 7});
   add(1, 2, {n, 70});
@@ -96,6 +98,29 @@ Values Max::vjp(const Vjp& v) const {
 }
 
 std::vector<Sample<Max>> Max::samples() { return reduce_samples<Max>(); }
+
+Type Prod::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  return {Floats::result(in), infer_reduce(in[0].shape, first, last)};
+}
+
+void Prod::reference(Reference& r) const {
+  for_each_reduced(*r.in[0], first, last,
+                   [&](std::size_t to, std::size_t from, std::int64_t k) { r.out.data[to] = (k ? r.out.data[to] : 1) * r.in[0]->data[from]; });
+}
+
+Values Prod::vjp(const Vjp& v) const {
+  // y / x, but where one element alone is 0 it gets the product of the others, and where several are 0 all gradients are.
+  const Shape& shape = v.x[0].shape();
+  const Value zero = constant(v.graph, 0), one = constant(v.graph, 1), is_zero = equal(v.x[0], zero);
+  const Value zeros = spread(sum(cast(is_zero, DType::f32), static_cast<std::size_t>(first), static_cast<std::size_t>(last)), shape, first, last);
+  const Value filled = select(is_zero, one, v.x[0]);
+  const Value others = spread(v.graph.add(Prod{first, last}, {filled}), shape, first, last) / filled;
+  const Value wanted = select(is_zero, one, zero);  // the number of zeros that leaves the product of the others
+  return {spread(v.dy, shape, first, last) * select(equal(zeros, wanted), others, zero)};
+}
+
+std::vector<Sample<Prod>> Prod::samples() { return reduce_samples<Prod>(0.8, 1.25); }
 
 Type Argmax::infer(std::span<const Type> in) const {
   require_inputs(in, 1);

@@ -34,6 +34,21 @@ struct Max {
   static std::vector<Sample<Max>> samples();
 };
 
+/// The product of the elements. The gradient is exact where elements are 0 too.
+struct Prod {
+  static constexpr std::string_view name = "prod";
+  std::int64_t first = 0, last = 0;
+  static constexpr auto fields = std::tuple{field("first", &Prod::first), field("last", &Prod::last)};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Prod>> samples();
+};
+
+/// The ops that have the fields first and last.
+template <class O>
+concept IsReduction = std::is_same_v<O, Sum> || std::is_same_v<O, Max> || std::is_same_v<O, Prod>;
+
 /// Index (i32) along the last axis of the first NaN, else of the first greatest element.
 struct Argmax {
   static constexpr std::string_view name = "argmax";

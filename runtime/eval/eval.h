@@ -67,13 +67,21 @@ void transpose(const View& in, const View& out);
 void window(const ir::Window& window, Views in, const View& out);
 void iota(const View& out);
 
-enum class Reduction { sum, max };
+enum class Reduction { sum, max, prod };
 void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out);
 void argmax(const View& in, const View& out);
 void softmax(bool logarithm, const View& in, const View& out);
 
 /// `bias` may be null.
 void product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View* bias, const View& out);
+
+/// One product a pair of matrices.
+void batch_product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View& out);
+
+void cumsum(std::size_t axis, bool reverse, const View& in, const View& out);
+void take_along(const View& x, const View& index, const View& out);
+void scatter_add_along(const View& index, const View& updates, const View& out);
+void top_k(const View& x, const View& out);
 
 void gather_rows(const View& table, const View& index, const View& out);
 void scatter_add_rows(const View& index, const View& updates, const View& out);

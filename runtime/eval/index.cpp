@@ -1,4 +1,6 @@
 // Ops that read or write by index. An index out of range is found before anything is written through it, and reported by the caller's thread.
+#include <functional>
+
 #include "ir/error.h"
 #include "runtime/eval/eval.h"
 
@@ -104,6 +106,69 @@ void one_hot(const View& index, const View& out) {
     float* to = out.as<float>();
     std::fill(to + range.begin * layout.stride, to + range.end * layout.stride, 0.0f);
     for (std::int64_t i = range.begin; i < range.end; ++i) to[i * layout.stride + indices[i]] = 1;
+  });
+}
+
+namespace {
+
+/// Runs f(row) for the rows of a tensor, with so many operations each.
+void for_rows(const View& out, double flops, const std::function<void(std::int64_t)>& f) {
+  const Layout layout = out.layout();
+  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));
+  for_chunks(divide_up(layout.rows, size), flops * static_cast<double>(layout.rows), bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk, size, layout.rows);
+    for (std::int64_t r = range.begin; r < range.end; ++r) f(r);
+  });
+  zero_pads(out);
+}
+
+template <class T>
+void take_elements(const View& x, const Indices& indices, const View& out) {
+  const std::int64_t count = out.layout().cols, stride = out.layout().stride, from = x.layout().stride;
+  for_rows(out, static_cast<double>(count), [&](std::int64_t r) {
+    for (std::int64_t j = 0; j < count; ++j) out.as<T>()[r * stride + j] = x.as<T>()[r * from + indices[r * count + j]];
+  });
+}
+
+}  // namespace
+
+void take_along(const View& x, const View& index, const View& out) {
+  const Indices indices(index, x.layout().cols);
+  indices.require_in_range();
+  if (size_of(out.type.dtype) == 1) take_elements<std::uint8_t>(x, indices, out);
+  else take_elements<std::uint32_t>(x, indices, out);
+}
+
+void scatter_add_along(const View& index, const View& updates, const View& out) {
+  const Layout layout = out.layout(), from = updates.layout();
+  const Indices indices(index, layout.cols);
+  indices.require_in_range();
+  for_rows(out, static_cast<double>(layout.cols), [&](std::int64_t r) {
+    float* row = out.as<float>() + r * layout.stride;
+    std::fill_n(row, layout.cols, 0.0f);
+    for (std::int64_t j = 0; j < from.cols; ++j) row[indices[r * from.cols + j]] += updates.as<float>()[r * from.stride + j];
+  });
+}
+
+void top_k(const View& x, const View& out) {
+  const Layout layout = out.layout(), from = x.layout();
+  for_rows(out, static_cast<double>(layout.cols * from.cols), [&](std::int64_t r) {
+    const float* row = x.as<float>() + r * from.stride;
+    std::int32_t* to = out.as<std::int32_t>() + r * layout.stride;
+    // Whether a comes before b: NaN, then greater, then first.
+    const auto before = [row](std::int32_t a, std::int32_t b) {
+      const bool nan_a = row[a] != row[a], nan_b = row[b] != row[b];
+      if (nan_a != nan_b) return nan_a;
+      return !nan_a && row[a] != row[b] ? row[a] > row[b] : a < b;
+    };
+    // A sorted list of the best so far.
+    std::int64_t held = 0;
+    for (std::int32_t i = 0; i < from.cols; ++i) {
+      if (held == layout.cols && !before(i, to[held - 1])) continue;
+      std::int64_t place = held < layout.cols ? held++ : held - 1;
+      for (; place > 0 && before(i, to[place - 1]); --place) to[place] = to[place - 1];
+      to[place] = i;
+    }
   });
 }
 

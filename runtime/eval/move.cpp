@@ -78,6 +78,24 @@ void window(const ir::Window& window, Views in, const View& out) {
   zero_pads(out);
 }
 
+void cumsum(std::size_t axis, bool reverse, const View& in, const View& out) {
+  const Layout layout = out.layout();
+  const Shape& shape = out.type.shape;
+  const std::int64_t outer = shape.product(0, axis).factor(), along = shape[axis].factor(), inner = shape.product(axis + 1, shape.rank()).factor();
+  const auto place = [&](std::int64_t e) { return e / layout.cols * layout.stride + e % layout.cols; };
+  const double elements = static_cast<double>(layout.elements());
+  for_chunks(outer, elements, 8 * elements, [&](std::int64_t o) {
+    const float* x = in.as<float>();
+    float* y = out.as<float>();
+    for (std::int64_t k = 0; k < along; ++k)
+      for (std::int64_t i = 0; i < inner; ++i) {
+        const std::int64_t e = (o * along + (reverse ? along - 1 - k : k)) * inner + i, at = place(e);
+        y[at] = k ? y[place(reverse ? e + inner : e - inner)] + x[at] : x[at];
+      }
+  });
+  zero_pads(out);
+}
+
 void iota(const View& out) {
   const Layout layout = out.layout();
   const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));

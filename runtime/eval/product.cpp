@@ -51,4 +51,32 @@ void product(bool transpose_a, bool transpose_b, const View& a, const View& b, c
   });
 }
 
+void batch_product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View& out) {
+  const Shape &left = a.type.shape, &shape = out.type.shape;
+  const std::size_t rank = shape.rank();
+  const Layout x = a.layout(), w = b.layout(), y = out.layout();
+  const std::int64_t m = shape[rank - 2].factor(), f = shape[rank - 1].factor(), k = left[rank - (transpose_a ? 2 : 1)].factor(),
+                     matrices = shape.product(0, rank - 2).factor(), x_rows = transpose_a ? k : m, w_rows = transpose_b ? f : k;
+  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(f);
+  const auto size = static_cast<std::int64_t>(std::max(1.0, chunk_flops / std::max(1.0, flops)));
+  for_chunks(divide_up(matrices, size), flops * static_cast<double>(matrices), bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk, size, matrices);
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const GemmCall call{.a = a.as<float>() + i * x_rows * x.stride,
+                          .b = b.as<float>() + i * w_rows * w.stride,
+                          .c = out.as<float>() + i * m * y.stride,
+                          .m = m,
+                          .k = k,
+                          .f = f,
+                          .lda = x.stride,
+                          .ldb = w.stride,
+                          .ldc = y.stride,
+                          .transpose_a = transpose_a,
+                          .transpose_b = transpose_b};
+      isa::kernels().gemm(&call);
+    }
+    zero_pads(out.data, y, sizeof(float), range.begin * m, range.end * m);
+  });
+}
+
 }  // namespace sinter::runtime::eval

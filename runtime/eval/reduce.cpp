@@ -83,7 +83,9 @@ void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& i
   const std::int64_t outer = extents.outer.factor(), reduced = extents.reduced.factor(), inner = extents.inner.factor();
   if (outer == 0 || inner == 0) return;
   const isa::Kernels& k = isa::kernels();
-  const ReduceKernels kernels = kind == Reduction::sum ? ReduceKernels{k.sum_rows, k.sum_columns} : ReduceKernels{k.max_rows, k.max_columns};
+  const ReduceKernels kernels = kind == Reduction::sum   ? ReduceKernels{k.sum_rows, k.sum_columns}
+                                : kind == Reduction::max ? ReduceKernels{k.max_rows, k.max_columns}
+                                                         : ReduceKernels{k.prod_rows, k.prod_columns};
   if (inner == 1) reduce_to_elements(kernels, outer, reduced, in, out);
   else reduce_to_slabs(kernels, outer, reduced, inner, in, out);
 }

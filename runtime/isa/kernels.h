@@ -52,8 +52,8 @@ struct Kernels {
   std::array<PointwiseKernel, op_count> flat{}, rows{};  ///< by index in ir::Op; null for ops that are not pointwise
   /// Copies with broadcasting, of 4-byte and of 1-byte elements.
   PointwiseKernel copy = nullptr;
-  ReduceRows sum_rows = nullptr, max_rows = nullptr;
-  ReduceColumns sum_columns = nullptr, max_columns = nullptr;
+  ReduceRows sum_rows = nullptr, max_rows = nullptr, prod_rows = nullptr;
+  ReduceColumns sum_columns = nullptr, max_columns = nullptr, prod_columns = nullptr;
   RowsKernel softmax = nullptr, log_softmax = nullptr;
   std::int32_t (*argmax)(const float* row, std::int64_t cols) = nullptr;
   void (*gemm)(const GemmCall*) = nullptr;

@@ -20,6 +20,14 @@ struct Plus {
   }
 };
 
+struct Times {
+  static constexpr float neutral = 1;
+  template <class V>
+  V operator()(const V& a, const V& b) const {
+    return a * b;
+  }
+};
+
 /// The greater; a NaN on either side wins.
 struct Greater {
   static constexpr float neutral = -std::numeric_limits<float>::infinity();
@@ -144,6 +152,8 @@ std::int32_t argmax(const float* row, std::int64_t cols) {
 void add_reductions(Kernels& table) {
   table.sum_rows = &reduce_rows<Plus>;
   table.max_rows = &reduce_rows<Greater>;
+  table.prod_rows = &reduce_rows<Times>;
+  table.prod_columns = &reduce_columns<Times>;
   table.sum_columns = &reduce_columns<Plus>;
   table.max_columns = &reduce_columns<Greater>;
   table.softmax = &softmax;

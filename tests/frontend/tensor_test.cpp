@@ -72,6 +72,59 @@ TEST(Tensor, Reductions) {
   EXPECT_THAT(sum(deep, {0, 2}).to_vector<float>(), ElementsAre(6, 15));
 }
 
+TEST(Tensor, MoreReductions) {
+  const Tensor x({1, 2, 3, 4, -5, 6}, {2, 3});
+  EXPECT_THAT(min(x, {-1}).to_vector<float>(), ElementsAre(1, -5));
+  EXPECT_THAT(prod(x, {0}).to_vector<float>(), ElementsAre(4, -10, 18));
+  EXPECT_THAT(variance(Tensor({1, 3, 2, 2}, {2, 2}), {-1}).to_vector<float>(), ElementsAre(1, 0));
+  EXPECT_NEAR(logsumexp(Tensor({1000, 1000}, {2})).item(), 1000.6931, 1e-3);
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(logsumexp(Tensor({-inf, -inf}, {2})).item(), -inf);
+  EXPECT_EQ(logsumexp(Tensor({inf, 0}, {2})).item(), inf);
+  EXPECT_EQ(to_string(logsumexp(x, {-1}).shape()), "[2]");
+  EXPECT_EQ(to_string(logsumexp(x, {-1}, true).shape()), "[2,1]");
+  EXPECT_THAT(cumsum(x).to_vector<float>(), ElementsAre(1, 3, 6, 4, -1, 5));
+  EXPECT_THAT(cumsum(x, 0).to_vector<float>(), ElementsAre(1, 2, 3, 5, -3, 9));
+}
+
+TEST(Tensor, PartsAndWholes) {
+  const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3}), y({7, 8}, {2, 1});
+  EXPECT_THAT(concat({x, y}, -1).to_vector<float>(), ElementsAre(1, 2, 3, 7, 4, 5, 6, 8));
+  EXPECT_THAT(concat({x, x, x, x, x, x}).to_vector<float>(), testing::SizeIs(36));
+  EXPECT_EQ(to_string(stack({x, x, x}, 1).shape()), "[2,3,3]");
+  EXPECT_THAT(stack({y, y}, -1).to_vector<float>(), ElementsAre(7, 7, 8, 8));
+  EXPECT_THAT(slice(x, 1, -2, 3).to_vector<float>(), ElementsAre(2, 3, 5, 6));
+  EXPECT_THAT(pad(y, -1, 1, 0, 9).to_vector<float>(), ElementsAre(9, 7, 9, 8));
+  const auto parts = split(x, {1, 2});
+  EXPECT_THAT(parts[1].to_vector<float>(), ElementsAre(2, 3, 5, 6));
+  EXPECT_THAT(iota({2, 2}).to_vector<std::uint32_t>(), ElementsAre(0u, 1u, 2u, 3u));
+  EXPECT_THAT(error_of([&] { concat({x, y}, 0); }), HasSubstr("operands must be equal but along axis 0, got f32[2,3] and f32[2,1]"));
+  EXPECT_THAT(error_of([&] { concat({}); }), HasSubstr("concat needs at least 1 tensor, got none"));
+  EXPECT_THAT(error_of([&] { slice(x, 1, 2, 2); }), HasSubstr("slice [2, 2) of axis 1 of f32[2,3] is empty or outside"));
+  EXPECT_THAT(error_of([&] { slice(x, 4, 0, 1); }), HasSubstr("axis 4 does not exist in a tensor of 2 dimensions"));
+  EXPECT_THAT(error_of([&] { split(x, {1, 1}); }), HasSubstr("the sizes must add up to 3, axis 1 of f32[2,3], got 2"));
+  EXPECT_THAT(error_of([&] { pad(x, 0, -1, 0); }), HasSubstr("cannot pad by -1 and 0 elements; slice removes some"));
+}
+
+TEST(Tensor, PicksAlongRows) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x({3, 1, 2, 5, nan, 5}, {2, 3}), index(std::vector<std::int32_t>{2, 0, 1, 1}, {2, 2});
+  const TopK best = top_k(x, 2);
+  EXPECT_THAT(best.indices.to_vector<std::int32_t>(), ElementsAre(0, 2, 1, 0));
+  EXPECT_EQ(best.values.to_vector<float>()[1], 2);
+  EXPECT_THAT(take_along(x, index).to_vector<float>()[1], 3);
+  EXPECT_THAT(scatter_add_along(index, Tensor({1, 2, 3, 4}, {2, 2}), 3).to_vector<float>(), ElementsAre(2, 0, 1, 0, 7, 0));
+  EXPECT_THAT(error_of([&] { top_k(x, 4); }), HasSubstr("k must be from 1 to the 3 elements of a row, got 4"));
+  EXPECT_THAT(error_of([&] { take_along(x, index + 5); }), HasSubstr("index 7 is outside [0, 3)"));
+}
+
+TEST(Tensor, ProductsOfManyMatrices) {
+  const Tensor a({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  EXPECT_THAT(matmul(a, a).to_vector<float>(), ElementsAre(7, 10, 15, 22, 67, 78, 91, 106));
+  EXPECT_THAT(matmul(a, a, false, true).to_vector<float>(), ElementsAre(5, 11, 11, 25, 61, 83, 83, 113));
+  EXPECT_THAT(error_of([&] { matmul(a, slice(a, 0, 0, 1)); }), HasSubstr("equal leading axes, got f32[2,2,2] and f32[1,2,2]"));
+}
+
 TEST(Tensor, ReshapeInfersOneDimension) {
   const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ(to_string(reshape(x, {3, -1}).shape()), "[3,2]");
@@ -116,19 +169,61 @@ TEST(Module, NamesParametersByPath) {
   EXPECT_THAT(error_of([] { nn::Dense(0, 3); }), HasSubstr("needs at least 1 input and 1 unit, got 0 and 3"));
 }
 
-TEST(Optimizer, RefusesBadSettings) {
-  EXPECT_THAT(error_of([] { optim::SGD({.learning_rate = -1}); }), HasSubstr("the learning rate must be a finite number of at least 0, got -1"));
-  EXPECT_THAT(error_of([] { optim::SGD({.momentum = 1}); }), HasSubstr("momentum must be in [0, 1), got 1"));
-  EXPECT_THAT(error_of([] { optim::RMSprop({.rho = 2}); }), HasSubstr("rho must be in [0, 1), got 2"));
-  EXPECT_THAT(error_of([] { optim::RMSprop({.epsilon = 0}); }), HasSubstr("epsilon must be positive, got 0"));
-}
-
 TEST(Random, PhiloxMatchesItsPublishedVectors) {
   // Known answers of Random123: philox4x32-10 of zeros, and of all ones.
   const auto zeros = philox(0, 0, 0);
   EXPECT_THAT(zeros, ElementsAre(0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u));
   const auto ones = philox(~0ull, ~0ull, ~0ull);
   EXPECT_THAT(ones, ElementsAre(0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu));
+  // philox2x32-7: the first words.
+  const auto word = [](std::uint32_t index, std::uint32_t draw, std::uint32_t key) {
+    return ir::Philox{{}, key}.eval(ir::Word(index), ir::Word(draw)).value;
+  };
+  EXPECT_EQ(word(0, 0, 0), 0x257a3673u);
+  EXPECT_EQ(word(~0u, ~0u, ~0u), 0xab302c4du);
+  EXPECT_EQ(word(0x243f6a88, 0x85a308d3, 0x13198a2e), 0xbedbbe6bu);
+}
+
+TEST(Random, DrawsAreSpreadAsTheySay) {
+  const Shape shape{100, 70};
+  const auto moments = [](const Tensor& x) { return std::pair{mean(x).item(), variance(x).item()}; };
+  const auto [uniform_mean, uniform_variance] = moments(random_uniform(shape, 3, 1));
+  EXPECT_NEAR(uniform_mean, 0.5, 0.015);
+  EXPECT_NEAR(uniform_variance, 1.0 / 12, 0.004);
+  const auto [normal_mean, normal_variance] = moments(random_normal(shape, 3, 1));
+  EXPECT_NEAR(normal_mean, 0, 0.05);
+  EXPECT_NEAR(normal_variance, 1, 0.05);
+  const auto bits = [&](double draw, std::uint64_t stream) { return random_bits(shape, draw, stream).to_vector<std::uint32_t>(); };
+  EXPECT_EQ(bits(3, 1), bits(3, 1));
+  EXPECT_NE(bits(3, 1), bits(4, 1));
+  EXPECT_NE(bits(3, 1), bits(3, 2));
+}
+
+TEST(Init, ValuesHaveTheirVariance) {
+  const Shape shape{120, 80};
+  const auto check = [&](const Initializer& make, double mean_wanted, double variance_wanted) {
+    seed(11);
+    const Tensor x = make(shape);
+    EXPECT_NEAR(mean(x).item(), mean_wanted, 0.02);
+    EXPECT_NEAR(variance(x).item(), variance_wanted, 0.05 * variance_wanted + 1e-6);
+    seed(11);
+    EXPECT_EQ(make(shape).to_vector<float>(), x.to_vector<float>());
+  };
+  check(init::constant(2), 2, 0);
+  check(init::uniform(-1, 1), 0, 1.0 / 3);
+  check(init::normal(1, 0.5), 1, 0.25);
+  check(init::truncated_normal(0, 1), 0, 0.774);
+  check(init::glorot_uniform(), 0, 2.0 / 200);
+  check(init::glorot_normal(), 0, 2.0 / 200);
+  check(init::he_uniform(), 0, 2.0 / 120);
+  check(init::he_normal(), 0, 2.0 / 120);
+  check(init::lecun_uniform(), 0, 1.0 / 120);
+  check(init::lecun_normal(), 0, 1.0 / 120);
+  const Tensor q = init::orthogonal(2)(Shape{7, 5}), gram = matmul(q, q, true);
+  for (int i = 0; i < 25; ++i) EXPECT_NEAR(gram.to_vector<float>()[static_cast<std::size_t>(i)], i % 6 ? 0 : 4, 1e-5);
+  EXPECT_THAT(error_of([] { init::he_normal()(Shape{5}); }),
+              HasSubstr("initializers that scale with the fans need a weight [..., in, out], got [5]"));
+  EXPECT_THAT(error_of([] { init::normal(0, -1); }), HasSubstr("the deviation must be at least 0, got -1"));
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ template <class O>
 std::vector<double> tolerance(const O& o, const ir::Op& op, const Type& type, const std::vector<ir::Array>& in, const ir::Array& expected) {
   std::vector<double> result(expected.data.size(), 0);
   if (!is_float(type.dtype)) return result;
-  if constexpr (one_of<O, ir::Matmul, ir::Dense, ir::Sum, ir::ScatterAddRows>) {
-    std::vector<ir::Array> sizes = in;  // the sum of the sizes of what is added
+  if constexpr (one_of<O, ir::Matmul, ir::Dense, ir::BatchMatmul, ir::Sum, ir::Prod, ir::Cumsum, ir::ScatterAddRows, ir::ScatterAddAlong>) {
+    std::vector<ir::Array> sizes = in;  // gives the sum (or product) of the sizes of what is combined
     for (ir::Array& a : sizes)
       for (double& x : a.data) x = std::abs(x);
     const ir::Array total = reference(op, type, sizes);
@@ -142,6 +142,14 @@ TEST(LargeShapes, AreTheSameBytesForAnyNumberOfThreads) {
                                 {ir::Argmax{}, {floats({3000, 30})}},
                                 {ir::Transpose{}, {floats({700, 90})}},
                                 {ir::Transpose{}, {floats({5, 70, 90})}},
+                                {ir::Prod{1, 2}, {floats({3000, 7})}},
+                                {ir::Cumsum{1, false}, {floats({3000, 70})}},
+                                {ir::Cumsum{0, true}, {floats({900, 70})}},
+                                {ir::TopK{3}, {floats({3000, 30})}},
+                                {ir::BatchMatmul{false, true}, {floats({400, 30, 50}), floats({400, 40, 50})}},
+                                {ir::Slice{1, 10, 300}, {floats({700, 400})}},
+                                {ir::Pad{0, 3, 500, 1}, {floats({700, 33})}},
+                                {ir::Concat{1}, {floats({2000, 20}), floats({2000, 3})}},
                                 {ir::Reshape{Shape{700, 210}}, {floats({700, 10, 21})}},
                                 {ir::GatherRows{}, {floats({9, 70}), index}},
                                 {scatter, {index, floats({2000, 300})}}};

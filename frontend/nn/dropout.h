@@ -1,0 +1,23 @@
+#pragma once
+
+#include "frontend/nn/init.h"
+#include "frontend/nn/module.h"
+
+namespace sinter::nn {
+
+/// In training, each element becomes 0 with probability `rate` and is divided by 1 - rate otherwise (Srivastava et al. 2014); else nothing changes.
+/// The mask depends on the seed, the order of construction and the number of the call alone: the same eagerly, compiled and on any number of threads.
+class Dropout : public Module {
+ public:
+  /// Throws UserError unless rate is in [0, 1).
+  explicit Dropout(double rate);
+  Tensor forward(const Tensor& x) override;
+
+  Parameter draws;  ///< u32: how many masks have been drawn; saved, so that resumed training goes on with the next
+
+ private:
+  double rate_;
+  std::uint64_t stream_;
+};
+
+}  // namespace sinter::nn

@@ -1,0 +1,68 @@
+#include "frontend/nn/normalization.h"
+
+namespace sinter::nn {
+
+namespace {
+
+void require_features(const std::string& name, const Tensor& x, std::int64_t features) {
+  if (x.rank() < 2 || x.dim(-1) != Dim(features))
+    throw UserError(name, str("input must be [batch, ..., ", features, "], got ", x.type(), "; the layer was built for ", features, " features"));
+}
+
+void check(const char* layer, std::int64_t features, double epsilon) {
+  if (features < 1) throw UserError(layer, str("needs at least 1 feature, got ", features));
+  if (!(epsilon > 0)) throw UserError(layer, str("epsilon must be positive, got ", epsilon));
+}
+
+Tensor scaled(const Tensor& x, const Parameter& gamma, const Parameter& beta) {
+  const Tensor y = gamma.defined() ? x * gamma : x;
+  return beta.defined() ? y + beta : y;
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(std::int64_t features, BatchNormOptions options) : Module("batch_norm"), features_(features), options_(options) {
+  check("BatchNorm", features, options.epsilon);
+  if (!(options.momentum >= 0 && options.momentum < 1)) throw UserError("BatchNorm", str("momentum must be in [0, 1), got ", options.momentum));
+  const Type type{DType::f32, {features}};
+  if (options.scale) gamma = add("gamma", Tensor::filled(type, 1));
+  if (options.center) beta = add("beta", Tensor::zeros(type));
+  running_mean = add_state("running_mean", Tensor::zeros(type));
+  running_variance = add_state("running_variance", Tensor::filled(type, 1));
+}
+
+Tensor BatchNorm::forward(const Tensor& x) {
+  require_features(name(), x, features_);
+  if (!is_training()) {
+    // Two numbers a feature, whatever the batch.
+    const Tensor root = rsqrt(running_variance + options_.epsilon), factor = gamma.defined() ? gamma * root : root;
+    const Tensor shift = beta.defined() ? beta - running_mean * factor : -(running_mean * factor);
+    return x * factor + shift;
+  }
+  Tensor rows = x;
+  if (x.rank() > 2) {  // [N, ..., features] as [kN, features]
+    const Dim count = x.shape().product(0, x.rank() - 1);
+    rows = reshape(x, {count, features_});
+  }
+  const Tensor center = mean(rows, {0}), apart = rows - center, spread = mean(square(apart), {0});
+  const double kept = options_.momentum;
+  running_mean.assign(running_mean * kept + center.detach() * (1 - kept));
+  running_variance.assign(running_variance * kept + spread.detach() * (1 - kept));
+  const Tensor y = scaled(apart * rsqrt(spread + options_.epsilon), gamma, beta);
+  return x.rank() > 2 ? reshape(y, {x.shape().begin(), x.shape().end()}) : y;
+}
+
+LayerNorm::LayerNorm(std::int64_t features, LayerNormOptions options) : Module("layer_norm"), features_(features), options_(options) {
+  check("LayerNorm", features, options.epsilon);
+  const Type type{DType::f32, {features}};
+  if (options.scale) gamma = add("gamma", Tensor::filled(type, 1));
+  if (options.center) beta = add("beta", Tensor::zeros(type));
+}
+
+Tensor LayerNorm::forward(const Tensor& x) {
+  require_features(name(), x, features_);
+  const Tensor apart = x - mean(x, {-1}, true);
+  return scaled(apart * rsqrt(mean(square(apart), {-1}, true) + options_.epsilon), gamma, beta);
+}
+
+}  // namespace sinter::nn

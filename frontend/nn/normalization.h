@@ -1,0 +1,50 @@
+// Layers that normalize.
+#pragma once
+
+#include "frontend/nn/module.h"
+
+namespace sinter::nn {
+
+struct BatchNormOptions {
+  double momentum = 0.9;  ///< in [0, 1): what stays of the running statistics in a step
+  double epsilon = 1e-5;  ///< > 0
+  bool scale = true, center = true;
+};
+/// (x - mean) / sqrt(variance + epsilon) · gamma + beta for each feature, the last axis (Ioffe and Szegedy 2015). In training mean and variance are
+/// those of the batch over all other axes, and the running ones move towards them (the variance as in Keras, divided by the count); else they are the
+/// running ones.
+class BatchNorm : public Module {
+ public:
+  /// Throws UserError for fewer than 1 feature or options out of range.
+  explicit BatchNorm(std::int64_t features, BatchNormOptions options);
+  explicit BatchNorm(std::int64_t features) : BatchNorm(features, BatchNormOptions()) {}
+  /// Throws UserError unless the last axis of x has `features` elements.
+  Tensor forward(const Tensor& x) override;
+
+  Parameter gamma, beta;  ///< [features]; undefined without scale, center
+  Parameter running_mean, running_variance;
+
+ private:
+  std::int64_t features_;
+  BatchNormOptions options_;
+};
+
+struct LayerNormOptions {
+  double epsilon = 1e-5;  ///< > 0
+  bool scale = true, center = true;
+};
+/// (x - mean) / sqrt(variance + epsilon) · gamma + beta, with mean and variance over the last axis of each sample (Ba et al. 2016).
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(std::int64_t features, LayerNormOptions options);
+  explicit LayerNorm(std::int64_t features) : LayerNorm(features, LayerNormOptions()) {}
+  Tensor forward(const Tensor& x) override;
+
+  Parameter gamma, beta;
+
+ private:
+  std::int64_t features_;
+  LayerNormOptions options_;
+};
+
+}  // namespace sinter::nn

@@ -1,0 +1,77 @@
+// Layers that change shapes or combine other layers, and functions as layers.
+#pragma once
+
+#include <functional>
+#include <type_traits>
+
+#include "frontend/nn/module.h"
+
+namespace sinter::nn {
+
+/// [N, ...] as [N, all features].
+class Flatten : public Module {
+ public:
+  Flatten() : Module("flatten") {}
+  Tensor forward(const Tensor& x) override;
+};
+
+/// [N, ...] as [N, dims...]; one of them may be -1: what is left.
+class Reshape : public Module {
+ public:
+  explicit Reshape(std::vector<std::int64_t> dims) : Module("reshape"), dims_(std::move(dims)) {}
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  std::vector<std::int64_t> dims_;
+};
+
+/// Any function as a layer.
+class Lambda : public Module {
+ public:
+  explicit Lambda(std::function<Tensor(const Tensor&)> function) : Module("lambda"), function_(std::move(function)) {}
+  Tensor forward(const Tensor& x) override { return function_(x); }
+
+ private:
+  std::function<Tensor(const Tensor&)> function_;
+};
+
+/// Layers side by side on the same input: base of Add and Concat.
+class Branches : public Module {
+ protected:
+  template <class... Layers>
+  Branches(std::string kind, Layers&&... layers) : Module(std::move(kind)) {
+    (append(std::make_shared<std::decay_t<Layers>>(std::forward<Layers>(layers))), ...);
+  }
+  std::vector<Tensor> run(const Tensor& x);
+
+ private:
+  void append(std::shared_ptr<Module> layer);
+  std::vector<std::shared_ptr<Module>> layers_;
+};
+
+/// The sum of the results: `nn::Add{nn::Identity(), nn::Sequential{...}}` is a residual block.
+class Add : public Branches {
+ public:
+  template <class... Layers>
+    requires(sizeof...(Layers) > 1 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...))
+  explicit Add(Layers&&... layers) : Branches("add", std::forward<Layers>(layers)...) {}
+  Tensor forward(const Tensor& x) override;
+};
+
+/// The results one after the other along the last axis.
+class Concat : public Branches {
+ public:
+  template <class... Layers>
+    requires(sizeof...(Layers) > 1 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...))
+  explicit Concat(Layers&&... layers) : Branches("concat", std::forward<Layers>(layers)...) {}
+  Tensor forward(const Tensor& x) override;
+};
+
+/// The input itself: a branch of Add or Concat.
+class Identity : public Module {
+ public:
+  Identity() : Module("identity") {}
+  Tensor forward(const Tensor& x) override { return x; }
+};
+
+}  // namespace sinter::nn

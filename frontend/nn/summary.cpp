@@ -1,0 +1,84 @@
+#include "frontend/nn/summary.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <memory>
+#include <sstream>
+
+#include "frontend/core/trace.h"
+
+namespace sinter::nn {
+
+namespace {
+
+struct Call {
+  const Module* module;
+  Type type;
+};
+thread_local std::vector<Call>* calls = nullptr;
+
+std::int64_t count(const std::vector<Parameter>& parameters, bool trainable) {
+  std::int64_t total = 0;
+  for (const Parameter& p : parameters)
+    if (p.trainable() == trainable) total += p.shape().elements().factor();
+  return total;
+}
+
+/// 1234567 as 1,234,567.
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+}  // namespace
+
+void note_call(const Module& module, const Tensor& result) {
+  if (calls) calls->push_back({&module, result.type()});
+}
+
+std::string Module::summary(const Type& input) {
+  std::vector<Call> found;
+  {
+    const Trace scratch("summary");
+    calls = &found;
+    const auto forget = [](void*) { calls = nullptr; };
+    const std::unique_ptr<void, decltype(forget)> guard(&found, forget);
+    (*this)(Trace::current()->input({"x", input, ir::InputSpec::Kind::batch}));
+  }
+  // A module with children stands for them: only those without get a line, and the parameters that a module holds beside its children.
+  struct Line {
+    std::string layer, shape, parameters;
+  };
+  std::vector<Line> lines{{"Layer (kind)", "Output shape", "Parameters"}};
+  std::vector<Parameter> counted;
+  for (const Call& call : found) {
+    std::vector<Parameter> fresh;
+    for (const Own& own : call.module->own_)
+      if (std::find(counted.begin(), counted.end(), own.parameter) == counted.end()) fresh.push_back(own.parameter);
+    counted.insert(counted.end(), fresh.begin(), fresh.end());
+    if (!call.module->children_.empty() && fresh.empty()) continue;
+    lines.push_back(
+        {call.module->name() + " (" + call.module->kind() + ")", str(call.type.shape), grouped(count(fresh, true) + count(fresh, false))});
+  }
+  std::size_t layer = 0, shape = 0, number = 0;
+  for (const Line& line : lines) {
+    layer = std::max(layer, line.layer.size());
+    shape = std::max(shape, line.shape.size());
+    number = std::max(number, line.parameters.size());
+  }
+  std::ostringstream out;
+  const auto rule = [&](char c) { out << std::string(layer + shape + number + 4, c) << "\n"; };
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    out << std::left << std::setw(static_cast<int>(layer + 2)) << lines[i].layer << std::setw(static_cast<int>(shape + 2)) << lines[i].shape
+        << std::right << std::setw(static_cast<int>(number)) << lines[i].parameters << "\n";
+    if (i == 0) rule('=');
+  }
+  rule('=');
+  const std::vector<Parameter> all = parameters();
+  const std::int64_t trained = count(all, true), fixed = count(all, false);
+  out << "Parameters: " << grouped(trained + fixed) << " (" << grouped(trained) << " trainable, " << grouped(fixed) << " not)\n";
+  return out.str();
+}
+
+}  // namespace sinter::nn

@@ -1,0 +1,53 @@
+// Ops along an axis that are no reductions: running sums, and picking elements of rows by index. Indices count from 0; one outside is the caller's
+// error, which every path reports.
+#pragma once
+
+#include "ir/op.h"
+
+namespace sinter::ir {
+
+/// Running sums along an axis, each from the first element (reverse: to the last) to its own place, in that order.
+struct Cumsum {
+  static constexpr std::string_view name = "cumsum";
+  std::int64_t axis = 0;
+  bool reverse = false;
+  static constexpr auto fields = std::tuple{field("axis", &Cumsum::axis), field("reverse", &Cumsum::reverse)};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Cumsum>> samples();
+};
+
+/// x [..., C] and an index [..., K] (i32, u32 or u8): element j of a row is the row's element index[j].
+struct TakeAlong {
+  static constexpr std::string_view name = "take_along";
+  static constexpr auto fields = std::tuple{};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<TakeAlong>> samples();
+};
+
+/// Rows of `cols` zeros to which each element of the updates' row [..., K] is added at its index [..., K], in order.
+struct ScatterAddAlong {
+  static constexpr std::string_view name = "scatter_add_along";
+  std::int64_t cols = 1;
+  static constexpr auto fields = std::tuple{field("cols", &ScatterAddAlong::cols)};
+  Type infer(std::span<const Type> in) const;  ///< index, updates
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<ScatterAddAlong>> samples();
+};
+
+/// The indices (i32) of the k greatest elements of each row, the greatest first; NaN counts as greater than all, and of equals the first comes first.
+struct TopK {
+  static constexpr std::string_view name = "top_k";
+  std::int64_t k = 1;
+  static constexpr auto fields = std::tuple{field("k", &TopK::k)};
+  Type infer(std::span<const Type> in) const;
+  void reference(Reference& r) const;
+  using no_gradient = void;
+  static std::vector<Sample<TopK>> samples();
+};
+
+}  // namespace sinter::ir

@@ -1,0 +1,131 @@
+// Optimizers against PyTorch and Keras: tests/fixtures/optimizers.py.
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "tests/frontend/helpers.h"
+#include "tests/ir/expect_error.h"
+
+namespace sinter::test {
+namespace {
+
+struct Fixture {
+  std::vector<float> initial;
+  std::vector<std::vector<float>> gradients;
+  std::map<std::string, std::vector<float>> cases;
+
+  Fixture() {
+    std::ifstream file(SINTER_TEST_FIXTURES "/optimizers.json");
+    const auto json = nlohmann::json::parse(file);
+    json.at("initial").get_to(initial);
+    json.at("gradients").get_to(gradients);
+    json.at("cases").get_to(cases);
+  }
+};
+
+const Fixture& fixture() {
+  static const Fixture instance;
+  return instance;
+}
+
+struct Case {
+  const char* name;
+  std::function<std::shared_ptr<optim::Optimizer>()> make;
+  bool averaged = false;
+};
+
+template <class O, class Options>
+std::function<std::shared_ptr<optim::Optimizer>()> maker(Options options) {
+  return [options] { return std::make_shared<O>(options); };
+}
+
+std::vector<Case> cases() {
+  using namespace optim;
+  return {
+      {"sgd", maker<SGD>(SGDOptions{.learning_rate = 0.05})},
+      {"sgd_momentum_decay", maker<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.1})},
+      {"sgd_nesterov", maker<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .nesterov = true})},
+      {"rmsprop", maker<RMSprop>(RMSpropOptions{.learning_rate = 0.02, .rho = 0.85})},
+      {"rmsprop_centered_momentum", maker<RMSprop>(RMSpropOptions{.learning_rate = 0.02, .rho = 0.85, .momentum = 0.8, .centered = true})},
+      {"rmsprop_torch", maker<RMSprop>(RMSpropOptions{.learning_rate = 0.02, .rho = 0.85, .epsilon = 1e-8, .epsilon_outside = true})},
+      {"rmsprop_torch_centered_momentum",
+       maker<RMSprop>(
+           RMSpropOptions{.learning_rate = 0.02, .rho = 0.85, .epsilon = 1e-8, .momentum = 0.8, .centered = true, .epsilon_outside = true})},
+      {"adagrad", maker<Adagrad>(AdagradOptions{.learning_rate = 0.1, .initial_sum = 0.1})},
+      {"adadelta", maker<Adadelta>(AdadeltaOptions{.learning_rate = 0.7, .rho = 0.85})},
+      {"adam", maker<Adam>(AdamOptions{.learning_rate = 0.02})},
+      {"adam_decay", maker<Adam>(AdamOptions{.learning_rate = 0.02, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1})},
+      {"adam_amsgrad", maker<Adam>(AdamOptions{.learning_rate = 0.02, .beta1 = 0.8, .beta2 = 0.6, .amsgrad = true})},
+      {"adamw", maker<AdamW>(AdamOptions{.learning_rate = 0.02, .weight_decay = 0.1})},
+      {"nadam", maker<NAdam>(NAdamOptions{.learning_rate = 0.02})},
+      {"lion", maker<Lion>(LionOptions{.learning_rate = 0.01, .weight_decay = 0.1})},
+      {"clip_value", maker<Adam>(AdamOptions{.learning_rate = 0.02, .common = {.clip = {.value = 0.5}}})},
+      {"clip_norm", maker<SGD>(SGDOptions{.learning_rate = 0.05, .common = {.clip = {.norm = 2.5}}})},
+      {"clip_norm", maker<SGD>(SGDOptions{.learning_rate = 0.05, .common = {.clip = {.global_norm = 2.5}}})},
+      {"accumulate", maker<Adam>(AdamOptions{.learning_rate = 0.02, .common = {.accumulate = 4}})},
+      {"average", maker<SGD>(SGDOptions{.learning_rate = 0.05, .common = {.average_decay = 0.9}}), true},
+  };
+}
+
+TEST(Optimizer, AgreesWithPyTorchAndKeras) {
+  std::set<std::string> tried;
+  for (const Case& c : cases())
+    for (const Mode mode : modes()) {
+      const Parameter w("w", Tensor(fixture().initial, {5, 7}));
+      const auto optimizer = c.make();
+      auto step = compile(
+          [&](const Tensor& g) {
+            optimizer->update(std::array{w}, std::array{g});
+            return sum(g);
+          },
+          {.mode = mode, .kinds = {InputKind::fixed}});
+      for (const auto& g : fixture().gradients) step(Tensor(g, {5, 7}));
+      if (c.averaged) optimizer->exchange_averages();
+      const std::vector<float> got = w.read().to_vector<float>(), &wanted = fixture().cases.at(c.name);
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5 * std::max(0.1f, std::abs(wanted[i]))) << c.name << " " << i;
+      tried.insert(c.name);
+    }
+  EXPECT_EQ(tried.size(), fixture().cases.size());
+}
+
+TEST(Optimizer, GlobalNormIsThatOfAllGradients) {
+  const std::vector<Tensor> gradients{Tensor({3, 0}, {2}), Tensor({0, 4}, {2})};
+  const auto clipped = optim::clip_gradients(gradients, {.global_norm = 1});
+  EXPECT_THAT(clipped[0].to_vector<float>(), testing::ElementsAre(0.6f, 0));
+  EXPECT_THAT(clipped[1].to_vector<float>(), testing::ElementsAre(0, 0.8f));
+  EXPECT_THAT(optim::clip_gradients(gradients, {.global_norm = 6})[0].to_vector<float>(), testing::ElementsAre(3, 0));
+}
+
+TEST(Optimizer, AveragesAreExchangedAndBack) {
+  const Parameter w("w", Tensor({1.0f}, {1}));
+  optim::SGD sgd({.learning_rate = 1, .common = {.average_decay = 0.5}});
+  EXPECT_USER_ERROR(sgd.exchange_averages(), "[sgd] there are no moving averages; set common.average_decay and update once");
+  for (int i = 0; i < 2; ++i) sgd.update(std::array{w}, std::array{Tensor({1.0f}, {1})});
+  EXPECT_EQ(w.read().item(), -1);  // the values were 0 and -1
+  sgd.exchange_averages();
+  EXPECT_EQ(w.read().item(), -0.5);
+  sgd.exchange_averages();
+  EXPECT_EQ(w.read().item(), -1);
+}
+
+TEST(Optimizer, RefusesWhatIsOutOfRange) {
+  using namespace optim;
+  EXPECT_USER_ERROR(SGD({.learning_rate = -1}), "[sgd] the learning rate must be a finite number of at least 0, got -1");
+  EXPECT_USER_ERROR(SGD({.momentum = 1}), "[sgd] momentum must be in [0, 1), got 1");
+  EXPECT_USER_ERROR(SGD({.nesterov = true}), "[sgd] nesterov needs a momentum above 0");
+  EXPECT_USER_ERROR(RMSprop({.rho = 1}), "[rmsprop] rho must be in [0, 1), got 1");
+  EXPECT_USER_ERROR(RMSprop({.epsilon = 0}), "[rmsprop] epsilon must be a positive number, got 0");
+  EXPECT_USER_ERROR(Adagrad({.initial_sum = -2}), "[adagrad] initial_sum must be a finite number of at least 0, got -2");
+  EXPECT_USER_ERROR(Adadelta({.rho = -0.5}), "[adadelta] rho must be in [0, 1), got -0.5");
+  EXPECT_USER_ERROR(Adam({.beta2 = 1}), "[adam] beta2 must be in [0, 1), got 1");
+  EXPECT_USER_ERROR(AdamW({.weight_decay = -1}), "[adamw] weight_decay must be a finite number of at least 0, got -1");
+  EXPECT_USER_ERROR(NAdam({.momentum_decay = -1}), "[nadam] momentum_decay must be a finite number of at least 0, got -1");
+  EXPECT_USER_ERROR(Lion({.beta1 = 2}), "[lion] beta1 must be in [0, 1), got 2");
+  EXPECT_USER_ERROR(Adam({.common = {.clip = {.norm = -1}}}), "[clip] norm must be a finite number of at least 0, got -1");
+  EXPECT_USER_ERROR(Adam({.common = {.accumulate = 0}}), "[adam] accumulate must be at least 1, got 0");
+  EXPECT_USER_ERROR(Adam({.common = {.average_decay = 1}}), "[adam] average_decay must be in [0, 1), got 1");
+}
+
+}  // namespace
+}  // namespace sinter::test
