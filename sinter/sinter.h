@@ -17,6 +17,8 @@
 #include "frontend/nn/shape.h"
 #include "frontend/optim/optimizer.h"
 #include "frontend/optim/schedule.h"
+#include "frontend/train/callback.h"
 #include "frontend/train/dataset.h"
+#include "frontend/train/metric.h"
 #include "frontend/train/trainer.h"
 #include "ir/print.h"

@@ -1,12 +1,35 @@
 #include "frontend/nn/loss.h"
 
-#include "frontend/core/trace.h"
+#include <cmath>
 
-namespace sinter::loss {
+#include "frontend/core/trace.h"
+#include "frontend/nn/activation.h"
+
+namespace sinter {
+
+Tensor Loss::operator()(const Tensor& prediction, const Tensor& target) const {
+  const Tensor v = values(prediction, target);
+  return v.rank() == 0 ? v : mean(v);
+}
+
+Tensor Loss::operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const {
+  const Tensor v = values(prediction, target);
+  if (v.rank() == 0) throw UserError(name_, "the loss is one number for the whole batch, so samples cannot be weighted; return a value a sample");
+  if (weight.rank() != 1 || weight.dim(0) != v.dim(0) || weight.dtype() != DType::f32)
+    throw UserError(name_, str("weights must be f32[", v.dim(0), "], one a sample, got ", weight.type()));
+  if (v.rank() == 1) return mean(v * weight);
+  std::vector<Dim> dims(v.rank(), 1);
+  dims[0] = v.dim(0);
+  return mean(v * reshape(weight, dims));
+}
+
+namespace loss {
 
 namespace {
 
 constexpr float epsilon = 1e-7f;
+
+// ---- targets ----
 
 /// One-hot targets [N, C], of class numbers [N] if need be.
 Tensor one_hot_targets(const Tensor& prediction, const Tensor& target, const char* loss) {
@@ -27,36 +50,101 @@ void require_class_numbers(const Tensor& target, const char* loss) {
         loss, str("targets must be class numbers (integers, [batch]), got ", target.type(), "; categorical_crossentropy takes one-hot targets"));
 }
 
-/// Mean over the batch of -sum(y log q).
-Tensor mean_negative(const Tensor& y, const Tensor& log_q) { return mean(-sum(y * log_q, {-1})); }
+/// Targets as f32 in the shape of the predictions.
+Tensor numbers_like(const Tensor& prediction, const Tensor& target, const char* loss) {
+  const Tensor y = is_float(target.dtype()) ? target : cast(target, DType::f32);
+  if (y.shape() == prediction.shape()) return y;
+  const bool one_column = prediction.rank() == 2 && prediction.dim(1) == Dim(1) && y.rank() == 1 && y.dim(0) == prediction.dim(0);
+  if (!one_column) throw UserError(loss, str("prediction and target must have one shape, got ", prediction.type(), " and ", target.type()));
+  return reshape(y, {y.dim(0), 1});
+}
+
+Tensor smoothed(const Tensor& y, float amount, double classes) { return amount > 0 ? y * (1 - amount) + amount / classes : y; }
+
+void check(const CrossentropyOptions& options, const char* loss) {
+  if (!(options.label_smoothing >= 0 && options.label_smoothing < 1))
+    throw UserError(loss, str("label_smoothing must be in [0, 1), got ", options.label_smoothing));
+}
+
+/// A loss of each element of predictions and targets of one shape.
+Loss elementwise(const char* name, Tensor (*f)(const Tensor& p, const Tensor& y)) {
+  return {name, [=](const Tensor& p, const Tensor& y) { return f(p, numbers_like(p, y, name)); }};
+}
+
+Loss sparse(const char* name, const CrossentropyOptions& options) {
+  return {name, [name, inner = categorical(options)](const Tensor& p, const Tensor& y) {
+            require_class_numbers(y, name);
+            return inner.values(p, y);
+          }};
+}
 
 }  // namespace
 
-Tensor categorical_crossentropy(const Tensor& prediction, const Tensor& target) {
-  const Tensor y = one_hot_targets(prediction, target, "categorical_crossentropy");
-  const Tensor q = clip(prediction / sum(prediction, {-1}, true), epsilon, 1 - epsilon);
-  return mean_negative(y, log(q));
+// ---- classes ----
+
+Loss categorical(CrossentropyOptions options) {
+  const char* name = options.from_logits ? "categorical_crossentropy_from_logits" : "categorical_crossentropy";
+  check(options, name);
+  return {name, [=](const Tensor& p, const Tensor& target) {
+            const Tensor y = smoothed(one_hot_targets(p, target, name), options.label_smoothing, static_cast<double>(p.dim(1).factor()));
+            if (options.from_logits) return -sum(y * log_softmax(p), {-1});
+            return -sum(y * log(clip(p / sum(p, {-1}, true), epsilon, 1 - epsilon)), {-1});
+          }};
 }
 
-Tensor categorical_crossentropy_from_logits(const Tensor& logits, const Tensor& target) {
-  return mean_negative(one_hot_targets(logits, target, "categorical_crossentropy_from_logits"), log_softmax(logits));
+const Loss categorical_crossentropy = categorical({});
+const Loss categorical_crossentropy_from_logits = categorical({.from_logits = true});
+const Loss sparse_categorical_crossentropy = sparse("sparse_categorical_crossentropy", {});
+const Loss sparse_categorical_crossentropy_from_logits = sparse("sparse_categorical_crossentropy_from_logits", {.from_logits = true});
+
+const Loss kl_divergence{"kl_divergence", [](const Tensor& p, const Tensor& target) {
+                           const Tensor y = clip(numbers_like(p, target, "kl_divergence"), epsilon, 1);
+                           return sum(y * log(y / clip(p, epsilon, 1)), {-1});
+                         }};
+
+// ---- yes or no ----
+
+Loss binary(CrossentropyOptions options) {
+  const char* name = options.from_logits ? "binary_crossentropy_from_logits" : "binary_crossentropy";
+  check(options, name);
+  return {name, [=](const Tensor& p, const Tensor& target) {
+            const Tensor y = smoothed(numbers_like(p, target, name), options.label_smoothing, 2);
+            if (options.from_logits) return relu(p) - p * y + log1p(exp(-abs(p)));
+            const Tensor q = clip(p, epsilon, 1 - epsilon);
+            return -(y * log(q) + (1 - y) * log(1 - q));
+          }};
 }
 
-Tensor sparse_categorical_crossentropy(const Tensor& prediction, const Tensor& target) {
-  require_class_numbers(target, "sparse_categorical_crossentropy");
-  return categorical_crossentropy(prediction, target);
+const Loss binary_crossentropy = binary({});
+const Loss binary_crossentropy_from_logits = binary({.from_logits = true});
+const Loss hinge = elementwise("hinge", [](const Tensor& p, const Tensor& y) { return relu(1 - y * p); });
+const Loss squared_hinge = elementwise("squared_hinge", [](const Tensor& p, const Tensor& y) { return square(relu(1 - y * p)); });
+
+// ---- numbers ----
+
+const Loss mean_squared_error = elementwise("mean_squared_error", [](const Tensor& p, const Tensor& y) { return square(p - y); });
+const Loss mean_absolute_error = elementwise("mean_absolute_error", [](const Tensor& p, const Tensor& y) { return abs(p - y); });
+const Loss mean_absolute_percentage_error = elementwise(
+    "mean_absolute_percentage_error", [](const Tensor& p, const Tensor& y) { return abs(p - y) / maximum(abs(y), double{epsilon}) * 100; });
+const Loss mean_squared_logarithmic_error =
+    elementwise("mean_squared_logarithmic_error", [](const Tensor& p, const Tensor& y) { return square(log1p(relu(p)) - log1p(relu(y))); });
+
+Loss huber(float delta) {
+  if (!(delta > 0)) throw UserError("huber", str("delta must be positive, got ", delta));
+  return {"huber", [=](const Tensor& p, const Tensor& target) {
+            const Tensor apart = abs(p - numbers_like(p, target, "huber"));
+            return select(apart <= delta, square(apart) * 0.5, (apart - delta / 2) * delta);
+          }};
 }
 
-Tensor sparse_categorical_crossentropy_from_logits(const Tensor& logits, const Tensor& target) {
-  require_class_numbers(target, "sparse_categorical_crossentropy_from_logits");
-  return categorical_crossentropy_from_logits(logits, target);
-}
-
-Tensor mean_squared_error(const Tensor& prediction, const Tensor& target) {
-  if (prediction.shape() != target.shape())
-    throw UserError("mean_squared_error", str("prediction and target must have one shape, got ", prediction.type(), " and ", target.type()));
-  return mean(square(prediction - target));
-}
+const Loss log_cosh = elementwise("log_cosh", [](const Tensor& p, const Tensor& y) {
+  const Tensor apart = p - y;
+  return apart + softplus(apart * -2) - double{static_cast<float>(std::log(2.0))};
+});
+const Loss poisson = elementwise("poisson", [](const Tensor& p, const Tensor& y) { return p - y * log(p + epsilon); });
+const Loss cosine_distance = elementwise("cosine_distance", [](const Tensor& p, const Tensor& y) {
+  return 1 - sum(p * y, {-1}) * rsqrt(maximum(sum(square(p), {-1}), 1e-12)) * rsqrt(maximum(sum(square(y), {-1}), 1e-12));
+});
 
 Tensor l2(float factor, const std::vector<Parameter>& parameters) {
   if (parameters.empty()) throw UserError("l2", "needs at least one parameter");
@@ -68,4 +156,5 @@ Tensor l2(float factor, const std::vector<Parameter>& parameters) {
   return total * factor;
 }
 
-}  // namespace sinter::loss
+}  // namespace loss
+}  // namespace sinter

@@ -1,27 +1,81 @@
-// Losses: scalars, means over the batch.
+// Losses: functions of predictions p and targets y, averaged over the batch.
 #pragma once
 
+#include <concepts>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "frontend/core/ops.h"
 
-namespace sinter::loss {
+namespace sinter {
 
-/// Between predictions p [N, C] and targets, one-hot f32 [N, C] or class numbers (integers, [N]): mean over the batch of -sum(y log q) with
-/// q = clip(p / sum(p), 1e-7, 1 - 1e-7), as Keras defines it for probabilities.
-Tensor categorical_crossentropy(const Tensor& prediction, const Tensor& target);
+/// A loss: values for each sample, or each element of each sample, and their mean over the batch. Anything that can be called with (prediction,
+/// target) is one; if it returns a scalar, samples cannot be weighted.
+class Loss {
+ public:
+  using Values = std::function<Tensor(const Tensor& prediction, const Tensor& target)>;
 
-/// The same from logits: mean of -sum(y log_softmax(logits)), with nothing clipped.
-Tensor categorical_crossentropy_from_logits(const Tensor& logits, const Tensor& target);
+  Loss(std::string name, Values values) : name_(std::move(name)), values_(std::move(values)) {}
+  template <class F>
+    requires(!std::same_as<std::decay_t<F>, Loss> && std::convertible_to<F, Values>)
+  Loss(F&& values) : Loss("loss", std::forward<F>(values)) {}  // NOLINT: any function is a loss
 
-/// Both for class numbers [N] alone. Throws UserError for another target.
-Tensor sparse_categorical_crossentropy(const Tensor& prediction, const Tensor& target);
-Tensor sparse_categorical_crossentropy_from_logits(const Tensor& logits, const Tensor& target);
+  /// The mean of all values: a scalar.
+  Tensor operator()(const Tensor& prediction, const Tensor& target) const;
+  /// The mean of values · weight, with a weight [N] for each sample. Throws UserError for another shape and for a loss without values.
+  Tensor operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const;
+  /// [N] or [N, ...]. Throws UserError if prediction and target don't fit each other.
+  Tensor values(const Tensor& prediction, const Tensor& target) const { return values_(prediction, target); }
+  const std::string& name() const { return name_; }
 
-/// Mean of (p - y)^2 over all elements. Both of one shape.
-Tensor mean_squared_error(const Tensor& prediction, const Tensor& target);
+ private:
+  std::string name_;
+  Values values_;
+};
 
-/// factor · sum over the parameters of sum(w^2), to be added to a loss.
+namespace loss {
+
+struct CrossentropyOptions {
+  bool from_logits = false;
+  float label_smoothing = 0;  ///< in [0, 1): y (1 - s) + s / classes, or y (1 - s) + s / 2 for binary targets (Szegedy et al. 2016)
+};
+
+// ---- classes: p [N, C]; y one-hot f32 [N, C] or class numbers (integers, [N]) ----
+/// -sum(y log q) with q = clip(p / sum(p), 1e-7, 1 - 1e-7), as Keras defines it for probabilities; or, from logits, -sum(y log_softmax(p)) with
+/// nothing clipped.
+Loss categorical(CrossentropyOptions options);
+extern const Loss categorical_crossentropy, categorical_crossentropy_from_logits;
+/// Both for class numbers alone. Throws UserError for other targets.
+extern const Loss sparse_categorical_crossentropy, sparse_categorical_crossentropy_from_logits;
+/// sum(y log(y / p)) with both clipped to [1e-7, 1] (Kullback and Leibler 1951), as in Keras.
+extern const Loss kl_divergence;
+
+// ---- yes or no, and numbers: p and y of one shape; y [N] goes with p [N, 1] ----
+/// -y log p - (1 - y) log(1 - p) with p clipped to [1e-7, 1 - 1e-7]; or of p = sigmoid(logit), with nothing clipped. y may be 0 and 1 as integers.
+Loss binary(CrossentropyOptions options);
+extern const Loss binary_crossentropy, binary_crossentropy_from_logits;
+/// max(0, 1 - y p) with y -1 or 1, and its square.
+extern const Loss hinge, squared_hinge;
+/// (p - y)².
+extern const Loss mean_squared_error;
+/// |p - y|.
+extern const Loss mean_absolute_error;
+/// |p - y| / max(|y|, 1e-7), in percent, as in Keras.
+extern const Loss mean_absolute_percentage_error;
+/// (log(1 + p) - log(1 + y))² with both at least 0.
+extern const Loss mean_squared_logarithmic_error;
+/// (p - y)² / 2 where |p - y| <= delta, else delta (|p - y| - delta / 2) (Huber 1964).
+Loss huber(float delta = 1);
+/// log(cosh(p - y)).
+extern const Loss log_cosh;
+/// p - y log(p + 1e-7).
+extern const Loss poisson;
+/// 1 - p · y / (|p| |y|) over the last axis.
+extern const Loss cosine_distance;
+
+/// factor · sum over the parameters of sum(w²), to be added to a loss.
 Tensor l2(float factor, const std::vector<Parameter>& parameters);
 
-}  // namespace sinter::loss
+}  // namespace loss
+}  // namespace sinter

@@ -1,74 +1,33 @@
 #include "frontend/train/trainer.h"
 
-#include <chrono>
-#include <iomanip>
-#include <iostream>
 #include <numeric>
-#include <sstream>
 
 #include "frontend/compile/variant.h"
 #include "frontend/core/grad.h"
-#include "frontend/core/random.h"
-#include "frontend/train/progress.h"
 #include "frontend/train/trainer_impl.h"
 
 namespace sinter {
 
 namespace {
 
-constexpr std::int64_t evaluation_block = 1024;
-
 /// Features as the model takes them.
 Tensor features(const Tensor& x, float scale) { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
 
-bool has_class_numbers(const Tensor& y) { return is_index(y.dtype()) && y.rank() == 1; }
-
-/// {loss} or, where the targets are class numbers, {loss, number of correct predictions}.
-std::vector<Tensor> with_correct(const Tensor& loss, const Tensor& prediction, const Tensor& y) {
-  if (!has_class_numbers(y) || prediction.rank() != 2) return {loss};
-  return {loss, sum(cast(equal(argmax(prediction), cast(y, DType::i32)), DType::f32))};
+bool counts_correct(const Type& prediction, const Type& y) {
+  return is_index(y.dtype) && y.shape.rank() == 1 && prediction.shape.rank() == 2 && prediction.shape[1] != Dim(1);
 }
 
-std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
-  std::ostringstream line;
-  line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
-       << r.loss;
-  if (r.accuracy) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
-  if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
-  if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
-  return line.str();
-}
-
-/// Sums of what a step returned, in double.
-struct Totals {
-  double loss = 0, correct = 0;
-  std::int64_t samples = 0;
-  bool counted = false;
-
-  void add(std::span<const Tensor> out, std::int64_t n) {
-    loss += out[0].item() * static_cast<double>(n);
-    samples += n;
-    if (out.size() > 1) {
-      correct += out[1].item();
-      counted = true;
-    }
-  }
-  double mean_loss() const { return loss / static_cast<double>(samples); }
-  std::optional<double> accuracy() const { return counted ? std::optional(correct / static_cast<double>(samples)) : std::nullopt; }
-};
-
-/// Runs a (tables, row numbers) step into a fixed place, so that nothing is allocated.
-void run_step(StepCore& step, const Dataset& data, const Tensor& rows, bool counted, Totals& totals) {
-  const std::array<const Tensor*, 3> in{&data.x, &data.y, &rows};
-  std::array<Tensor, 2> out;
-  const std::span<Tensor> used(out.data(), counted ? 2 : 1);
-  step.call(in, used);
-  totals.add(used, rows.elements());
+/// {loss}; where the targets are class numbers, the number of correct predictions; where there are metrics, the predictions.
+std::vector<Tensor> judged(const Tensor& loss, const Tensor& prediction, const Tensor& y, bool for_metrics) {
+  std::vector<Tensor> results{loss};
+  if (counts_correct(prediction.type(), y.type())) results.push_back(sum(cast(equal(argmax(prediction), cast(y, DType::i32)), DType::f32)));
+  if (for_metrics) results.push_back(prediction);
+  return results;
 }
 
 }  // namespace
 
-Trainer::Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
+Trainer::Trainer(nn::Module& model, Loss loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
     : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->options = options;
@@ -80,28 +39,33 @@ Trainer::Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Op
                                       StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log},
                                       std::source_location::current());
   };
-  const std::vector<InputKind> tables{InputKind::table, InputKind::table, InputKind::batch};
+  const std::vector<InputKind> tables{InputKind::table, InputKind::table, InputKind::batch, InputKind::table};
+  impl->returns_predictions = !options.metrics.empty();
+  /// The loss of a batch; in: tables of x and y, row numbers and, for weighted samples, the table of weights.
+  const auto mean_loss = [loss](std::span<const Tensor> in, const Tensor& prediction, const Tensor& y) {
+    return in.size() > 3 ? loss(prediction, y, gather_rows(in[3], in[2])) : loss(prediction, y);
+  };
   impl->train = step(
       "train",
-      [impl, &model, loss, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
+      [impl, &model, mean_loss, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
         const nn::TrainingScope training;
         const Tensor y = gather_rows(in[1], in[2]);
         const Tensor prediction = model(features(gather_rows(in[0], in[2]), impl->scale));
-        Tensor total = loss(prediction, y);
+        Tensor total = mean_loss(in, prediction, y);
         if (regularizer) total = total + regularizer();
         if (const Tensor penalty = model.penalty(); penalty.defined()) total = total + penalty;
         const std::vector<Parameter> parameters = model.trainable_parameters();
-        std::vector<Tensor> results = with_correct(total, prediction, y);
+        std::vector<Tensor> results = judged(total, prediction, y, impl->returns_predictions);
         optimizer->update(parameters, grad(total, parameters));
         return results;
       },
       tables);
   impl->evaluate = step(
       "evaluate",
-      [impl, &model, loss](std::span<const Tensor> in) {
+      [impl, &model, mean_loss](std::span<const Tensor> in) {
         const Tensor y = gather_rows(in[1], in[2]);
         const Tensor prediction = model(features(gather_rows(in[0], in[2]), impl->scale));
-        return with_correct(loss(prediction, y), prediction, y);
+        return judged(mean_loss(in, prediction, y), prediction, y, impl->returns_predictions);
       },
       tables);
   impl->predict =
@@ -140,67 +104,12 @@ Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
 
 std::vector<Spec> Trainer::Impl::table_specs() const {
   const auto table = [](const Type& type) { return Spec{{type.dtype, type.shape.with(0, Dim::rows())}, InputKind::table}; };
-  return {table(*x_type), table(*y_type), Spec::batch(DType::i32, {})};
+  std::vector<Spec> specs{table(*x_type), table(*y_type), Spec::batch(DType::i32, {})};
+  if (weighted) specs.push_back(Spec::table(DType::f32, {}));
+  return specs;
 }
 
-// ---- loops ----
-
-std::vector<EpochResult> Trainer::fit(const Dataset& train, const FitOptions& options) {
-  Impl& impl = *impl_;
-  if (options.epochs < 1 || options.batch_size < 1)
-    throw UserError("fit", str("epochs and batch_size must be at least 1, got ", options.epochs, " and ", options.batch_size));
-  impl.accept(train, "fit");
-  if (options.validation) impl.accept(*options.validation, "fit, validation");
-  const std::int64_t samples = train.size(), batches = (samples + options.batch_size - 1) / options.batch_size,
-                     last_epoch = impl.epoch + options.epochs;
-  const bool counted = has_class_numbers(train.y);
-
-  std::vector<std::int32_t> order(static_cast<std::size_t>(samples));
-  // Row numbers of full batches and of the ragged last one, rewritten in place for each batch.
-  Tensor full = impl.row_numbers(0, std::min(options.batch_size, samples)),
-         ragged = samples % options.batch_size ? impl.row_numbers(0, samples % options.batch_size) : full;
-  Progress progress(std::cout, options.verbose && stdout_is_terminal(), last_epoch);
-  std::vector<EpochResult> history;
-  std::int64_t step = 0;
-  while (impl.epoch < last_epoch) {
-    const auto start = std::chrono::steady_clock::now();
-    std::iota(order.begin(), order.end(), 0);
-    RandomStream random(options.seed, static_cast<std::uint64_t>(impl.epoch));
-    if (options.shuffle)
-      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
-    if (options.verbose) progress.start_epoch(impl.epoch + 1, samples);
-    Totals totals;
-    for (std::int64_t b = 0; b < batches; ++b) {
-      const std::int64_t first = b * options.batch_size, count = std::min(options.batch_size, samples - first);
-      const Tensor& rows = count == full.elements() ? full : ragged;
-      std::copy_n(order.begin() + first, count, rows.view().as<std::int32_t>());
-      if (options.schedule) set_learning_rate(options.schedule(step, batches * options.epochs));
-      run_step(*impl.train, train, rows, counted, totals);
-      ++step;
-      if (options.verbose) progress.advance(totals.samples, totals.mean_loss());
-    }
-    EpochResult result{
-        ++impl.epoch, totals.mean_loss(), totals.accuracy(), {}, {}, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
-    if (options.validation) {
-      const Evaluation validation = evaluate(*options.validation);
-      result.validation_loss = validation.loss;
-      result.validation_accuracy = validation.accuracy;
-    }
-    if (options.verbose) progress.end_epoch(epoch_line(result, last_epoch));
-    if (options.on_epoch) options.on_epoch(result);
-    history.push_back(result);
-  }
-  return history;
-}
-
-Evaluation Trainer::evaluate(const Dataset& data) {
-  Impl& impl = *impl_;
-  impl.accept(data, "evaluate");
-  Totals totals;
-  for (std::int64_t first = 0; first < data.size(); first += evaluation_block)
-    run_step(*impl.evaluate, data, impl.row_numbers(first, std::min(evaluation_block, data.size() - first)), has_class_numbers(data.y), totals);
-  return {totals.mean_loss(), totals.accuracy()};
-}
+// ---- calls ----
 
 Tensor Trainer::predict(const Tensor& x) {
   const Tensor* in = &x;
@@ -209,18 +118,16 @@ Tensor Trainer::predict(const Tensor& x) {
 
 void Trainer::predict_one(std::span<const float> in, std::span<float> out) { impl_->predict->call_one(in, out); }
 
-double Trainer::train_on_batch(const Tensor& x, const Tensor& y) {
-  const Dataset data{x, y, impl_->scale};
-  impl_->accept(data, "train_on_batch");
-  if (!impl_->rows.defined() || impl_->rows.elements() != data.size()) impl_->rows = impl_->row_numbers(0, data.size());
-  Totals totals;
-  run_step(*impl_->train, data, impl_->rows, has_class_numbers(y), totals);
-  return totals.mean_loss();
-}
-
 void Trainer::set_mode(Mode mode) {
   impl_->options.mode = mode;
   for (const auto& step : {impl_->train, impl_->evaluate, impl_->predict}) step->set_mode(mode);
+}
+
+void Trainer::stop() { impl_->stopped = true; }
+
+void Trainer::exchange_averages() {
+  if (!impl_->optimizer) throw UserError("Trainer", "a trainer from a file cannot exchange averages; do it before saving");
+  impl_->optimizer->exchange_averages();
 }
 
 void Trainer::set_learning_rate(float rate) {

@@ -5,24 +5,26 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/compile/step.h"
+#include "frontend/nn/loss.h"
 #include "frontend/nn/module.h"
 #include "frontend/optim/optimizer.h"
 #include "frontend/optim/schedule.h"
+#include "frontend/train/callback.h"
 #include "frontend/train/dataset.h"
+#include "frontend/train/metric.h"
 
 namespace sinter {
-
-/// Mean loss over the batch from predictions and targets: one of loss::, or your own.
-using LossFunction = std::function<Tensor(const Tensor& prediction, const Tensor& target)>;
 
 struct TrainerOptions {
   Mode mode = Mode::graph;
   int threads = 0;                                   ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota say
   bool force = false;                                ///< exactly `threads`, for tests
   std::function<Tensor()> regularizer = {};          ///< added to the training loss, e.g. [&] { return loss::l2(1e-5f, {...}); }
+  std::vector<metric::Pointer> metrics = {};         ///< computed while training, in evaluate and on validation data
   std::function<void(const std::string&)> log = {};  ///< warnings of the compiler
 };
 
@@ -31,23 +33,37 @@ struct EpochResult {
   double loss = 0;                 ///< mean over the epoch's samples, while it trained
   std::optional<double> accuracy;  ///< where the targets are class numbers
   std::optional<double> validation_loss, validation_accuracy;
-  double seconds = 0;  ///< training alone
+  double learning_rate = 0;  ///< of the last step
+  double seconds = 0;        ///< training alone
+  std::vector<std::pair<std::string, double>> metrics = {}, validation_metrics = {};
+
+  /// All of them by name: loss, accuracy, val_loss, val_accuracy, learning_rate, seconds, the metrics, and those with val_ before their names.
+  std::vector<std::pair<std::string, double>> values() const;
+  /// One of them. Throws UserError for a name that is not there, listing those that are.
+  double value(const std::string& name) const;
 };
 
 struct FitOptions {
   std::int64_t epochs = 1;
   std::int64_t batch_size = 32;  ///< the last batch of an epoch may be smaller; nothing is compiled anew for it
   std::optional<Dataset> validation = {};
+  double validation_split = 0;  ///< in [0, 1): hold out this part of the data, its end, for validation
+  /// Factors of the loss, one a class, beside the data's own weights; data::balanced_class_weights makes some. Validation is not weighted by them.
+  std::vector<double> class_weights = {};
   bool shuffle = true;
   std::uint64_t seed = 0;  ///< of the shuffles; the order of an epoch depends on seed and epoch number alone
   bool verbose = true;
   Schedule schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
   std::function<void(const EpochResult&)> on_epoch = {};
+  std::vector<std::shared_ptr<Callback>> callbacks = {};
+  /// Interrupt (Ctrl-C) ends fit after the step that runs, as stop() does. The handler that was there is put back.
+  bool stop_on_interrupt = false;
 };
 
 struct Evaluation {
   double loss = 0;
   std::optional<double> accuracy;
+  std::vector<std::pair<std::string, double>> metrics = {};
 };
 
 class Trainer {
@@ -55,15 +71,17 @@ class Trainer {
   /// The model must outlive the trainer. The optimizer is moved in.
   template <class Optimizer>
     requires std::is_base_of_v<optim::Optimizer, Optimizer>
-  Trainer(nn::Module& model, LossFunction loss, Optimizer optimizer, TrainerOptions options = {})
+  Trainer(nn::Module& model, Loss loss, Optimizer optimizer, TrainerOptions options = {})
       : Trainer(model, std::move(loss), std::make_shared<Optimizer>(std::move(optimizer)), std::move(options)) {}
-  Trainer(nn::Module& model, LossFunction loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
+  Trainer(nn::Module& model, Loss loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  /// Trains for some epochs. Throws UserError for an empty data set, batch_size or epochs below 1, and labels out of range.
+  /// Trains for some epochs, or until stop(). Throws UserError for an empty data set, batch_size or epochs below 1, and labels out of range.
   std::vector<EpochResult> fit(const Dataset& train, const FitOptions& options);
+  /// Ends fit after the step that runs: for callbacks.
+  void stop();
   Evaluation evaluate(const Dataset& data);
   /// The model's output for x [N, ...].
   Tensor predict(const Tensor& x);
@@ -83,6 +101,8 @@ class Trainer {
   /// What save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
   static Trainer load(const std::string& path, TrainerOptions options = {});
 
+  /// Swaps parameters and their moving averages; see optim::Optimizer::exchange_averages. Throws UserError for a loaded trainer.
+  void exchange_averages();
   /// All states: parameters, then optimizer state.
   std::vector<Parameter> parameters() const;
   /// The training step, for explain(), verify() and time(); its inputs are (x table, y table, row numbers).

@@ -1,6 +1,7 @@
 // Trainer::save and Trainer::load.
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "frontend/file/model_file.h"
 #include "frontend/train/trainer_impl.h"
@@ -34,8 +35,10 @@ void Trainer::save(const std::string& path) {
   if (!impl.x_type) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   const std::vector<Spec> tables = impl.table_specs();
   const Spec x{{impl.x_type->dtype, impl.x_type->shape.with(0, Dim::batch())}, InputKind::batch};
+  const bool returned_predictions = std::exchange(impl.returns_predictions, false);  // metrics are not saved
   const std::map<std::string, Traced> graphs{
       {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record({&x, 1})}};
+  impl.returns_predictions = returned_predictions;
   write_model_file(
       path, graphs,
       {{"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}});
@@ -58,13 +61,16 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
     const auto graph = file.graphs.find(name);
     if (graph == file.graphs.end()) throw UserError(path, str("the graph '", name, "' is missing; the file is damaged"));
     const auto specs = graph->second.graph.inputs();
-    if (specs.size() - graph->second.captured.size() != inputs)
+    const std::size_t declared = specs.size() - graph->second.captured.size();
+    impl->weighted = impl->weighted || declared == 4;
+    if (declared != inputs && !(inputs == 3 && declared == 4))
       throw UserError(path, str("the graph '", name, "' must have ", inputs, " inputs; the file is damaged"));
     std::vector<InputKind> kinds;
     for (const ir::InputSpec& input : specs) kinds.push_back(input.kind);
     return std::make_shared<StepCore>(std::move(graph->second),
                                       StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log});
   };
+  if (!options.metrics.empty()) throw UserError(path, "a trainer from a file has no metrics; predict, and add the predictions to a Metric");
   impl->train = step("train", 3);
   impl->evaluate = step("evaluate", 3);
   impl->predict = step("predict", 1);

@@ -10,7 +10,7 @@ const std::string folder = SINTER_TEST_FIXTURES;
 
 struct Case {
   const char* name;
-  LossFunction loss;
+  Loss loss;
   Activation last;
   std::shared_ptr<optim::Optimizer> optimizer;
   float l2;

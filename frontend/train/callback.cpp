@@ -1,0 +1,124 @@
+#include "frontend/train/callback.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "frontend/train/trainer.h"
+
+namespace sinter::callback {
+
+// ---- monitor ----
+
+Monitor::Monitor(std::string name, double min_delta)
+    : name_(std::move(name)), min_delta_(min_delta), smaller_(name_.find("loss") != std::string::npos || name_.find("error") != std::string::npos) {
+  if (!(min_delta >= 0)) throw UserError("callback", str("min_delta must be at least 0, got ", min_delta));
+}
+
+void Monitor::reset() { any_ = false; }
+
+bool Monitor::improved(const EpochResult& result) {
+  const double value = result.value(name_);
+  if (std::isnan(value)) return false;
+  const bool better = !any_ || (smaller_ ? value < best_ - min_delta_ : value > best_ + min_delta_);
+  if (better) best_ = value;
+  any_ = true;
+  return better;
+}
+
+namespace {
+void require_patience(const char* where, std::int64_t patience) {
+  if (patience < 0) throw UserError(where, str("patience must not be negative, got ", patience));
+}
+}  // namespace
+
+// ---- early stopping ----
+
+EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(options), monitor_(options.monitor, options.min_delta) {
+  require_patience("EarlyStopping", options.patience);
+}
+
+void EarlyStopping::on_train_begin(Trainer&) {
+  monitor_.reset();
+  waited_ = best_epoch_ = stopped_epoch_ = 0;
+  best_.clear();
+}
+
+void EarlyStopping::on_epoch_end(Trainer& trainer, const EpochResult& result) {
+  if (monitor_.improved(result)) {
+    waited_ = 0;
+    best_epoch_ = result.epoch;
+    if (!options_.restore_best) return;
+    best_.clear();
+    for (const Parameter& p : trainer.parameters()) best_.push_back(p);
+    return;
+  }
+  if (++waited_ <= options_.patience) return;
+  stopped_epoch_ = result.epoch;
+  trainer.stop();
+}
+
+void EarlyStopping::on_train_end(Trainer& trainer) {
+  const std::vector<Parameter> parameters = trainer.parameters();
+  for (std::size_t i = 0; i < best_.size(); ++i) parameters[i].assign(best_[i]);
+  best_.clear();
+}
+
+// ---- checkpoint ----
+
+BestCheckpoint::BestCheckpoint(std::string path, std::string monitor) : path_(std::move(path)), monitor_(std::move(monitor)) {
+  if (path_.empty()) throw UserError("BestCheckpoint", "the path is empty");
+}
+void BestCheckpoint::on_train_begin(Trainer&) { monitor_.reset(); }
+void BestCheckpoint::on_epoch_end(Trainer& trainer, const EpochResult& result) {
+  if (monitor_.improved(result)) trainer.save(path_);
+}
+
+// ---- plateau ----
+
+ReduceOnPlateau::ReduceOnPlateau(ReduceOnPlateauOptions options) : options_(options), monitor_(options.monitor, options.min_delta) {
+  require_patience("ReduceOnPlateau", options.patience);
+  if (!(options.factor > 0 && options.factor < 1))
+    throw UserError("ReduceOnPlateau", str("the factor must be between 0 and 1, got ", options.factor));
+  if (!(options.min_rate >= 0)) throw UserError("ReduceOnPlateau", str("min_rate must be at least 0, got ", options.min_rate));
+}
+
+void ReduceOnPlateau::on_train_begin(Trainer&) {
+  monitor_.reset();
+  waited_ = 0;
+}
+
+void ReduceOnPlateau::on_epoch_end(Trainer& trainer, const EpochResult& result) {
+  if (monitor_.improved(result)) {
+    waited_ = 0;
+  } else if (++waited_ > options_.patience) {
+    waited_ = 0;
+    const double rate = static_cast<double>(trainer.learning_rate()), reduced = std::max(options_.min_rate, rate * options_.factor);
+    if (reduced < rate) trainer.set_learning_rate(static_cast<float>(reduced));
+  }
+}
+
+// ---- csv ----
+
+CsvLog::CsvLog(std::string path, bool append) : path_(std::move(path)) {
+  std::error_code ignored;
+  header_ = !append || !std::filesystem::exists(path_, ignored) || std::filesystem::file_size(path_, ignored) == 0;
+  file_.open(path_, append ? std::ios::app : std::ios::trunc);
+  if (!file_) throw UserError(path_, "cannot be opened for writing; does its folder exist?");
+  file_.precision(9);
+}
+
+void CsvLog::on_epoch_end(Trainer&, const EpochResult& result) {
+  const auto values = result.values();
+  if (header_) {
+    file_ << "epoch";
+    for (const auto& [name, value] : values) file_ << "," << name;
+    file_ << "\n";
+    header_ = false;
+  }
+  file_ << result.epoch;
+  for (const auto& [name, value] : values) file_ << "," << value;
+  file_ << "\n" << std::flush;
+  if (!file_) throw UserError(path_, "could not be written; is the disk full?");
+}
+
+}  // namespace sinter::callback

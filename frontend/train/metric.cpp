@@ -1,0 +1,280 @@
+#include "frontend/train/metric.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <numeric>
+#include <sstream>
+
+namespace sinter {
+
+void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& weight) {
+  if (prediction.rank() < 1 || target.rank() < 1 || prediction.dim(0) != target.dim(0))
+    throw UserError(name_, str("needs predictions and targets of as many samples, got ", prediction.type(), " and ", target.type()));
+  if (prediction.dtype() != DType::f32) throw UserError(name_, str("predictions must be f32, got ", prediction.type()));
+  const std::int64_t samples = prediction.dim(0).factor();
+  MetricBatch batch;
+  batch.samples = samples;
+  if (samples == 0) return;
+  prediction_.resize(static_cast<std::size_t>(prediction.elements()));
+  prediction.copy_to(prediction_.data());
+  target_.clear();
+  const auto read = [&]<class T>(T) {
+    const std::vector<T> values = target.to_vector<T>();
+    target_.assign(values.begin(), values.end());
+  };
+  if (target.dtype() == DType::f32) read(float{});
+  else if (target.dtype() == DType::i32) read(std::int32_t{});
+  else if (target.dtype() == DType::u32) read(std::uint32_t{});
+  else read(std::uint8_t{});
+  batch.prediction = prediction_;
+  batch.width = prediction.elements() / samples;
+  batch.target = target_;
+  batch.target_width = target.elements() / samples;
+  if (weight.defined()) {
+    weight_ = weight.to_vector<float>();
+    if (static_cast<std::int64_t>(weight_.size()) != samples) throw UserError(name_, str("needs one weight a sample, got ", weight.type()));
+    batch.weight = weight_;
+  }
+  update(batch);
+}
+
+namespace metric {
+
+namespace {
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN(); }
+
+/// The class of a sample's target: its number, or the place of its greatest.
+std::int64_t target_class(const MetricBatch& batch, std::int64_t sample, const std::string& name) {
+  const double* y = batch.target.data() + sample * batch.target_width;
+  const std::int64_t c = batch.target_width == 1 ? static_cast<std::int64_t>(*y) : std::max_element(y, y + batch.target_width) - y;
+  if (c < 0 || c >= batch.width) throw UserError(name, str("class ", c, " is outside [0, ", batch.width, "), the classes that are predicted"));
+  return c;
+}
+
+const float* prediction_of(const MetricBatch& batch, std::int64_t sample) { return batch.prediction.data() + sample * batch.width; }
+
+void require_numbers(const MetricBatch& batch, const std::string& name) {
+  if (batch.width != batch.target_width)
+    throw UserError(name, str("needs as many numbers a sample in predictions and targets, got ", batch.width, " and ", batch.target_width));
+}
+
+/// A weighted mean of something about each sample, or each number.
+class Mean : public Metric {
+ public:
+  using Of = std::function<double(const MetricBatch&, std::int64_t sample)>;
+  Mean(std::string name, Of of) : Metric(std::move(name)), of_(std::move(of)) {}
+  void reset() override { total_ = weights_ = 0; }
+  void update(const MetricBatch& batch) override {
+    for (std::int64_t i = 0; i < batch.samples; ++i) {
+      const double w = batch.weight_of(i);
+      total_ += w * of_(batch, i);
+      weights_ += w;
+    }
+  }
+  double result() const override { return ratio(total_, weights_); }
+
+ private:
+  Of of_;
+  double total_ = 0, weights_ = 0;
+};
+
+class RootMean : public Mean {
+ public:
+  using Mean::Mean;
+  double result() const override { return std::sqrt(Mean::result()); }
+};
+
+Pointer classes(std::string name, std::function<bool(const float* prediction, std::int64_t width, std::int64_t actual)> right) {
+  return std::make_shared<Mean>(name, [name, right = std::move(right)](const MetricBatch& batch, std::int64_t i) {
+    if (batch.width < 2) throw UserError(name, "needs predictions of at least 2 classes; for yes and no there is binary_accuracy");
+    return right(prediction_of(batch, i), batch.width, target_class(batch, i, name)) ? 1.0 : 0.0;
+  });
+}
+
+/// The mean over a sample's numbers of f(p, y).
+Mean::Of numbers(std::string name, double (*f)(double p, double y)) {
+  return [name = std::move(name), f](const MetricBatch& batch, std::int64_t i) {
+    require_numbers(batch, name);
+    double total = 0;
+    for (std::int64_t k = 0; k < batch.width; ++k)
+      total += f(static_cast<double>(prediction_of(batch, i)[k]), batch.target[static_cast<std::size_t>(i * batch.width + k)]);
+    return total / static_cast<double>(batch.width);
+  };
+}
+
+/// Counts of yes and no, predicted and actual.
+class YesNo : public Metric {
+ public:
+  using Result = double (*)(double true_yes, double false_yes, double false_no, double true_no);
+  YesNo(std::string name, double threshold, Result result) : Metric(std::move(name)), threshold_(threshold), result_(result) {}
+  void reset() override { counts_[0][0] = counts_[0][1] = counts_[1][0] = counts_[1][1] = 0; }
+  void update(const MetricBatch& batch) override {
+    require_numbers(batch, name());
+    for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
+      const double y = batch.target[static_cast<std::size_t>(i)];
+      if (y != 0 && y != 1) throw UserError(name(), str("targets must be 0 or 1, got ", y));
+      counts_[y == 1][static_cast<double>(batch.prediction[static_cast<std::size_t>(i)]) >= threshold_] += batch.weight_of(i / batch.width);
+    }
+  }
+  double result() const override { return result_(counts_[1][1], counts_[0][1], counts_[1][0], counts_[0][0]); }
+
+ private:
+  double threshold_;
+  Result result_;
+  double counts_[2][2] = {};  ///< [actual][predicted]
+};
+
+class Auc : public Metric {
+ public:
+  Auc() : Metric("auc") {}
+  void reset() override { seen_.clear(); }
+  void update(const MetricBatch& batch) override {
+    require_numbers(batch, name());
+    for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
+      const double y = batch.target[static_cast<std::size_t>(i)];
+      if (y != 0 && y != 1) throw UserError(name(), str("targets must be 0 or 1, got ", y));
+      seen_.push_back({batch.prediction[static_cast<std::size_t>(i)], y == 1, batch.weight_of(i / batch.width)});
+    }
+  }
+  double result() const override {
+    std::vector<Seen> sorted = seen_;
+    std::sort(sorted.begin(), sorted.end(), [](const Seen& a, const Seen& b) { return a.prediction < b.prediction; });
+    double no_below = 0, pairs = 0, yes = 0;
+    for (std::size_t i = 0; i < sorted.size();) {
+      double yes_here = 0, no_here = 0;
+      std::size_t next = i;
+      for (; next < sorted.size() && sorted[next].prediction == sorted[i].prediction; ++next)
+        (sorted[next].yes ? yes_here : no_here) += sorted[next].weight;
+      if (next == i) return std::numeric_limits<double>::quiet_NaN();  // a prediction is NaN
+      pairs += yes_here * (no_below + no_here / 2);
+      no_below += no_here;
+      yes += yes_here;
+      i = next;
+    }
+    return ratio(pairs, yes * no_below);
+  }
+
+ private:
+  struct Seen {
+    float prediction;
+    bool yes;
+    double weight;
+  };
+  std::vector<Seen> seen_;
+};
+
+class R2 : public Metric {
+ public:
+  R2() : Metric("r2") {}
+  void reset() override { *this = {}; }
+  void update(const MetricBatch& batch) override {
+    require_numbers(batch, name());
+    for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
+      const double w = batch.weight_of(i / batch.width), y = batch.target[static_cast<std::size_t>(i)];
+      const double apart = static_cast<double>(batch.prediction[static_cast<std::size_t>(i)]) - y;
+      errors_ += w * apart * apart;
+      // Mean and spread in one pass (West 1979).
+      weights_ += w;
+      if (weights_ == 0) continue;
+      const double before = mean_;
+      mean_ += w / weights_ * (y - before);
+      spread_ += w * (y - before) * (y - mean_);
+    }
+  }
+  double result() const override { return 1 - ratio(errors_, spread_); }
+
+ private:
+  double errors_ = 0, weights_ = 0, mean_ = 0, spread_ = 0;
+};
+
+}  // namespace
+
+Pointer accuracy() {
+  return classes("accuracy", [](const float* p, std::int64_t width, std::int64_t actual) { return std::max_element(p, p + width) - p == actual; });
+}
+
+Pointer top_k_accuracy(std::int64_t k) {
+  if (k < 1) throw UserError("top_k_accuracy", str("k must be at least 1, got ", k));
+  return classes(str("top_", k, "_accuracy"), [k](const float* p, std::int64_t width, std::int64_t actual) {
+    // Of equal predictions the first comes first.
+    std::int64_t before = 0;
+    for (std::int64_t c = 0; c < width; ++c) before += p[c] > p[actual] || (p[c] == p[actual] && c < actual);
+    return before < k;
+  });
+}
+
+Pointer binary_accuracy(double threshold) {
+  return std::make_shared<YesNo>("binary_accuracy", threshold,
+                                 [](double ty, double fy, double fn, double tn) { return ratio(ty + tn, ty + fy + fn + tn); });
+}
+Pointer precision(double threshold) {
+  return std::make_shared<YesNo>("precision", threshold, [](double ty, double fy, double, double) { return ratio(ty, ty + fy); });
+}
+Pointer recall(double threshold) {
+  return std::make_shared<YesNo>("recall", threshold, [](double ty, double, double fn, double) { return ratio(ty, ty + fn); });
+}
+Pointer f1(double threshold) {
+  return std::make_shared<YesNo>("f1", threshold, [](double ty, double fy, double fn, double) { return ratio(2 * ty, 2 * ty + fy + fn); });
+}
+Pointer auc() { return std::make_shared<Auc>(); }
+Pointer mean_absolute_error() {
+  return std::make_shared<Mean>("mean_absolute_error", numbers("mean_absolute_error", [](double p, double y) { return std::abs(p - y); }));
+}
+Pointer mean_squared_error() {
+  return std::make_shared<Mean>("mean_squared_error", numbers("mean_squared_error", [](double p, double y) { return (p - y) * (p - y); }));
+}
+Pointer root_mean_squared_error() {
+  return std::make_shared<RootMean>("root_mean_squared_error",
+                                    numbers("root_mean_squared_error", [](double p, double y) { return (p - y) * (p - y); }));
+}
+Pointer r2() { return std::make_shared<R2>(); }
+
+ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : Metric("confusion_matrix"), classes_(classes) {
+  if (classes < 2) throw UserError("confusion_matrix", str("needs at least 2 classes, got ", classes));
+  reset();
+}
+
+void ConfusionMatrix::reset() { counts_.assign(static_cast<std::size_t>(classes_ * classes_), 0.0); }
+
+void ConfusionMatrix::update(const MetricBatch& batch) {
+  if (batch.width != classes_) throw UserError(name(), str("was made for ", classes_, " classes, got predictions of ", batch.width));
+  for (std::int64_t i = 0; i < batch.samples; ++i) {
+    const float* p = prediction_of(batch, i);
+    const std::int64_t predicted = std::max_element(p, p + classes_) - p;
+    counts_[static_cast<std::size_t>(target_class(batch, i, name()) * classes_ + predicted)] += batch.weight_of(i);
+  }
+}
+
+double ConfusionMatrix::result() const {
+  double right = 0;
+  for (std::int64_t c = 0; c < classes_; ++c) right += count(c, c);
+  return ratio(right, std::accumulate(counts_.begin(), counts_.end(), 0.0));
+}
+
+double ConfusionMatrix::count(std::int64_t actual, std::int64_t predicted) const {
+  if (actual < 0 || actual >= classes_ || predicted < 0 || predicted >= classes_)
+    throw UserError(name(), str("classes ", actual, " and ", predicted, " must be in [0, ", classes_, ")"));
+  return counts_[static_cast<std::size_t>(actual * classes_ + predicted)];
+}
+
+std::string ConfusionMatrix::to_text() const {
+  std::ostringstream out;
+  std::size_t width = 1;
+  for (const double c : counts_) width = std::max(width, str(c).size());
+  const auto cell = [&](const auto& value) { out << std::setw(static_cast<int>(width) + 1) << value; };
+  cell("");
+  for (std::int64_t c = 0; c < classes_; ++c) cell(c);
+  out << "  <- predicted\n";
+  for (std::int64_t r = 0; r < classes_; ++r) {
+    cell(r);
+    for (std::int64_t c = 0; c < classes_; ++c) cell(count(r, c));
+    out << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace metric
+}  // namespace sinter

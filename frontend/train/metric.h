@@ -1,0 +1,91 @@
+// Metrics: computed on the host in double from predictions and targets, batch by batch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/core/tensor.h"
+
+namespace sinter {
+
+/// What is seen of one batch: predictions and targets, row-major, and a weight a sample (empty: all 1).
+struct MetricBatch {
+  std::int64_t samples = 0, width = 1;  ///< numbers a sample in `prediction`
+  std::span<const float> prediction;
+  std::int64_t target_width = 1;
+  std::span<const double> target;  ///< class numbers have a width of 1
+  std::span<const float> weight;
+
+  double weight_of(std::int64_t sample) const { return weight.empty() ? 1 : static_cast<double>(weight[static_cast<std::size_t>(sample)]); }
+};
+
+class Metric {
+ public:
+  virtual ~Metric() = default;
+  const std::string& name() const { return name_; }
+  virtual void reset() = 0;
+  /// Throws UserError if predictions and targets are none that the metric can judge.
+  virtual void update(const MetricBatch& batch) = 0;
+  /// Of all batches since reset(); NaN if there is nothing to judge.
+  virtual double result() const = 0;
+  /// update() with prediction [N, ...] and target [N, ...] in memory; `weight` is [N] or undefined.
+  void add(const Tensor& prediction, const Tensor& target, const Tensor& weight = {});
+
+ protected:
+  explicit Metric(std::string name) : name_(std::move(name)) {}
+
+ private:
+  std::string name_;
+  std::vector<float> prediction_, weight_;
+  std::vector<double> target_;
+};
+
+/// Metrics: pointers, because a Trainer and its caller share them. Predictions of classes are [N, C] with class numbers or one-hot targets;
+/// predictions of yes and no are probabilities [N] or [N, 1], yes from `threshold` on (for logits: 0), targets 0 and 1.
+namespace metric {
+
+using Pointer = std::shared_ptr<Metric>;
+
+/// The part of samples whose greatest prediction is the target's class.
+Pointer accuracy();
+/// The part of samples whose class is among the k greatest predictions.
+Pointer top_k_accuracy(std::int64_t k = 5);
+/// The part of numbers on the target's side of the threshold.
+Pointer binary_accuracy(double threshold = 0.5);
+/// Of what was predicted yes, the part that is.
+Pointer precision(double threshold = 0.5);
+/// Of what is yes, the part that was predicted.
+Pointer recall(double threshold = 0.5);
+/// 2 precision recall / (precision + recall).
+Pointer f1(double threshold = 0.5);
+/// The area under the receiver operating characteristic, exactly: the part of (yes, no) pairs in which yes has the greater prediction, ties counted
+/// half (Hanley and McNeil 1982). Keeps all predictions.
+Pointer auc();
+/// Mean |p - y|, mean (p - y)², and its root.
+Pointer mean_absolute_error();
+Pointer mean_squared_error();
+Pointer root_mean_squared_error();
+/// 1 - sum (p - y)² / sum (y - mean y)², over all numbers.
+Pointer r2();
+
+/// How often (row) a class was predicted as (column) which. result() is the accuracy.
+class ConfusionMatrix : public Metric {
+ public:
+  /// Throws UserError for fewer than 2 classes.
+  explicit ConfusionMatrix(std::int64_t classes);
+  void reset() override;
+  void update(const MetricBatch& batch) override;
+  double result() const override;
+  double count(std::int64_t actual, std::int64_t predicted) const;
+  /// Rows and columns with the class numbers around them.
+  std::string to_text() const;
+
+ private:
+  std::int64_t classes_;
+  std::vector<double> counts_;
+};
+
+}  // namespace metric
+}  // namespace sinter
