@@ -134,6 +134,40 @@ std::vector<Job> mlp(const char* name, std::vector<std::int64_t> sizes, std::int
   return jobs;
 }
 
+// ---- words ----
+
+/// The average of 250 embedded words of 10,000, two dense layers, yes or no.
+std::vector<Job> text_average(const RunSettings& settings) {
+  constexpr std::int64_t batch = 512, words = 250, vocabulary = 10000, batches = 4;
+  struct State {
+    nn::Embedding embedding{vocabulary, 16};
+    nn::Dense hidden{16, 16, nn::Activation::relu}, last{16, 1};
+    std::vector<Parameter> parameters{embedding.weight, hidden.weight, hidden.bias, last.weight, last.bias};
+    optim::Adam optimizer{{.learning_rate = 1e-3}};
+    std::vector<std::pair<Tensor, Tensor>> batches;
+    std::size_t next = 0;
+    Step<Tensor(Tensor, Tensor)> step;
+  };
+  auto state = std::make_shared<State>();
+  for (std::uint64_t i = 0; i < batches; ++i)
+    state->batches.emplace_back(reshape(labels(batch * words, vocabulary, 50 + i), {batch, words}), labels(batch, 2, 60 + i));
+  state->step = compile(
+      [s = state.get()](const Tensor& x, const Tensor& y) {
+        const Tensor logit = s->last(s->hidden(mean(s->embedding(x), {1})));
+        const Tensor loss = loss::binary_crossentropy_from_logits(logit, y);
+        s->optimizer.update(s->parameters, grad(loss, s->parameters));
+        return loss;
+      },
+      {.name = "text_avg_b512", .mode = settings.mode, .threads = settings.threads});
+  if (settings.per_node) std::cerr << state->step.time(state->batches[0].first, state->batches[0].second);
+  Job job;
+  job.call = [state] {
+    const auto& [x, y] = state->batches[state->next++ % batches];
+    state->step(x, y);
+  };
+  return {job};
+}
+
 // ---- from nothing ----
 
 /// Seconds since the kernel started this process, in its ticks of 10 ms.
@@ -261,6 +295,7 @@ const std::vector<Workload>& workloads() {
       {"mlp_b500", [](const RunSettings& s) { return mlp("mlp_b500", {784, 70, 30, 10}, 500, s); }},
       {"mlp_b10000", [](const RunSettings& s) { return mlp("mlp_b10000", {784, 70, 30, 10}, 10000, s); }},
       {"mlp5_b1500", [](const RunSettings& s) { return mlp("mlp5_b1500", {784, 200, 100, 50, 30, 10}, 1500, s); }},
+      {"text_avg_b512", text_average},
       {"linreg", linreg},
       {"call_overhead", call_overhead},
       {"cold_start", cold_start},

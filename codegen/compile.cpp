@@ -88,7 +88,7 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
   for (const Phase& phase : schedule.phases) {
     PhaseSpec spec;
     for (const Loop& loop : phase.loops) {
-      spec.loops.push_back({loop.domain.units, loop.most_units});
+      spec.loops.push_back({loop.domain.units, loop.limits});
       for (const std::size_t k : loop.kernels) spec.work += kernels[k].work;
     }
     specs.push_back(spec);

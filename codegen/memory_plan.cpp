@@ -87,7 +87,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     if ((!separate || lives[v].product) && lives[v].one_loop && !at.cols.is_batch() && !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
       places[v] = Place::scratch;
       // A loop of one chunk has all rows in it.
-      const std::int64_t rows = loop.domain.units == Dim(1) ? at.rows.factor() : loop.most_units * (loop.domain.samples ? at.rows.factor() : 1);
+      const std::int64_t rows = loop.domain.units == Dim(1) ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;
       plan.scratch_bytes += aligned((rows + (lives[v].product ? most_tile_rows : 0)) * at.stride.factor() * element) + line;
     } else if (per_sample) {

@@ -41,7 +41,9 @@ bool runs_whole(const ir::Node& anchor) {
   const bool samples = domain_of(anchor.type.shape).samples;
   if (const auto* cumsum = std::get_if<ir::Cumsum>(&anchor.op)) return !samples || cumsum->axis == 0;
   if (std::holds_alternative<ir::BatchMatmul>(anchor.op) || std::holds_alternative<ir::TopK>(anchor.op)) return !samples;
-  return std::holds_alternative<ir::ScatterAddRows>(anchor.op);
+  // Chunks of a scatter own rows of the table, which must be rows in memory.
+  const Shape& shape = anchor.type.shape;
+  return std::holds_alternative<ir::ScatterAddRows>(anchor.op) && (shape.rank() != 2 || shape.back() == Dim(1));
 }
 
 class Builder {
@@ -113,8 +115,7 @@ class Builder {
   void add_group(std::int32_t group, std::vector<NodeId> nodes) {
     Kernel kernel;
     kernel.group = group;
-    for (const NodeId id : nodes)
-      if (ir::is_anchor(graph_.node(id).op)) kernel.anchor = id;
+    kernel.anchor = ir::anchor_of(graph_, nodes);
     kernel.shape = graph_.node(kernel.anchor != ir::no_node ? kernel.anchor : nodes.back()).type.shape;
     kernel.nodes = std::move(nodes);
     kernel.domain = domain_of(kernel.shape);
@@ -408,7 +409,7 @@ class Builder {
       if (joins) merge(l);
     }
     if (into == none) {
-      loops.push_back({kernel.domain, {}, 1});
+      loops.push_back({kernel.domain, {}, {}});
       into = loops.size() - 1;
     }
     loops[into].kernels.push_back(k);
@@ -432,9 +433,17 @@ class Builder {
     }
     constexpr double chunk_bytes = 1024 * 1024;
     const double most = chunk_bytes / bytes;
-    loop.most_units = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
-                                          : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
-    if (loop.domain.units == Dim(1)) loop.most_units = 1;
+    loop.limits.most = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
+                                           : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
+    // Each chunk of a scatter looks through all indices: few chunks.
+    const auto scatters = [&](std::size_t k) {
+      return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::ScatterAddRows>(graph_.node(s_.kernels[k].anchor).op);
+    };
+    if (std::any_of(loop.kernels.begin(), loop.kernels.end(), scatters)) {
+      loop.limits.least = (loop.domain.units.factor() / 4 + 7) / 8 * 8 + 8;
+      loop.limits.most = std::max(loop.limits.least, loop.limits.most);
+    }
+    if (loop.domain.units == Dim(1)) loop.limits.most = 1;
   }
 
   const Graph& graph_;

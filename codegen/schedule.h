@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "ir/layout.h"
+#include "ir/step.h"
 
 namespace sinter::codegen {
 
@@ -64,7 +65,7 @@ struct Kernel {
 struct Loop {
   Domain domain;
   std::vector<std::size_t> kernels;
-  std::int64_t most_units = 1;  ///< units a chunk at most
+  ChunkLimits limits;
   /// Chunk size at batch size n: a function of shape and n alone.
   std::int64_t chunk_units(std::int64_t n) const;
 };

@@ -6,7 +6,7 @@
 
 namespace sinter::codegen {
 
-std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), most_units); }
+std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), limits); }
 
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   const auto fail = [&](const Kernel& kernel, const std::string& rule) {
@@ -51,7 +51,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
                   loop.domain.samples           ? " samples"
                   : loop.domain.units == Dim(1) ? " row"
                                                 : " rows",
-                  ", at most ", loop.most_units, " a chunk:\n");
+                  ", at most ", loop.limits.most, " a chunk:\n");
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
         const char* kind = kernel.kind == Kernel::Kind::partial   ? " (a slot a chunk)"

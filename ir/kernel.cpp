@@ -11,6 +11,29 @@ bool is_anchor(const Op& op) {
          !std::holds_alternative<Iota>(op);
 }
 
+std::optional<std::size_t> prologue_operand(const Op& op) {
+  return std::visit(
+      []<class O>(const O&) -> std::optional<std::size_t> {
+        if constexpr (IsReduction<O>) return 0;
+        else if constexpr (std::is_same_v<O, ScatterAddRows>) return 1;
+        else return std::nullopt;
+      },
+      op);
+}
+
+bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor) {
+  const Node &node = graph.node(id), &after = graph.node(anchor);
+  const auto operand = prologue_operand(after.op);
+  if (!operand || node.type.shape != graph.node(after.inputs[*operand]).type.shape || node.type.shape == after.type.shape) return false;
+  return is_pointwise(node.op) || (std::holds_alternative<GatherRows>(node.op) && !std::holds_alternative<ScatterAddRows>(after.op));
+}
+
+NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes) {
+  for (std::size_t i = nodes.size(); i-- > 0;)
+    if (is_anchor(graph.node(nodes[i]).op)) return nodes[i];
+  return no_node;
+}
+
 NodeId picked_rows(const Graph& graph, NodeId id) {
   const Shape& shape = graph.node(id).type.shape;
   for (int ops = 0; ops <= 8; ++ops) {

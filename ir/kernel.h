@@ -1,6 +1,8 @@
 // What kernel groups are made of: the words in which the pass `group` and the code generator talk about nodes.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/graph.h"
@@ -9,8 +11,16 @@ namespace sinter::ir {
 
 /// Whether each element of the result depends on one element of each operand: pointwise ops, and broadcast. All other ops but leaves are anchors.
 bool is_pointwise(const Op& op);
-/// The one kind of node of which a kernel group holds at most one: contractions, reductions, softmax, index and movement ops.
+/// What a kernel is built around, one a group (besides a gather in its prologue): contractions, reductions, softmax, index and movement ops.
 bool is_anchor(const Op& op);
+
+/// The operand whose elements an anchor takes one by one, if it does: what a reduction reduces, the updates of a scatter. Nodes of that operand's
+/// shape may stand before the anchor in its kernel, as a prologue: pointwise ones, and before a reduction a gather of rows.
+std::optional<std::size_t> prologue_operand(const Op& op);
+/// Whether the node may stand in a prologue of the anchor.
+bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor);
+/// The anchor of a kernel group, given in topological order: the last, since one before it is part of its prologue; else no_node.
+NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes);
 
 /// Most nodes that a recomputable scalar may stand for, itself included.
 inline constexpr std::size_t recomputable_nodes = 16;

@@ -92,18 +92,22 @@ struct KernelSpec {
   Work work;         ///< over the whole domain
 };
 
-/// Units a chunk when a loop over so many is split: about eight chunks or more, each of 8 units at least and `most` at most. A function of shape and
-/// N alone, so that no result depends on the number of threads.
-inline std::int64_t chunk_of(std::int64_t units, std::int64_t most) {
-  return std::max<std::int64_t>(1, std::min(most, std::max<std::int64_t>(8, ((units + 7) / 8 + 7) / 8 * 8)));
+/// How few and how many units a chunk may have; `most` wins.
+struct ChunkLimits {
+  std::int64_t least = 8, most = 1;
+};
+/// Units a chunk when a loop over so many is split: an eighth, rounded up to 8, within the limits. A function of shape and N alone, so that no result
+/// depends on the number of threads.
+inline std::int64_t chunk_of(std::int64_t units, const ChunkLimits& limits) {
+  return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, ((units + 7) / 8 + 7) / 8 * 8)));
 }
 
 /// A loop of a phase: what its chunks divide.
 struct LoopSpec {
   Dim units = 1;
-  std::int64_t most_units = 1;  ///< a chunk
+  ChunkLimits limits;
   std::int64_t chunks(std::int64_t n) const {
-    const std::int64_t all = units.extent(n), size = chunk_of(all, most_units);
+    const std::int64_t all = units.extent(n), size = chunk_of(all, limits);
     return (all + size - 1) / size;
   }
 };

@@ -114,40 +114,46 @@ class Grouping {
     });
   }
 
-  /// Pointwise nodes of this shape outside the group that only it reads, directly or through each other; readers first.
-  std::vector<NodeId> exclusive_operands(GroupId group, const Shape& wanted) const {
-    std::vector<NodeId> found(partition_.members(group).begin(), partition_.members(group).end());
-    const std::size_t own = found.size();
+  /// Nodes outside the group that `may_join` and that only the readers read, directly or through each other; readers first.
+  template <class F>
+  std::vector<NodeId> exclusive_operands(GroupId group, const std::vector<NodeId>& readers, F&& may_join) const {
+    std::vector<NodeId> found = readers;
     for (std::size_t i = partition_.position(partition_.members(group).back()); i-- > 0;) {
       const NodeId id = partition_.order()[i];
       const GroupId from = partition_.group(id);
-      if (from == no_group || from == group || partition_.recomputable(id) || !ir::is_pointwise(graph_.node(id).op) || shape(id) != wanted ||
-          graph_.is_output(id))
-        continue;
-      if (const NodeId anchor = partition_.anchor(from); anchor != ir::no_node && shape(id) != shape(anchor)) continue;  // a prologue stays
+      if (from == no_group || from == group || partition_.recomputable(id) || graph_.is_output(id) || !may_join(id)) continue;
+      const NodeId anchor = partition_.anchor(from);
+      if (anchor != ir::no_node && shape(id) != shape(anchor)) continue;  // a prologue stays
       const auto& users = graph_.node(id).users;
       if (std::all_of(users.begin(), users.end(), [&](NodeId user) { return std::find(found.begin(), found.end(), user) != found.end(); }))
         found.push_back(id);
     }
-    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(own));
+    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(readers.size()));
     return found;
   }
 
   void draw_in(GroupId group) {
     const NodeId anchor = partition_.anchor(group);
-    draw_in(group, Shape(partition_.shape(group)));
-    if (anchor == ir::no_node) return;
-    const ir::Op& op = graph_.node(anchor).op;
-    if (std::visit([]<class O>(const O&) { return ir::IsReduction<O>; }, op)) draw_in(group, Shape(shape(graph_.node(anchor).inputs[0])));
+    const std::vector<NodeId> members(partition_.members(group).begin(), partition_.members(group).end());
+    // What the nodes behind the anchor read, then what the anchor reads.
+    const auto behind = anchor == ir::no_node ? members.begin() : std::find(members.begin(), members.end(), anchor) + 1;
+    const Shape wanted = partition_.shape(group);
+    draw_in(group, {behind, members.end()}, [&](NodeId id) { return ir::is_pointwise(graph_.node(id).op) && shape(id) == wanted; });
+    if (anchor != ir::no_node && ir::prologue_operand(graph_.node(anchor).op))
+      draw_in(group, {members.begin(), behind}, [&](NodeId id) { return ir::joins_prologue(graph_, id, anchor); });
   }
 
-  void draw_in(GroupId group, const Shape& wanted) {
-    std::vector<NodeId> cone = exclusive_operands(group, wanted), kept;
+  template <class F>
+  void draw_in(GroupId group, const std::vector<NodeId>& readers, F&& may_join) {
+    std::vector<NodeId> cone = exclusive_operands(group, readers, may_join), kept;
     for (auto id = cone.rbegin(); id != cone.rend(); ++id) {
       const auto& operands = graph_.node(*id).inputs;
-      const bool keep = std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
-        return std::find(kept.begin(), kept.end(), input) != kept.end() || partition_.group(input) == group || is_in_memory_without(input, cone);
-      });
+      // A gather's operands are in memory in any case, and what is repeated takes less room there than its repetition.
+      const bool widens = std::holds_alternative<ir::Broadcast>(graph_.node(*id).op);
+      const bool keep =
+          ir::is_anchor(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
+            return std::find(kept.begin(), kept.end(), input) != kept.end() || partition_.group(input) == group || is_in_memory_without(input, cone);
+          });
       if (keep) kept.push_back(*id);
     }
     for (auto id = kept.rbegin(); id != kept.rend(); ++id) {

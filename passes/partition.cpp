@@ -14,12 +14,6 @@ namespace {
 
 bool contains(std::span<const NodeId> nodes, NodeId id) { return std::find(nodes.begin(), nodes.end(), id) != nodes.end(); }
 
-NodeId anchor_of(const ir::Graph& graph, std::span<const NodeId> nodes) {
-  for (const NodeId id : nodes)
-    if (ir::is_anchor(graph.node(id).op)) return id;
-  return ir::no_node;
-}
-
 bool leaves_group(const ir::Graph& graph, std::span<const NodeId> nodes, NodeId id) {
   const auto& users = graph.node(id).users;
   return graph.is_output(id) || std::any_of(users.begin(), users.end(), [&](NodeId user) { return !contains(nodes, user); });
@@ -38,7 +32,7 @@ std::optional<Refusal> check_group(const ir::Graph& graph, std::span<const NodeI
   }
   if (buffers.size() > max_group_buffers) return Refusal::size;
 
-  const NodeId anchor = anchor_of(graph, nodes);
+  const NodeId anchor = ir::anchor_of(graph, nodes);
   if (anchor == ir::no_node) return std::nullopt;
   for (std::size_t state = 0; state < graph.states().size(); ++state) {
     const NodeId update = graph.updates()[state];
@@ -74,7 +68,7 @@ Partition::Partition(const ir::Graph& graph)
   }
 }
 
-NodeId Partition::anchor(GroupId group) const { return anchor_of(graph_, members(group)); }
+NodeId Partition::anchor(GroupId group) const { return ir::anchor_of(graph_, members(group)); }
 
 const Shape& Partition::shape(GroupId group) const {
   const NodeId id = anchor(group);

@@ -31,23 +31,23 @@ void check_node(const ir::Graph& graph, NodeId id) {
 }
 
 void check_kernel(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
-  NodeId anchor = ir::no_node;
-  for (const NodeId id : nodes) {
-    if (!ir::is_anchor(graph.node(id).op)) continue;
-    if (anchor != ir::no_node) fail(graph, id, str("a second anchor beside %", anchor));
-    anchor = id;
-  }
+  const NodeId anchor = ir::anchor_of(graph, nodes);
   const auto shape = [&](NodeId id) -> const Shape& { return graph.node(id).type.shape; };
+  // What the anchor needs of the group, found backwards.
+  std::vector<NodeId> prologue;
+  for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+    const auto& users = graph.node(*id).users;
+    const auto needs = [&](NodeId user) { return user == anchor || std::find(prologue.begin(), prologue.end(), user) != prologue.end(); };
+    if (*id == anchor || !std::any_of(users.begin(), users.end(), needs)) continue;
+    prologue.push_back(*id);
+    if (!ir::joins_prologue(graph, *id, anchor)) fail(graph, *id, str("cannot stand in the prologue of %", anchor));
+    if (graph.is_output(*id) || !std::all_of(users.begin(), users.end(), needs)) fail(graph, *id, "a prologue is needed elsewhere");
+  }
   for (const NodeId id : nodes) {
-    if (shape(id) == shape(anchor == ir::no_node ? nodes.front() : anchor)) continue;
-    if (anchor == ir::no_node) fail(graph, id, str("shape ", shape(id), " in a pointwise group of ", shape(nodes.front())));
-    const ir::Op& op = graph.node(anchor).op;
-    const bool reduces = std::holds_alternative<ir::Sum>(op) || std::holds_alternative<ir::Max>(op);
-    if (!reduces || shape(id) != shape(graph.node(anchor).inputs[0]))
-      fail(graph, id, str("shape ", shape(id), " is neither the result's nor the operand's of the reduction %", anchor));
-    const auto& users = graph.node(id).users;
-    if (graph.is_output(id) || std::any_of(users.begin(), users.end(), [&](NodeId user) { return graph.node(user).kernel != graph.node(id).kernel; }))
-      fail(graph, id, "a prologue is needed outside its group");
+    if (std::find(prologue.begin(), prologue.end(), id) != prologue.end()) continue;
+    if (id != anchor && ir::is_anchor(graph.node(id).op)) fail(graph, id, str("a second anchor beside %", anchor));
+    const NodeId like = anchor == ir::no_node ? nodes.front() : anchor;
+    if (shape(id) != shape(like)) fail(graph, id, str("shape ", shape(id), " in a group of ", shape(like)));
   }
   if (const auto refusal = check_group(graph, nodes))
     fail(graph, nodes.front(),

@@ -133,6 +133,20 @@ void KernelEmitter::when(Value* condition, const Body& body) {
   builder_.SetInsertPoint(after);
 }
 
+void KernelEmitter::repeat_while(const std::function<Value*()>& condition, const Body& body) {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(llvm, "while", function_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "body", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "done", function_);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  builder_.CreateCondBr(condition(), inside, after);
+  builder_.SetInsertPoint(inside);
+  body(nullptr);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(after);
+}
+
 llvm::AllocaInst* KernelEmitter::variable(llvm::Type* type, const char* name, unsigned alignment) {
   llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   llvm::AllocaInst* made = entry.CreateAlloca(type, nullptr, name);
@@ -427,6 +441,8 @@ void KernelEmitter::zero_pads(const Shape& shape, Value* row) {
 
 /// A scalar in every kernel that reads it and a vector where the kernel's rows need one: scalar nodes are computed at the site's width.
 bool KernelEmitter::needs_scalars(const Shape& rows) const {
+  for (const ir::NodeId id : kernel_.nodes)
+    if (id != kernel_.anchor && ir::is_anchor(context_.graph.node(id).op) && !has_vectors(id)) return true;
   if (!is_flat(rows)) return false;
   for (const ir::NodeId id : kernel_.nodes)
     for (const ir::NodeId input : context_.graph.node(id).inputs) {
@@ -467,18 +483,18 @@ Value* KernelEmitter::slot_count() {
     if (other.kind != Kernel::Kind::partial || other.slots != kernel_.slots) continue;
     const Loop& loop = context_.schedule.phases[other.phase].loops[other.loop];
     Value* units = extent(loop.domain.units);
-    Value* size = emit_chunk_units(builder_, units, loop.most_units);
+    Value* size = emit_chunk_units(builder_, units, loop.limits);
     return builder_.CreateUDiv(builder_.CreateAdd(units, builder_.CreateSub(size, constant(1))), size);
   }
   throw InternalError("codegen", "partial sums without a kernel that makes them");
 }
 
-Value* emit_chunk_units(Builder& b, Value* units, std::int64_t most) {
+Value* emit_chunk_units(Builder& b, Value* units, const ChunkLimits& limits) {
   const auto number = [&](std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
   Value* eighth = b.CreateUDiv(b.CreateAdd(units, number(7)), number(8));
   Value* rounded = b.CreateAnd(b.CreateAdd(eighth, number(7)), number(-8));
-  Value* least = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rounded, number(8));
-  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, least, number(std::max<std::int64_t>(1, most)));
+  Value* least = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rounded, number(limits.least));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, least, number(std::max<std::int64_t>(1, limits.most)));
 }
 
 }  // namespace sinter::codegen

@@ -33,7 +33,7 @@ struct EmitContext {
 };
 
 /// chunk_of (ir/step.h) in IR.
-llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, std::int64_t most);
+llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, const ChunkLimits& limits);
 
 /// Some elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that
 /// of the shape's row view; for a vector over the batch the row is 0 and `last` counts.
@@ -89,6 +89,7 @@ class KernelEmitter {
   llvm::Value* extent(Dim dim);
   void loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, const Body& body);
   void when(llvm::Value* condition, const Body& body);
+  void repeat_while(const std::function<llvm::Value*()>& condition, const Body& body);
 
   // ---- iteration ----
   static bool is_flat(const Shape& shape);
@@ -118,6 +119,8 @@ class KernelEmitter {
   Vec load_operand(ValueId value, const Shape& rows, const Site& site);
   bool is_vector_friendly(const Shape& operand, const Shape& rows) const;
   bool needs_scalars(const Shape& rows) const;
+  /// Whether whole vectors of this anchor's result lie in a vector of its operand.
+  bool has_vectors(ir::NodeId anchor) const;
   /// The node at a site of the tensors of shape `rows`; what is known already is in memo.
   Vec evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
   Vec evaluate_scalar(ir::NodeId id);
@@ -127,6 +130,7 @@ class KernelEmitter {
   Vec load_window(const ir::Window& window, const ir::Node& node, const Site& site, llvm::Value* element);
   Vec virtual_anchor(ir::NodeId id, const Site& site);
   llvm::Value* table_rows(ValueId table);
+  void report_fault(ir::NodeId node);
   Vec checked_index(ir::NodeId node, ValueId index, llvm::Value* element, llvm::Value* rows);
   void store_results(const Shape& rows, const Site& site, Memo& memo);
   void zero_pads(const Shape& shape, llvm::Value* row);

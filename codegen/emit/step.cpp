@@ -53,7 +53,7 @@ class StepEmitter {
     Value* total = number(0);
     for (const Loop& loop : phase.loops) {
       Value* units = loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
-      Value* size = emit_chunk_units(b_, units, loop.most_units);
+      Value* size = emit_chunk_units(b_, units, loop.limits);
       sizes.push_back(size);
       firsts.push_back(total);
       total = b_.CreateAdd(total, b_.CreateUDiv(b_.CreateAdd(units, b_.CreateSub(size, number(1))), size));

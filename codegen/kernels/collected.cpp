@@ -1,4 +1,6 @@
 // Kernels whose result is collected in memory before the epilogue runs over it: scatter-add, cumulative sum, top-k, products of many matrices.
+#include <llvm/IR/Intrinsics.h>
+
 #include "codegen/emit/kernel_emitter.h"
 
 namespace sinter::codegen {
@@ -22,24 +24,77 @@ void KernelEmitter::emit_collected() {
   });
 }
 
+/// Zeros, to which each row of the updates is added in order. A chunk looks through all indices for those of its own rows.
 void KernelEmitter::collect(const ir::ScatterAddRows& op) {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const ValueId index = value_of(anchor.inputs[0]), updates = value_of(anchor.inputs[1]);
-  const Shape& index_shape = type_of(anchor.inputs[0]).shape;
-  const SymbolicLayout out = symbolic_layout(anchor.type.shape);
-  const std::int64_t all = out.rows.factor() * out.stride.factor();
-  loop(constant(0), constant(all), 1, [&](Value* i) {
-    builder_.CreateStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0),
-                         builder_.CreateInBoundsGEP(builder_.getFloatTy(), pointer(kernel_.product), {i}));
+  const ValueId index = value_of(anchor.inputs[0]);
+  const Shape &table = anchor.type.shape, &updates = type_of(anchor.inputs[1]).shape;
+  const SymbolicLayout out = symbolic_layout(table);
+  const bool whole = kernel_.domain.units == Dim(1);
+  Value *begin = whole ? constant(0) : begin_, *end = whole ? constant(op.rows) : end_;
+  const std::int64_t inner = table.product(1, table.rank()).factor();  // elements of a row of the table
+  const std::int64_t rows = inner == 1 ? 1 : inner / table.back().factor();
+  for_each_site(table, whole ? constant(0) : begin_, whole ? extent(out.rows) : end_, inner == 1, [&](const Site& site) {
+    store(splat(Vec(llvm::ConstantFP::get(builder_.getFloatTy(), 0), DType::f32), site.width), kernel_.product, site);
   });
-  std::int64_t inner = 1;
-  for (std::size_t i = 1; i < anchor.type.shape.rank(); ++i) inner *= anchor.type.shape[i].factor();
-  loop(constant(0), extent(index_shape.elements()), 1, [&](Value* e) {
-    const Vec row = checked_index(kernel_.anchor, index, e, constant(op.rows));
-    loop(constant(0), constant(inner), 1, [&](Value* j) {
-      Value* to = element_address(kernel_.product, builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), j));
-      const Vec x = load(element_address(updates, builder_.CreateAdd(builder_.CreateMul(e, constant(inner)), j)), DType::f32, 1, false);
-      builder_.CreateStore((load(to, DType::f32, 1, false) + x).value, to);
+  /// Adds update e to a row of the table.
+  const auto add = [&](Value* e, Value* row) {
+    const auto one = [&](const Site& from, const Site& to) {
+      Memo memo;
+      const Vec x = evaluate(anchor.inputs[1], updates, from, memo);
+      Value* place = address(kernel_.product, to.row, to.last);
+      store(load(place, DType::f32, to.width, false) + x, kernel_.product, to);
+    };
+    if (inner == 1) {  // elements
+      const SymbolicLayout at = symbolic_layout(updates);
+      Value* cols = extent(at.cols);
+      const bool line = is_flat(updates) || at.rows == Dim(1);
+      const Site from = line ? Site{constant(0), e} : Site{builder_.CreateUDiv(e, cols), builder_.CreateURem(e, cols)};
+      return one(from, is_flat(table) || table.rank() == 1 ? Site{constant(0), row} : Site{row, constant(0)});
+    }
+    loop(constant(0), constant(rows), 1, [&](Value* part) {
+      Value *source = builder_.CreateAdd(builder_.CreateMul(e, constant(rows)), part),
+            *target = builder_.CreateAdd(builder_.CreateMul(row, constant(rows)), part);
+      for_each_block(updates, source, needs_scalars(updates), [&](const Site& from) {
+        Site to = from;
+        to.row = target;
+        one(from, to);
+      });
+    });
+  };
+
+  const Type& type = context_.schedule.values[index].type;
+  const SymbolicLayout at = symbolic_layout(type.shape);
+  const bool line = is_flat(type.shape) || at.rows == Dim(1);
+  Value* columns = line ? extent(type.shape.elements()) : extent(at.cols);
+  llvm::Type* vector = llvm::FixedVectorType::get(builder_.getInt32Ty(), lanes);
+  llvm::AllocaInst *hits = variable(builder_.getInt32Ty(), "hits"), *found = variable(vector, "found", 64);
+  loop(constant(0), line ? constant(1) : extent(at.rows), 1, [&](Value* r) {
+    const auto number = [&](Value* c) { return line ? c : builder_.CreateAdd(builder_.CreateMul(r, columns), c); };
+    const auto report = [&](Value* bad) { when(bad, [&](Value*) { report_fault(kernel_.anchor); }); };
+    Value* stop = for_each_vector(constant(0), columns, 1, [&](Value* c, unsigned) {
+      // As u32: a negative index is a large one. A table has fewer than 2^31 rows.
+      Value* rows_here = builder_.CreateZExt(load(address(index, r, c), type.dtype, lanes, false).value, vector);
+      const auto all = [&](Value* x) { return builder_.CreateVectorSplat(lanes, builder_.CreateTrunc(x, builder_.getInt32Ty())); };
+      report(builder_.CreateOrReduce(builder_.CreateICmpUGE(rows_here, all(constant(op.rows)))));
+      Value* inside = builder_.CreateICmpULT(builder_.CreateSub(rows_here, all(begin)), all(builder_.CreateSub(end, begin)));
+      Value* bits = builder_.CreateZExt(builder_.CreateBitCast(inside, builder_.getInt16Ty()), builder_.getInt32Ty());
+      builder_.CreateStore(bits, hits);
+      builder_.CreateStore(rows_here, found);
+      repeat_while([&] { return builder_.CreateICmpNE(builder_.CreateLoad(builder_.getInt32Ty(), hits), builder_.getInt32(0)); },
+                   [&](Value*) {
+                     Value* left = builder_.CreateLoad(builder_.getInt32Ty(), hits);
+                     Value* lane =
+                         builder_.CreateZExt(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, builder_.getTrue()), builder_.getInt64Ty());
+                     builder_.CreateStore(builder_.CreateAnd(left, builder_.CreateSub(left, builder_.getInt32(1))), hits);
+                     Value* row = builder_.CreateLoad(builder_.getInt32Ty(), builder_.CreateInBoundsGEP(builder_.getInt32Ty(), found, {lane}));
+                     add(number(builder_.CreateAdd(c, lane)), builder_.CreateZExt(row, builder_.getInt64Ty()));
+                   });
+    });
+    loop(stop, columns, 1, [&](Value* c) {
+      Value* row = builder_.CreateZExt(load(address(index, r, c), type.dtype, 1, false).value, builder_.getInt64Ty());
+      report(builder_.CreateICmpUGE(row, constant(op.rows)));
+      when(builder_.CreateICmpULT(builder_.CreateSub(row, begin), builder_.CreateSub(end, begin)), [&](Value*) { add(number(c), row); });
     });
   });
 }

@@ -8,13 +8,10 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-namespace {
-
-bool is_single_column(const Shape& shape) { return symbolic_layout(shape).cols == Dim(1); }
-
-/// Whether whole vectors of the anchor's result lie in a vector of its operand.
-bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
-  const auto shape = [&](std::size_t i) -> const Shape& { return graph.node(anchor.inputs[i]).type.shape; };
+bool KernelEmitter::has_vectors(ir::NodeId id) const {
+  const ir::Node& anchor = context_.graph.node(id);
+  const auto shape = [&](std::size_t i) -> const Shape& { return type_of(anchor.inputs[i]).shape; };
+  const auto is_single_column = [](const Shape& of) { return symbolic_layout(of).cols == Dim(1); };
   return std::visit(
       [&]<class O>(const O&) -> bool {
         if constexpr (std::is_same_v<O, ir::Reshape>)
@@ -31,12 +28,9 @@ bool anchor_has_vectors(const ir::Graph& graph, const ir::Node& anchor) {
       anchor.op);
 }
 
-}  // namespace
-
 void KernelEmitter::emit_pointwise() {
   const Shape& shape = kernel_.shape;
-  const bool scalar =
-      needs_scalars(shape) || (kernel_.anchor != ir::no_node && !anchor_has_vectors(context_.graph, context_.graph.node(kernel_.anchor)));
+  const bool scalar = needs_scalars(shape) || (kernel_.anchor != ir::no_node && !has_vectors(kernel_.anchor));
   for_each_site(shape, rows_begin(shape), rows_end(shape), scalar, [&](const Site& site) {
     Memo memo;
     store_results(shape, site, memo);
@@ -52,15 +46,18 @@ void KernelEmitter::emit_copy() {
   });
 }
 
+/// Tells the launcher that this node met an index out of range.
+void KernelEmitter::report_fault(ir::NodeId node) {
+  Value* fault = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, fault));
+  builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
+}
+
 Vec KernelEmitter::checked_index(ir::NodeId node, ValueId index, Value* element, Value* rows) {
   const DType dtype = context_.schedule.values[index].type.dtype;
   const Vec raw = load(element_address(index, element), dtype, 1, false);
   Value* wide = dtype == DType::i32 ? builder_.CreateSExt(raw.value, builder_.getInt64Ty()) : builder_.CreateZExt(raw.value, builder_.getInt64Ty());
   Value* bad = builder_.CreateICmpUGE(wide, rows);
-  when(bad, [&](Value*) {
-    Value* fault = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, fault));
-    builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
-  });
+  when(bad, [&](Value*) { report_fault(node); });
   return {builder_.CreateSelect(bad, constant(0), wide), DType::i32};
 }
 

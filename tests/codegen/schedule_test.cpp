@@ -26,12 +26,12 @@ TEST(Schedule, AnMlpTrainingStepIsTwoPhases) {
 TEST(Schedule, ChunksAreAFunctionOfShapeAndBatchAlone) {
   for (const std::int64_t most : {1, 16, 128, 4096})
     for (const std::int64_t n : {1, 2, 7, 8, 63, 64, 500, 10000}) {
-      const std::int64_t chunk = chunk_of(n, most);
+      const std::int64_t chunk = chunk_of(n, {.most = most});
       EXPECT_GE(chunk, 1);
       EXPECT_LE(chunk, most);
       EXPECT_TRUE(chunk % 8 == 0 || chunk == most);
     }
-  EXPECT_EQ(chunk_of(500, 4096), 64);
+  EXPECT_EQ(chunk_of(500, {.most = 4096}), 64);
 }
 
 TEST(Schedule, SwappedStatesGoThroughMemory) {

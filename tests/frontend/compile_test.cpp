@@ -270,5 +270,24 @@ TEST(Compile, NeedsACodeGenerator) {
 
 #endif
 
+/// What an anchor reads is stored, even if nothing else does.
+TEST(Compile, PointwiseBeforeEveryKindOfAnchor) {
+  const Tensor x = random({6, 12}, 21), index(std::vector<std::int32_t>{3, 0, 5, 5, 1, 2}, {6});
+  const auto f = [](const Tensor& t, const Tensor& i) {
+    const Tensor y = t * t + 1;
+    return std::tuple(softmax(y * 2) * 3, log_softmax(y * 3), cumsum(y * 4) + 1, transpose(y * 5), concat({y * 6, y * 7}, 1) * 2,
+                      top_k(y * 8, 3).values, gather_rows(cast(y * 9, DType::f32), i), sum(y * 10, {0}), prod(y, {1}), reshape(y * 11, {-1, 4}),
+                      matmul(y * 12, y, false, true));
+  };
+  auto eager = compile(f, {.mode = Mode::eager, .kinds = {InputKind::fixed, InputKind::fixed}});
+  auto graph = compile(f, {.mode = modes().back(), .kinds = {InputKind::fixed, InputKind::fixed}});
+  const auto wanted = eager(x, index), got = graph(x, index);
+  const auto compare = [](const Tensor& a, const Tensor& b) {
+    const auto p = a.to_vector<float>(), q = b.to_vector<float>();
+    for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(p[i], q[i], 1e-4 * std::max(1.0f, std::abs(q[i])));
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (compare(std::get<I>(got), std::get<I>(wanted)), ...); }(std::make_index_sequence<11>{});
+}
+
 }  // namespace
 }  // namespace sinter::test

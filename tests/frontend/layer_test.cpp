@@ -96,6 +96,42 @@ TEST(Embedding, PicksRows) {
   EXPECT_THAT(error_of([&] { embedding(index + 1); }), HasSubstr("index 5 is outside [0, 5)"));
 }
 
+/// The average of embedded words: gathered and summed in one kernel, its gradient scattered by rows of the table in another.
+TEST(Embedding, TrainsInAnAverage) {
+  std::vector<std::vector<float>> tables;
+  RandomStream random(6, 0);
+  std::vector<std::int32_t> ids(70 * 37);
+  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random.below(150));
+  const Tensor x(ids, {70, 37});
+  const auto train = [&](StepOptions options) {
+    seed(8);
+    nn::Embedding embedding(150, 20);
+    nn::Dense dense(20, 1);
+    optim::Adam adam({.learning_rate = 0.01});
+    const std::vector<Parameter> parameters{embedding.weight, dense.weight, dense.bias};
+    auto step = compile(
+        [&](const Tensor& words) {
+          const Tensor loss = mean(square(dense(mean(embedding(words) * 2, {1})) - 1));
+          adam.update(parameters, grad(loss, parameters));
+          return loss;
+        },
+        options);
+    for (int i = 0; i < 4; ++i) step(x);
+    if (options.mode == Mode::graph) {
+      EXPECT_TRUE(step.verify(x).ok()) << step.verify(x);
+    }
+    tables.push_back(embedding.weight.read().to_vector<float>());
+    EXPECT_THAT(error_of([&] { step(x + 1); }), testing::AnyOf(HasSubstr("outside [0, 150)"), testing::IsEmpty()));
+  };
+  train({.mode = Mode::eager});
+  for (std::size_t i = 0; i < modes().size() - 1; ++i)
+    for (const int threads : {1, 2, 3, 4}) train({.mode = Mode::graph, .threads = threads, .force = true});
+  for (std::size_t i = 1; i < tables.size(); ++i) {
+    EXPECT_EQ(tables[i], tables[1]);
+    for (std::size_t k = 0; k < tables[0].size(); ++k) ASSERT_NEAR(tables[i][k], tables[0][k], 1e-4);
+  }
+}
+
 TEST(Layers, CombineAndReshape) {
   const Tensor x = random({3, 4}, 2);
   nn::Add residual{nn::Identity(), nn::Lambda([](const Tensor& t) { return t * 2; })};
