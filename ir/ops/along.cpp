@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "ir/graph.h"
 
@@ -135,7 +136,8 @@ void TopK::reference(Reference& r) const {
   for (std::int64_t row = 0; row < r.out.elements() / k; ++row) {
     const double* x = r.in[0]->data.data() + row * cols;
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return std::isnan(x[a]) ? !std::isnan(x[b]) : x[a] > x[b]; });
+    const auto rank = [&](std::int64_t i) { return std::tuple(!std::isnan(x[i]), std::isnan(x[i]) ? 0 : -x[i], i); };
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return rank(a) < rank(b); });
     for (std::int64_t j = 0; j < k; ++j) r.out.data[static_cast<std::size_t>(row * k + j)] = static_cast<double>(order[static_cast<std::size_t>(j)]);
   }
 }
