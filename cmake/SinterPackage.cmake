@@ -7,6 +7,7 @@ foreach(room ${rooms})
 endforeach()
 target_include_directories(sinter PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(sinter PUBLIC cxx_std_20)
+target_link_options(sinter INTERFACE -Wl,--as-needed)  # a program that reads no HDF5 does not load it
 
 # Rooms append what they link to SINTER_SYSTEM_LIBRARIES. A program that uses Sinter links these too, but sees none of their headers.
 get_property(system_libraries GLOBAL PROPERTY SINTER_SYSTEM_LIBRARIES)

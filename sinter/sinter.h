@@ -21,4 +21,5 @@
 #include "frontend/train/dataset.h"
 #include "frontend/train/metric.h"
 #include "frontend/train/trainer.h"
+#include "frontend/weights/state_dict.h"
 #include "ir/print.h"

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "frontend/data/narrow.h"
 #include "frontend/data/npy_header.h"
 #include "ir/error.h"
 #include "runtime/file/disk.h"
@@ -29,22 +30,22 @@ constexpr std::array<Stored, 7> stored_types{{{"<f4", DType::f32, 4},
                                               {"<f8", DType::f32, 8},
                                               {"<i8", DType::i32, 8}}};
 
-/// Elements of From become To, which is narrower; `fits` says whether a value may.
-template <class From, class To, class Fits>
-std::vector<std::byte> narrow(const std::string& where, const std::vector<std::byte>& raw, const Fits& fits, std::string_view advice) {
-  std::vector<std::byte> result(raw.size() / sizeof(From) * sizeof(To));
-  for (std::size_t i = 0; i < raw.size() / sizeof(From); ++i) {
-    From value;
-    std::memcpy(&value, raw.data() + i * sizeof(From), sizeof value);
-    if (!fits(value)) throw UserError(where, str("element ", i, " is ", value, ", ", advice));
-    const To converted = static_cast<To>(value);
-    std::memcpy(result.data() + i * sizeof(To), &converted, sizeof converted);
+/// Bytes in memory, read as a file is.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::uint64_t size() const { return bytes_.size(); }
+  void read(std::uint64_t offset, std::span<std::byte> into) const {  // within bounds: the caller has checked sizes
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
   }
-  return result;
-}
+
+ private:
+  std::span<const std::byte> bytes_;
+};
 
 /// What NumPy's file says and how long its header is.
-std::pair<NpyHeader, std::uint64_t> read_header(const runtime::InputFile& file, const std::string& where) {
+template <class File>
+std::pair<NpyHeader, std::uint64_t> read_header(const File& file, const std::string& where) {
   constexpr std::string_view magic = "\x93NUMPY";
   std::array<char, 12> start{};
   const std::size_t have = std::min<std::uint64_t>(file.size(), start.size());
@@ -66,11 +67,8 @@ std::pair<NpyHeader, std::uint64_t> read_header(const runtime::InputFile& file, 
   return {parse_npy_header(text, where), begin + length};
 }
 
-}  // namespace
-
-HostArray read_npy(const std::filesystem::path& path) {
-  const std::string where = path.string();
-  const runtime::InputFile file(path);
+template <class File>
+HostArray parse(const File& file, const std::string& where) {
   const auto [header, begin] = read_header(file, where);
   if (header.fortran_order)
     throw UserError(where, "is in column-major (Fortran) order; write it with numpy.save(file, numpy.ascontiguousarray(array))");
@@ -89,34 +87,39 @@ HostArray read_npy(const std::filesystem::path& path) {
                                " bytes of elements, but ", file.size() - begin, " follow the header; copy or write the file again"));
   HostArray array{type->dtype, header.shape, std::vector<std::byte>(size)};
   file.read(begin, array.bytes);
-  if (header.descr == "<f8")
-    array.bytes = narrow<double, float>(
-        where, array.bytes, [](double v) { return !std::isfinite(v) || std::isfinite(static_cast<float>(v)); },
-        "which is too large for f32; scale the data");
-  if (header.descr == "<i8")
-    array.bytes = narrow<std::int64_t, std::int32_t>(
-        where, array.bytes, [](std::int64_t v) { return std::in_range<std::int32_t>(v); }, "which does not fit i32; store smaller numbers");
-  if (array.dtype == DType::boolean && std::any_of(array.bytes.begin(), array.bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
-    throw UserError(where, "holds a bool that is neither 0 nor 1; the file is damaged");
+  if (header.descr == "<f8") array.bytes = narrow_f64(where, array.bytes);
+  if (header.descr == "<i8") array.bytes = narrow_i64(where, array.bytes);
+  require_truth_values(where, array);
   return array;
 }
 
-void write_npy(const std::filesystem::path& path, const HostArray& array) {
+}  // namespace
+
+HostArray read_npy(const std::filesystem::path& path) { return parse(runtime::InputFile(path), path.string()); }
+HostArray parse_npy(std::span<const std::byte> bytes, const std::string& where) { return parse(MemoryFile(bytes), where); }
+
+std::vector<std::byte> npy_bytes(const HostArray& array, const std::string& where) {
   const auto type =
       std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.dtype == array.dtype && s.size == size_of(s.dtype); });
   const std::int64_t elements = Shape::fixed(array.shape).elements().factor();
   if (array.bytes.size() != static_cast<std::size_t>(elements) * type->size)
-    throw UserError(path.string(), str("an array of ", array.dtype, Shape::fixed(array.shape), " takes ",
-                                       static_cast<std::size_t>(elements) * type->size, " bytes, got ", array.bytes.size()));
+    throw UserError(where, str("an array of ", array.dtype, Shape::fixed(array.shape), " takes ", static_cast<std::size_t>(elements) * type->size,
+                               " bytes, got ", array.bytes.size()));
   std::string text = npy_header_text({std::string(type->descr), false, array.shape});
   constexpr std::size_t begin = 10, alignment = 64;
   text.append((alignment - (begin + text.size() + 1) % alignment) % alignment, ' ').push_back('\n');
   const auto length = static_cast<std::uint16_t>(text.size());
   const std::string start{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  std::vector<std::byte> bytes;
+  bytes.reserve(start.size() + text.size() + array.bytes.size());
+  for (const std::span<const std::byte> part : {std::as_bytes(std::span(start)), std::as_bytes(std::span(text)), std::span(array.bytes)})
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  return bytes;
+}
+
+void write_npy(const std::filesystem::path& path, const HostArray& array) {
   runtime::AtomicFile file(path);
-  file.write(std::as_bytes(std::span(start)));
-  file.write(std::as_bytes(std::span(text)));
-  file.write(array.bytes);
+  file.write(npy_bytes(array, path.string()));
   file.commit();
 }
 

@@ -1,7 +1,11 @@
 // NumPy's .npy files (format 1.0 and 2.0): weights and data from and for Python.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "frontend/data/array.h"
 
@@ -11,7 +15,12 @@ namespace sinter::data {
 /// a missing, truncated or damaged file, another type or order, and values that do not fit.
 HostArray read_npy(const std::filesystem::path& path);
 
-/// Writes format 1.0, the file whole or not at all. Throws UserError.
+/// The same from the bytes of a file.
+HostArray parse_npy(std::span<const std::byte> bytes, const std::string& where);
+
+/// Format 1.0. Throws UserError for an array whose bytes do not fit its shape.
+std::vector<std::byte> npy_bytes(const HostArray& array, const std::string& where);
+/// Writes them, the file whole or not at all. Throws UserError.
 void write_npy(const std::filesystem::path& path, const HostArray& array);
 
 }  // namespace sinter::data

@@ -68,6 +68,16 @@ std::vector<Parameter> Module::parameters() const {
   return result;
 }
 
+std::vector<Module::Layer> Module::layers() const {
+  std::vector<Layer> result;
+  for (const Module* module : all()) {
+    Layer layer{module->kind_, module->name_, {}};
+    for (const Own& own : module->own_) layer.parameters.emplace_back(own.name, own.parameter);
+    if (!layer.parameters.empty()) result.push_back(std::move(layer));
+  }
+  return result;
+}
+
 void Module::set_trainable(bool trainable) {
   for (const Module* module : all())
     for (const Own& own : module->own_) Parameter(own.parameter).set_trainable(trainable && own.trains);

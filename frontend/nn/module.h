@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/core/ops.h"
@@ -58,6 +59,13 @@ class Module {
   std::vector<Parameter> trainable_parameters() const;
   /// Throws UserError for an unknown name, listing those there are.
   Parameter parameter(std::string_view name) const;
+  /// A module that holds parameters itself: its kind, path, and parameters by their own names.
+  struct Layer {
+    std::string kind, path;
+    std::vector<std::pair<std::string, Parameter>> parameters;
+  };
+  /// Those of this module and its children, in order of registration.
+  std::vector<Layer> layers() const;
   /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
   void set_trainable(bool trainable);
   /// The sum of all penalties, to be added to the training loss; an undefined tensor if there are none.

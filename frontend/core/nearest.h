@@ -1,0 +1,16 @@
+// Suggestions for names that are not known.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+/// The known name that fewest insertions, deletions and changes of a character lead to (Levenshtein 1966); empty if there are none.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+/// "; the nearest is 'dense_1.weight'", or nothing if there is none.
+std::string nearest_hint(std::string_view name, const std::vector<std::string>& known);
+
+}  // namespace sinter

@@ -1,0 +1,92 @@
+#include "frontend/data/npz.h"
+
+#include <zip.h>
+
+#include <memory>
+#include <set>
+
+#include "frontend/data/npy.h"
+#include "ir/error.h"
+
+namespace sinter::data {
+
+namespace {
+
+constexpr std::string_view extension = ".npy";
+
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+using Archive = std::unique_ptr<zip_t, Discard>;
+
+Archive open(const std::string& where, int flags) {
+  int code = 0;
+  Archive archive(zip_open(where.c_str(), flags, &code));
+  if (archive) return archive;
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  const std::string reason = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  throw UserError(where, str("cannot be opened as a zip archive (", reason, ")"));
+}
+
+std::vector<std::byte> unpack(const Archive& archive, zip_uint64_t member, const zip_stat_t& entry, const std::string& where) {
+  // Deflate makes at most 1032 bytes of one: what claims more is damaged or meant to fill the memory.
+  if (entry.size > entry.comp_size * 1032 + 64) throw UserError(where, str("claims to unpack to ", entry.size, " bytes from ", entry.comp_size));
+  std::vector<std::byte> bytes(entry.size);
+  const std::unique_ptr<zip_file_t, Discard> file(zip_fopen_index(archive.get(), member, 0));
+  std::size_t have = 0;
+  while (file && have < bytes.size()) {
+    const zip_int64_t count = zip_fread(file.get(), bytes.data() + have, bytes.size() - have);
+    if (count <= 0) break;
+    have += static_cast<std::size_t>(count);
+  }
+  if (!file || have < bytes.size()) throw UserError(where, "is damaged or packed in a way that cannot be read; copy or write the file again");
+  return bytes;
+}
+
+}  // namespace
+
+NamedArrays read_npz(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  const Archive archive = open(where, ZIP_RDONLY | ZIP_CHECKCONS);
+  NamedArrays arrays;
+  for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
+    const auto member = static_cast<zip_uint64_t>(i);
+    zip_stat_t entry;
+    constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
+    if (zip_stat_index(archive.get(), member, 0, &entry) != 0 || (entry.valid & needed) != needed)
+      throw UserError(where, str("member ", i, " cannot be read; the file is damaged"));
+    std::string name = entry.name;
+    const std::string at = str(where, ", ", name);
+    if (!name.ends_with(extension)) throw UserError(at, "is no .npy file; an .npz holds nothing else");
+    name.resize(name.size() - extension.size());
+    arrays.emplace_back(name, parse_npy(unpack(archive, member, entry, at), at));
+  }
+  return arrays;
+}
+
+void write_npz(const std::filesystem::path& path, const NamedArrays& arrays) {
+  const std::string where = path.string();
+  std::vector<std::vector<std::byte>> files;  // alive until the archive is closed
+  files.reserve(arrays.size());
+  Archive archive = open(where, ZIP_CREATE | ZIP_TRUNCATE);
+  std::set<std::string> names;
+  for (const auto& [name, array] : arrays) {
+    if (name.empty() || !names.insert(name).second) throw UserError(where, str("needs a different name for each array, got '", name, "'"));
+    files.push_back(npy_bytes(array, str(where, ", ", name)));
+    zip_source_t* source = zip_source_buffer(archive.get(), files.back().data(), files.back().size(), 0);
+    const zip_int64_t member = zip_file_add(archive.get(), (name + std::string(extension)).c_str(), source, ZIP_FL_ENC_UTF_8);
+    if (member < 0) {
+      zip_source_free(source);
+      throw UserError(where, str("cannot hold '", name, "' (", zip_strerror(archive.get()), ")"));
+    }
+    zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(member), ZIP_CM_STORE, 0);
+    zip_file_set_mtime(archive.get(), static_cast<zip_uint64_t>(member), 315532800, 0);  // 1980: the same arrays, the same file
+  }
+  if (zip_close(archive.get()) != 0) throw UserError(where, str("cannot be written (", zip_strerror(archive.get()), ")"));
+  archive.release();
+}
+
+}  // namespace sinter::data

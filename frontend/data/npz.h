@@ -1,0 +1,23 @@
+// NumPy's .npz files: .npy files in a zip archive.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/data/array.h"
+
+namespace sinter::data {
+
+/// Arrays by name, in the order of the file.
+using NamedArrays = std::vector<std::pair<std::string, HostArray>>;
+
+/// What numpy.savez or savez_compressed wrote. Throws UserError `[file] …` for a missing or damaged archive and for members that read_npy would
+/// refuse.
+NamedArrays read_npz(const std::filesystem::path& path);
+
+/// As numpy.savez does, the file whole or not at all. Throws UserError for a name that is empty or there twice.
+void write_npz(const std::filesystem::path& path, const NamedArrays& arrays);
+
+}  // namespace sinter::data

@@ -1,0 +1,136 @@
+#include "frontend/data/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "frontend/data/narrow.h"
+#include "ir/error.h"
+#include "runtime/file/disk.h"
+
+namespace sinter::data {
+
+namespace {
+
+constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
+constexpr const char* metadata_name = "__metadata__";
+
+struct Stored {
+  std::string_view name;
+  DType dtype;
+  std::size_t size;
+};
+constexpr std::array<Stored, 9> stored_types{{{"F32", DType::f32, 4},
+                                              {"I32", DType::i32, 4},
+                                              {"U32", DType::u32, 4},
+                                              {"U8", DType::u8, 1},
+                                              {"BOOL", DType::boolean, 1},
+                                              {"F64", DType::f32, 8},
+                                              {"I64", DType::i32, 8},
+                                              {"F16", DType::f32, 2},
+                                              {"BF16", DType::f32, 2}}};
+
+float from_half(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                      : exponent     ? std::ldexp(1024 + fraction, exponent - 25)
+                                     : std::ldexp(fraction, -24);
+  return static_cast<float>(bits & 0x8000 ? -size : size);
+}
+float from_bfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+std::vector<std::byte> converted(const std::string& where, const Stored& type, std::vector<std::byte> raw) {
+  if (type.name == "F64") return narrow_f64(where, raw);
+  if (type.name == "I64") return narrow_i64(where, raw);
+  if (type.name == "F16") return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_half);
+  if (type.name == "BF16") return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_bfloat);
+  return raw;
+}
+
+}  // namespace
+
+NamedArrays read_safetensors(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  const runtime::InputFile file(path);
+  std::uint64_t length = 0;
+  if (file.size() < sizeof length) throw UserError(where, str("has ", file.size(), " bytes, too few for a safetensors file"));
+  file.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > longest_header || length > file.size() - sizeof length)
+    throw UserError(where, str("the header claims ", length, " bytes, but ", file.size() - sizeof length, " follow (at most ", longest_header,
+                               "); is this a safetensors file?"));
+  std::string text(length, '\0');
+  file.read(sizeof length, std::as_writable_bytes(std::span(text)));
+  const std::uint64_t begin = sizeof length + length, bytes = file.size() - begin;
+
+  struct Entry {
+    std::string name;
+    const Stored* type;
+    std::vector<std::int64_t> shape;
+    std::uint64_t first, last;
+  };
+  std::vector<Entry> entries;
+  try {
+    const auto header = nlohmann::ordered_json::parse(text);
+    if (!header.is_object()) throw UserError(where, "the header is no JSON object; the file is damaged");
+    for (const auto& [name, value] : header.items()) {
+      if (name == metadata_name) continue;
+      const std::string at = str(where, ", ", name), type_name = value.at("dtype").get<std::string>();
+      const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.name == type_name; });
+      if (type == stored_types.end()) throw UserError(at, str("element type ", type_name, " is not supported; store it as F32"));
+      Entry entry{name, type, value.at("shape").get<std::vector<std::int64_t>>(), 0, 0};
+      const auto& offsets = value.at("data_offsets");
+      entry.first = offsets.at(0).get<std::uint64_t>();
+      entry.last = offsets.at(1).get<std::uint64_t>();
+      if (entry.shape.size() > Shape::max_rank)
+        throw UserError(at, str("has ", entry.shape.size(), " dimensions, at most ", Shape::max_rank, " are supported"));
+      std::uint64_t size = type->size;
+      bool fits = true;
+      for (const std::int64_t extent : entry.shape)
+        fits = fits && extent >= 0 && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size);
+      if (!fits || entry.first > entry.last || entry.last > bytes || size != entry.last - entry.first)
+        throw UserError(at, str("the header's shape and offsets [", entry.first, ", ", entry.last, ") do not fit each other or the ", bytes,
+                                " bytes of tensors; the file is damaged or truncated"));
+      entries.push_back(std::move(entry));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(where, str("the header is damaged (", error.what(), ")"));
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::pair(a.first, a.last) < std::pair(b.first, b.last); });
+  NamedArrays arrays;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& e = entries[i];
+    if (i && e.first < entries[i - 1].last)
+      throw UserError(where, str("tensors '", entries[i - 1].name, "' and '", e.name, "' overlap; the file is damaged"));
+    std::vector<std::byte> raw(e.last - e.first);
+    file.read(begin + e.first, raw);
+    arrays.emplace_back(e.name, HostArray{e.type->dtype, e.shape, converted(str(where, ", ", e.name), *e.type, std::move(raw))});
+    require_truth_values(str(where, ", ", e.name), arrays.back().second);
+  }
+  return arrays;
+}
+
+void write_safetensors(const std::filesystem::path& path, const NamedArrays& arrays) {
+  const std::string where = path.string();
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  std::uint64_t offset = 0;
+  for (const auto& [name, array] : arrays) {
+    if (name.empty() || name == metadata_name || header.contains(name))
+      throw UserError(where, str("needs a different name for each tensor, none of them '", metadata_name, "', got '", name, "'"));
+    const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&, d = array.dtype](const Stored& s) { return s.dtype == d; });
+    header[name] = {{"dtype", type->name}, {"shape", array.shape}, {"data_offsets", {offset, offset + array.bytes.size()}}};
+    offset += array.bytes.size();
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // tensors begin at a multiple of 8
+  const std::uint64_t length = text.size();
+  runtime::AtomicFile file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(std::as_bytes(std::span(text)));
+  for (const auto& [name, array] : arrays) file.write(array.bytes);
+  file.commit();
+}
+
+}  // namespace sinter::data

@@ -1,0 +1,182 @@
+#include "frontend/weights/convention.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+
+#include "frontend/core/nearest.h"
+
+namespace sinter::weights {
+
+namespace {
+
+/// A kind of layer with parameters.
+struct Kind {
+  struct Name {
+    std::string_view sinter, pytorch;
+  };
+  std::string_view kind, keras;
+  std::array<Name, 4> parameters;  ///< in Keras's order; a layer may lack some
+  bool transposed = false;         ///< PyTorch's weight is
+};
+constexpr std::array<Kind, 4> kinds{{
+    {"dense", "dense", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
+    {"batch_norm",
+     "batch_normalization",
+     {{{"gamma", "weight"}, {"beta", "bias"}, {"running_mean", "running_mean"}, {"running_variance", "running_var"}}}},
+    {"layer_norm", "layer_normalization", {{{"gamma", "weight"}, {"beta", "bias"}, {}, {}}}},
+    {"embedding", "embedding", {{{"weight", "weight"}, {}, {}, {}}}},
+}};
+
+/// "fc10" after "fc2": numbers in names compare as numbers.
+bool natural_less(std::string_view a, std::string_view b) {
+  std::size_t i = 0, j = 0;
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  while (i < a.size() && j < b.size()) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [&](std::string_view text, std::size_t& at) {
+      while (at + 1 < text.size() && text[at] == '0' && digit(text[at + 1])) ++at;
+      const std::size_t first = at;
+      while (at < text.size() && digit(text[at])) ++at;
+      return text.substr(first, at - first);
+    };
+    const std::string_view x = number(a, i), y = number(b, j);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  return a.size() - i < b.size() - j;
+}
+
+/// The tensors of a layer of a file by their own names, and its path.
+struct Layer {
+  std::string path;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+};
+
+std::vector<Layer> layers_of(const StateDict& tensors, char separator) {
+  std::vector<Layer> layers;
+  for (const auto& [name, tensor] : tensors) {
+    const std::size_t cut = name.rfind(separator);
+    const std::string path = cut == std::string::npos ? "" : name.substr(0, cut), own = cut == std::string::npos ? name : name.substr(cut + 1);
+    auto layer = std::find_if(layers.begin(), layers.end(), [&](const Layer& l) { return l.path == path; });
+    if (layer == layers.end()) layer = layers.insert(layers.end(), {path, {}});
+    layer->tensors.emplace_back(own, tensor);
+  }
+  std::sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return natural_less(a.path, b.path); });
+  return layers;
+}
+
+const Kind* kind_of(const nn::Module::Layer& layer) {
+  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.kind == layer.kind; });
+  return kind == kinds.end() ? nullptr : &*kind;
+}
+
+/// Layers of the model that other frameworks have too; states of their own, like the draws of a dropout, stay as they are.
+std::vector<nn::Module::Layer> shared_layers(const nn::Module& model) {
+  std::vector<nn::Module::Layer> layers = model.layers();
+  std::erase_if(layers, [](const nn::Module::Layer& layer) { return layer.parameters.empty() || !kind_of(layer); });
+  return layers;
+}
+
+Tensor find(const nn::Module::Layer& layer, const Layer& from, std::string_view name) {
+  for (const auto& [own, tensor] : from.tensors)
+    if (own == name) return tensor;
+  std::vector<std::string> there;
+  for (const auto& [own, tensor] : from.tensors) there.push_back(own);
+  throw UserError("load",
+                  str("layer '", layer.path, "' needs '", name, "', which layer '", from.path, "' of the file lacks", nearest_hint(name, there)));
+}
+
+void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, std::string_view name, const Parameter& parameter, Tensor tensor) {
+  if (tensor.shape() != parameter.shape())
+    throw UserError(
+        "load", str("layer '", layer.path, "' has ", name, " ", parameter.shape(), ", but layer '", from.path, "' of the file has ", tensor.shape()));
+  result.emplace_back(parameter.name(), std::move(tensor));
+}
+
+/// What a file of another framework has no word for, as it is.
+void keep_own_states(StateDict& result, const nn::Module& model) {
+  for (const nn::Module::Layer& layer : model.layers())
+    if (!kind_of(layer))
+      for (const auto& [name, parameter] : layer.parameters)
+        if (!parameter.trainable()) result.emplace_back(parameter.name(), parameter);
+}
+
+StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
+  std::vector<Layer> there = layers_of(tensors, '.');
+  if (!options.layers.empty()) {
+    std::vector<Layer> ordered;
+    for (const std::string& path : options.layers) {
+      const auto layer = std::find_if(there.begin(), there.end(), [&](const Layer& l) { return l.path == path; });
+      std::vector<std::string> known;
+      for (const Layer& l : there) known.push_back(l.path);
+      if (layer == there.end()) throw UserError("load", str("the file has no layer '", path, "'", nearest_hint(path, known)));
+      ordered.push_back(*layer);
+    }
+    there = std::move(ordered);
+  }
+  const std::vector<nn::Module::Layer> here = shared_layers(model);
+  if (here.size() != there.size())
+    throw UserError("load", str("the model has ", here.size(), " layers with weights, the file has ", there.size(),
+                                "; name those to take, in order, in LoadOptions::layers"));
+  StateDict result;
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    const Kind& kind = *kind_of(here[i]);
+    for (const auto& [name, parameter] : here[i].parameters) {
+      const auto same =
+          std::find_if(kind.parameters.begin(), kind.parameters.end(), [&, &own = name](const Kind::Name& n) { return n.sinter == own; });
+      Tensor tensor = find(here[i], there[i], same->pytorch);
+      if (kind.transposed && tensor.rank() == 2) tensor = transpose(tensor);
+      take(result, here[i], there[i], name, parameter, tensor);
+    }
+  }
+  keep_own_states(result, model);
+  return result;
+}
+
+StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
+  // dense, dense_1, …: the number behind the kind's name, 0 if there is none.
+  std::map<std::string, std::vector<Layer>, std::less<>> there;
+  for (Layer& layer : layers_of(tensors, '/')) {
+    for (const Kind& kind : kinds) {
+      const std::string_view rest = std::string_view(layer.path).substr(std::min(layer.path.size(), kind.keras.size()));
+      const bool numbered = rest.empty() || (rest[0] == '_' && std::all_of(rest.begin() + 1, rest.end(),
+                                                                           [](char c) { return std::isdigit(static_cast<unsigned char>(c)); }));
+      if (layer.path.starts_with(kind.keras) && numbered) there[std::string(kind.kind)].push_back(layer);
+    }
+  }
+  StateDict result;
+  std::map<std::string, std::size_t> taken;
+  for (const nn::Module::Layer& layer : shared_layers(model)) {
+    const Kind& kind = *kind_of(layer);
+    const std::vector<Layer>& same = there[layer.kind];
+    const std::size_t i = taken[layer.kind]++;
+    if (i >= same.size())
+      throw UserError("load", str("layer '", layer.path, "' is the model's ", kind.keras, " number ", i + 1, ", but the file has ", same.size()));
+    std::size_t number = 0;
+    for (const Kind::Name& name : kind.parameters)
+      for (const auto& [own, parameter] : layer.parameters)
+        if (own == name.sinter) take(result, layer, same[i], own, parameter, find(layer, same[i], std::to_string(number++)));
+    if (number != same[i].tensors.size())
+      throw UserError("load",
+                      str("layer '", layer.path, "' has ", number, " weights, layer '", same[i].path, "' of the file ", same[i].tensors.size()));
+  }
+  for (const auto& [kind, layers] : there)
+    if (taken[kind] != layers.size())
+      throw UserError("load", str("the file has ", layers.size(), " layers like '", layers.front().path, "', the model ", taken[kind]));
+  keep_own_states(result, model);
+  return result;
+}
+
+}  // namespace
+
+StateDict to_sinter(const nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
+  return options.convention == Convention::pytorch ? from_pytorch(model, tensors, options) : from_keras(model, tensors);
+}
+
+}  // namespace sinter::weights

@@ -1,0 +1,11 @@
+// What other frameworks call the parameters of a layer and how they lay them out.
+#pragma once
+
+#include "frontend/weights/state_dict.h"
+
+namespace sinter::weights {
+
+/// The tensors under the names and in the layouts that the model's parameters have. Throws UserError if the layers do not match.
+StateDict to_sinter(const nn::Module& model, const StateDict& tensors, const LoadOptions& options);
+
+}  // namespace sinter::weights

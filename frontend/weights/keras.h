@@ -1,0 +1,14 @@
+// The weights files of Keras 3: HDF5 with /layers/NAME/vars/NUMBER.
+#pragma once
+
+#include <filesystem>
+
+#include "frontend/data/npz.h"
+
+namespace sinter::weights {
+
+/// The variables of all layers as `NAME/NUMBER`: dense/0, dense/1, dense_1/0, …; f64 become f32. Throws UserError `[file] …` for a missing or damaged
+/// file or one of another layout.
+data::NamedArrays read_keras(const std::filesystem::path& path);
+
+}  // namespace sinter::weights

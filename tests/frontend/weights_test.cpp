@@ -1,0 +1,212 @@
+// Weights from and for Python: tests/fixtures/weights.py wrote the files with the Python libraries.
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "frontend/data/npz.h"
+#include "frontend/data/safetensors.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string folder = SINTER_TEST_FIXTURES;
+
+struct TemporaryFolder {
+  std::string path = std::filesystem::temp_directory_path() / str("sinter_weights_test_", getpid());
+  TemporaryFolder() { std::filesystem::create_directories(path); }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+};
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+Tensor find(const weights::StateDict& tensors, const std::string& name) {
+  for (const auto& [own, tensor] : tensors)
+    if (own == name) return tensor;
+  throw UserError("test", "no " + name);
+}
+
+void expect_types(const weights::StateDict& tensors) {
+  EXPECT_THAT(find(tensors, "i").to_vector<std::int32_t>(), ElementsAre(-3, 7));
+  EXPECT_THAT(find(tensors, "u").to_vector<std::uint32_t>(), ElementsAre(1u, 4000000000u));
+  EXPECT_THAT(find(tensors, "bytes").to_vector<std::uint8_t>(), ElementsAre(1, 255));
+  EXPECT_EQ(find(tensors, "truth").type(), (Type{DType::boolean, {3}}));
+  EXPECT_THAT(find(tensors, "double").to_vector<float>(), ElementsAre(0.1f, -2.5f));
+  EXPECT_THAT(find(tensors, "long").to_vector<std::int32_t>(), ElementsAre(5, -6));
+}
+
+nn::Sequential network(double epsilon) {
+  return nn::Sequential{nn::Dense(12, 9, nn::Activation::relu),
+                        nn::BatchNorm(9, {.epsilon = epsilon}),
+                        nn::Dropout(0.5),
+                        nn::Dense(9, 5),
+                        nn::LayerNorm(5, {.epsilon = epsilon}),
+                        nn::Dense(5, 3, nn::Activation::none, {.use_bias = false})};
+}
+
+void expect_predictions(const Tensor& got, const std::string& file) {
+  const auto wanted = data::npy(folder + file).to_vector<float>(), values = got.to_vector<float>();
+  ASSERT_EQ(values.size(), wanted.size());
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], wanted[i], 1e-5 * std::max(1.0f, std::abs(wanted[i])));
+}
+
+TEST(Safetensors, ReadsAndWritesWhatPythonDoes) {
+  const TemporaryFolder temporary;
+  const std::string file = folder + "/plain.safetensors", copy = temporary.path + "/copy.safetensors";
+  weights::write(copy, weights::read(file));
+  EXPECT_EQ(bytes_of(copy), bytes_of(file));
+  const auto types = weights::read(folder + "/types.safetensors");
+  expect_types(types);
+  EXPECT_THAT(find(types, "half").to_vector<float>(), ElementsAre(1.5f, -0.0999755859375f, 5.9604645e-8f, INFINITY));
+  EXPECT_THAT(find(weights::read(folder + "/bfloat.safetensors"), "bfloat").to_vector<float>(), ElementsAre(1.5f, -3.0f));
+}
+
+TEST(Npz, ReadsAndWritesWhatPythonDoes) {
+  const TemporaryFolder temporary;
+  const std::string copy = temporary.path + "/copy.npz";
+  const auto plain = weights::read(folder + "/plain.npz"), same = weights::read(folder + "/plain.safetensors");
+  ASSERT_EQ(plain.size(), same.size());
+  weights::write(copy, plain);
+  for (const auto& [name, tensor] : same)
+    for (const auto& from : {plain, weights::read(copy)}) {
+      EXPECT_EQ(find(from, name).shape(), tensor.shape());
+      EXPECT_EQ(find(from, name).to_vector<float>(), tensor.to_vector<float>());
+    }
+  const auto types = weights::read(folder + "/types.npz");
+  expect_types(types);
+  EXPECT_EQ(sum(find(types, "zeros")).item(), 0);
+}
+
+TEST(Weights, ModelsComeBackToTheBit) {
+  const TemporaryFolder temporary;
+  for (const char* name : {"/model.safetensors", "/model.npz"}) {
+    nn::Sequential one = network(1e-5), other = network(1e-5);
+    weights::save(one, temporary.path + name);
+    EXPECT_NE(one.parameters()[0].read().to_vector<float>(), other.parameters()[0].read().to_vector<float>());
+    weights::load(other, temporary.path + name);
+    const Tensor x = random({5, 12}, 1);
+    EXPECT_EQ(one(x).to_vector<float>(), other(x).to_vector<float>());
+  }
+}
+
+TEST(Weights, KerasFilesLoadAndPredict) {
+  nn::Sequential dense = network(1e-3);
+  weights::load(dense, folder + "/keras_dense.weights.h5");
+  expect_predictions(dense(data::npy(folder + "/weights_x.npy")), "/keras_dense_y.npy");
+  nn::Sequential words{nn::Embedding(20, 6), nn::Lambda([](const Tensor& x) { return mean(x, {1}); }), nn::Dense(6, 2)};
+  weights::load(words, folder + "/keras_words.weights.h5");
+  expect_predictions(words(data::npy(folder + "/weights_ids.npy")), "/keras_words_y.npy");
+}
+
+TEST(Weights, PyTorchFilesLoadAndPredict) {
+  nn::Sequential model = network(1e-5);
+  weights::load(model, folder + "/torch.safetensors", {.convention = weights::Convention::pytorch});
+  expect_predictions(model(data::npy(folder + "/weights_x.npy")), "/torch_y.npy");
+  nn::Sequential named = network(1e-5);
+  weights::load(named, folder + "/torch.safetensors", {.convention = weights::Convention::pytorch, .layers = {"0", "2", "3", "4", "5"}});
+  EXPECT_EQ(named.parameters()[0].read().to_vector<float>(), model.parameters()[0].read().to_vector<float>());
+}
+
+TEST(Weights, WhatDoesNotFitIsNamed) {
+  const auto fails = [](nn::Sequential model, const std::string& file, weights::LoadOptions options = {}) {
+    const auto before = model.parameters()[0].read().to_vector<float>();
+    const std::string error = error_of([&] { weights::load(model, folder + file, options); });
+    EXPECT_EQ(model.parameters()[0].read().to_vector<float>(), before) << "nothing is assigned";
+    return error;
+  };
+  const weights::LoadOptions torch{.convention = weights::Convention::pytorch};
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(12, 8)}, "/torch.safetensors", torch), HasSubstr("the model has 1 layers with weights, the file has 5"));
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(12, 8)}, "/torch.safetensors", {.convention = weights::Convention::pytorch, .layers = {"0"}}),
+              HasSubstr("layer 'dense_1' has weight [12,8], but layer '0' of the file has [12,9]"));
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(12, 9)}, "/torch.safetensors", {.convention = weights::Convention::pytorch, .layers = {"O"}}),
+              HasSubstr("the file has no layer 'O'; the nearest is '0'"));
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(12, 9), nn::Dense(9, 5)}, "/keras_words.weights.h5"),
+              HasSubstr("layer 'dense_1' has weight [12,9], but layer 'dense' of the file has [6,2]"));
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(6, 2), nn::Dense(9, 5)}, "/keras_words.weights.h5"),
+              HasSubstr("layer 'dense_2' is the model's dense number 2, but the file has 1"));
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(4, 3)}, "/plain.safetensors"),
+              HasSubstr("'a.weight' belongs to no parameter; the nearest is 'dense_1.weight'"));
+  const TemporaryFolder temporary;
+  nn::Sequential model{nn::Dense(4, 3)};
+  weights::write(temporary.path + "/some.npz", {{"dense_1.weight", Tensor::zeros({DType::f32, {3, 4}})}});
+  EXPECT_THAT(error_of([&] { weights::load(model, temporary.path + "/some.npz"); }),
+              HasSubstr("'dense_1.weight' is f32[3,4] in the file but f32[4,3] in the model"));
+  weights::write(temporary.path + "/some.npz", {{"dense_1.weight", Tensor::zeros({DType::f32, {4, 3}})}});
+  EXPECT_THAT(error_of([&] { weights::load(model, temporary.path + "/some.npz"); }),
+              HasSubstr("there is no 'dense_1.bias'; the nearest is 'dense_1.weight'; load with partial = true"));
+  weights::load(model, temporary.path + "/some.npz", {.partial = true});
+  EXPECT_EQ(sum(abs(model.parameters()[0])).item(), 0);
+  EXPECT_THAT(error_of([&] { weights::save(model, temporary.path + "/model.txt"); }), HasSubstr("weights are written to .safetensors or .npz files"));
+}
+
+TEST(Safetensors, DamagedFilesAreRefused) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path + "/bad.safetensors", good = bytes_of(folder + "/plain.safetensors");
+  const auto with = [&](const std::string& bytes) {
+    write_bytes(path, bytes);
+    return error_of([&] { weights::read(path); });
+  };
+  const auto file = [](const std::string& header, std::size_t tensors) {
+    const std::uint64_t length = header.size();
+    return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(tensors, '\0');
+  };
+  EXPECT_THAT(with("abc"), HasSubstr("has 3 bytes, too few for a safetensors file"));
+  EXPECT_THAT(with(std::string(8, '\xff') + "{}"), HasSubstr("is this a safetensors file?"));
+  EXPECT_THAT(with(file("[]", 0)), HasSubstr("the header is no JSON object"));
+  EXPECT_THAT(with(file("{\"a\":", 0)), HasSubstr("the header is damaged"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 8)), HasSubstr("do not fit each other"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 8)), HasSubstr("do not fit each other"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 8)), HasSubstr("do not fit each other"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"C64","shape":[1],"data_offsets":[0,8]}})", 8)), HasSubstr("element type C64 is not supported"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})", 8)),
+              HasSubstr("tensors 'a' and 'b' overlap"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})", 0) + "\2"), HasSubstr("holds a bool that is neither 0 nor 1"));
+  // Whatever is cut off or changed, the answer is an error or an array, never a crash.
+  for (std::size_t cut = 0; cut < good.size(); cut += 3) EXPECT_NE(with(good.substr(0, cut)), "") << cut;
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string changed = good;
+    changed[at] = static_cast<char>(changed[at] ^ 0x15);
+    with(changed);
+  }
+}
+
+TEST(Npz, DamagedFilesAreRefused) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path + "/bad.npz";
+  for (const char* source : {"/plain.npz", "/types.npz"}) {
+    const std::string good = bytes_of(folder + source);
+    for (std::size_t cut = 0; cut < good.size(); cut += 37) {
+      write_bytes(path, good.substr(0, cut));
+      EXPECT_NE(error_of([&] { weights::read(path); }), "") << cut;
+    }
+    for (std::size_t at = 0; at < good.size(); at += 5) {
+      std::string changed = good;
+      changed[at] = static_cast<char>(changed[at] ^ 0x15);
+      write_bytes(path, changed);
+      error_of([&] { weights::read(path); });
+    }
+  }
+  EXPECT_THAT(error_of([] { data::write_npz("/nowhere/at/all.npz", {{"a", {DType::f32, {0}, {}}}}); }), HasSubstr("[/nowhere/at/all.npz]"));
+}
+
+TEST(Keras, DamagedFilesAreRefused) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path + "/bad.weights.h5", good = bytes_of(folder + "/keras_words.weights.h5");
+  nn::Sequential words{nn::Embedding(20, 6), nn::Dense(6, 2)};
+  for (std::size_t cut = 8; cut < good.size(); cut += good.size() / 20) {
+    write_bytes(path, good.substr(0, cut));
+    EXPECT_NE(error_of([&] { weights::load(words, path); }), "") << cut;
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test
