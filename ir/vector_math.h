@@ -141,11 +141,12 @@ V log1p(const V& x) {
   return select(absolute(x) < V(5.9604645e-8f), x, large);
 }
 
-/// The whole number nearest to x, ties to even; from 2^23 on all floats are whole.
+/// The whole number nearest to x, ties to even; from 2^23 on all floats are whole. The sign comes last: LLVM 19 makes a wrong vpternlog of a choice
+/// between a number with the sign of x and x itself.
 template <class V>
 V rint(const V& x) {
   const V a = absolute(x);
-  return select(a < V(8388608.0f), with_sign((a + V(8388608.0f)) - V(8388608.0f), x), x);
+  return with_sign(select(a < V(8388608.0f), (a + V(8388608.0f)) - V(8388608.0f), a), x);
 }
 template <class V>
 V floor(const V& x) {

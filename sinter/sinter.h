@@ -3,9 +3,12 @@
 
 #include "frontend/compile/step.h"
 #include "frontend/core/grad.h"
+#include "frontend/core/nearest.h"
 #include "frontend/core/ops.h"
 #include "frontend/core/parameter.h"
 #include "frontend/core/tensor.h"
+#include "frontend/data/csv.h"
+#include "frontend/data/encoder.h"
 #include "frontend/nn/activation.h"
 #include "frontend/nn/dense.h"
 #include "frontend/nn/dropout.h"

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "frontend/core/nearest.h"
+
 namespace sinter {
 
 Tensor leaky_relu(const Tensor& x, float slope) { return select(x > 0, x, x * slope); }
@@ -61,6 +63,15 @@ const Named& find(Activation activation) {
 
 Tensor activate(Activation activation, const Tensor& x) { return find(activation).apply(x); }
 std::string_view name(Activation activation) { return find(activation).name; }
+
+Activation parse_activation(std::string_view wanted) {
+  std::vector<std::string> known;
+  for (const Named& one : named) {
+    if (one.name == wanted) return one.activation;
+    known.emplace_back(one.name);
+  }
+  throw UserError("activation", str("there is no activation '", wanted, "'", nearest_hint(wanted, known)));
+}
 
 }  // namespace nn
 

@@ -57,6 +57,8 @@ enum class Activation {
 };
 Tensor activate(Activation activation, const Tensor& x);
 std::string_view name(Activation activation);
+/// Throws UserError for an unknown name, with the nearest.
+Activation parse_activation(std::string_view name);
 
 }  // namespace nn
 using nn::Activation;

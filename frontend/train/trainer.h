@@ -98,6 +98,11 @@ class Trainer {
   /// Graphs, weights, optimizer state and counters into a file from which another program can predict and go on training. Throws UserError before the
   /// first call of fit, train_on_batch, evaluate or predict, when the shapes are not known yet, and if the file cannot be written.
   void save(const std::string& path);
+  /// Texts that save() writes beside the rest, for the program that loads: an Encoder, class names, a date.
+  void set_metadata(const std::string& key, std::string value);
+  /// Throws UserError for a key that is not there.
+  const std::string& metadata(const std::string& key) const;
+  bool has_metadata(const std::string& key) const;
   /// What save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
   static Trainer load(const std::string& path, TrainerOptions options = {});
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "frontend/core/nearest.h"
 #include "frontend/file/model_file.h"
 #include "frontend/train/trainer_impl.h"
 
@@ -11,8 +12,9 @@ namespace sinter {
 namespace {
 
 constexpr const char* kind = "trainer";
+const std::string user_prefix = "user.";  // of the keys of metadata
 
-const std::string& metadata(const ModelFile& file, const std::string& path, const std::string& key) {
+const std::string& entry(const ModelFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end()) throw UserError(path, str("the entry '", key, "' is missing; the file is damaged"));
   return found->second;
@@ -20,7 +22,7 @@ const std::string& metadata(const ModelFile& file, const std::string& path, cons
 
 template <class T>
 T number(const ModelFile& file, const std::string& path, const std::string& key) {
-  const std::string& text = metadata(file, path, key);
+  const std::string& text = entry(file, path, key);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0))
@@ -39,21 +41,23 @@ void Trainer::save(const std::string& path) {
   const std::map<std::string, Traced> graphs{
       {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record({&x, 1})}};
   impl.returns_predictions = returned_predictions;
-  write_model_file(
-      path, graphs,
-      {{"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}});
+  std::map<std::string, std::string> entries{
+      {"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}};
+  for (const auto& [key, value] : impl.metadata) entries[user_prefix + key] = value;
+  write_model_file(path, graphs, entries);
 }
 
 Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   ModelFile file = read_model_file(path);
-  if (metadata(file, path, "kind") != kind)
-    throw UserError(path, str("holds a ", metadata(file, path, "kind"), ", not a trainer; load it with load_step"));
+  if (entry(file, path, "kind") != kind) throw UserError(path, str("holds a ", entry(file, path, "kind"), ", not a trainer; load it with load_step"));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->epoch = number<std::int64_t>(file, path, "epoch");
   impl->scale = number<float>(file, path, "scale");
   impl->loaded = file.states;
-  const std::string& rate = metadata(file, path, "learning_rate");
+  for (const auto& [key, value] : file.metadata)
+    if (key.starts_with(user_prefix)) impl->metadata[key.substr(user_prefix.size())] = value;
+  const std::string& rate = entry(file, path, "learning_rate");
   const auto found = std::find_if(file.states.begin(), file.states.end(), [&](const Parameter& p) { return p.name() == rate && p.type() == Type{}; });
   if (found == file.states.end()) throw UserError(path, str("the learning rate '", rate, "' is missing; the file is damaged"));
   impl->learning_rate = *found;
@@ -78,6 +82,21 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   impl->x_type = graph.inputs()[0].type;
   impl->y_type = graph.inputs()[1].type;
   return Trainer(std::move(impl));
+}
+
+void Trainer::set_metadata(const std::string& key, std::string value) {
+  if (key.empty()) throw UserError("Trainer", "metadata needs a key that is not empty");
+  impl_->metadata[key] = std::move(value);
+}
+
+bool Trainer::has_metadata(const std::string& key) const { return impl_->metadata.contains(key); }
+
+const std::string& Trainer::metadata(const std::string& key) const {
+  const auto found = impl_->metadata.find(key);
+  std::vector<std::string> known;
+  for (const auto& [name, value] : impl_->metadata) known.push_back(name);
+  if (found == impl_->metadata.end()) throw UserError("Trainer", str("there is no metadata '", key, "'", nearest_hint(key, known)));
+  return found->second;
 }
 
 }  // namespace sinter

@@ -1,6 +1,7 @@
 // The inside of Trainer, for the files that implement it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,6 +18,7 @@ struct Trainer::Impl {
   std::vector<Parameter> loaded;  ///< all states, when loaded from a file
   nn::Module* model = nullptr;    ///< null when loaded from a file
   std::shared_ptr<optim::Optimizer> optimizer;
+  std::map<std::string, std::string> metadata;  ///< the user's
   std::int64_t epoch = 0;
   bool weighted = false;  ///< a step has had weights: from then on all have
   bool stopped = false;

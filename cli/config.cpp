@@ -1,0 +1,76 @@
+#include "cli/config.h"
+
+#include <sinter/sinter.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace sinter::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json read(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw UserError(path, "cannot be opened; does it exist?");
+  try {
+    Json json = Json::parse(file);
+    if (!json.is_object()) throw UserError(path, "must hold a JSON object: {\"hidden\": [64, 32], \"epochs\": 20}");
+    return json;
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(path, str("is no JSON (", error.what(), ")"));
+  }
+}
+
+std::string text(const std::string& path, const std::string& key, const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number()) return value.dump();
+  throw UserError(path, str("'", key, "' must be a number, a text, true, false or a list of these, got ", value.dump()));
+}
+
+std::vector<std::string> arguments_of(const std::string& path, const CLI::App& command) {
+  std::vector<std::string> known, arguments;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (name != "help" && name != "config") known.push_back(name);
+  for (const auto& [key, value] : read(path).items()) {
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UserError(path, str("there is no setting '", key, "'", nearest_hint(name, known)));
+    if (value.is_boolean()) {
+      if (value.get<bool>()) arguments.push_back("--" + name);
+      continue;
+    }
+    std::string joined;
+    if (value.is_array())
+      for (const Json& part : value) joined += (joined.empty() ? "" : ",") + text(path, key, part);
+    else joined = text(path, key, value);
+    arguments.push_back("--" + name + "=" + joined);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+void add_config(CLI::App& command) { command.add_option("--config", "JSON file with any of these settings; flags win over it"); }
+
+std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& app) {
+  const auto commands = app.get_subcommands([&](const CLI::App* c) { return !arguments.empty() && c->get_name() == arguments[0]; });
+  const CLI::App* command = commands.empty() ? nullptr : commands.front();
+  if (!command || !command->get_option_no_throw("--config")) return arguments;
+  constexpr std::string_view flag = "--config", with_value = "--config=";
+  std::string path;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == flag && i + 1 < arguments.size()) path = arguments[i + 1];
+    else if (arguments[i].starts_with(with_value)) path = arguments[i].substr(with_value.size());
+  }
+  if (path.empty()) return arguments;
+  const std::vector<std::string> more = arguments_of(path, *command);
+  arguments.insert(arguments.begin() + 1, more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace sinter::cli

@@ -1,0 +1,40 @@
+// sinter convert: weights from one file format to another.
+#include <sinter/sinter.h>
+
+#include <iostream>
+
+#include "cli/commands.h"
+
+namespace sinter::cli {
+
+namespace {
+
+struct Settings {
+  std::string in, out;
+};
+
+void run(const Settings& s) {
+  weights::StateDict tensors;
+  if (s.in.ends_with(".sinter")) {
+    const Trainer trainer = Trainer::load(s.in);
+    for (const Parameter& p : trainer.parameters()) tensors.emplace_back(p.name(), p);
+  } else {
+    tensors = weights::read(s.in);
+  }
+  weights::write(s.out, tensors);
+  std::int64_t numbers = 0;
+  for (const auto& [name, tensor] : tensors) numbers += tensor.elements();
+  std::cout << tensors.size() << " tensors, " << numbers << " numbers: " << s.out << "\n";
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  CLI::App* command = app.add_subcommand("convert", "Write the weights of a file in another format");
+  command->add_option("in", s->in, "Model (.sinter) or weights (.safetensors, .npz, .weights.h5 of Keras 3)")->required();
+  command->add_option("out", s->out, "Weights to write: .safetensors or .npz")->required();
+  command->callback([s] { run(*s); });
+}
+
+}  // namespace sinter::cli

@@ -1,0 +1,143 @@
+// sinter inspect, explain, verify and bench: what is in a model file, and how it runs.
+#include <chrono>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/model.h"
+
+namespace sinter::cli {
+
+namespace {
+
+struct Settings {
+  std::string model, step = "predict", dot;
+  std::int64_t batch_size = 64;
+  int repeats = 20, threads = 0;
+  bool graph = false;
+};
+
+std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
+  std::vector<const Tensor*> result;
+  for (const Tensor& t : tensors) result.push_back(&t);
+  return result;
+}
+
+std::string size_text(double bytes) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1);
+  if (bytes >= 1 << 20) out << bytes / (1 << 20) << " MiB";
+  else out << bytes / 1024 << " KiB";
+  return out.str();
+}
+
+void inspect(const Settings& s) {
+  Trainer trainer = Trainer::load(s.model);
+  const ir::Graph& graph = step_of(trainer, s.step).traced_graph();
+  if (!s.dot.empty()) {
+    std::ofstream file(s.dot);
+    file << ir::to_dot(graph);
+    if (!file.flush()) throw UserError(s.dot, "could not be written");
+  }
+  if (s.graph) {
+    std::cout << ir::to_text(graph);
+    return;
+  }
+  std::cout << "trained for " << trainer.epoch() << " epochs, learning rate " << trainer.learning_rate() << "\n";
+  for (const char* name : {"predict", "train"}) {
+    const ir::Graph& g = step_of(trainer, name).traced_graph();
+    std::cout << name << ": ";
+    for (const ir::InputSpec& input : g.inputs()) std::cout << input.name << " " << input.type << ", ";
+    std::cout << "to ";
+    for (const ir::NodeId id : g.outputs()) std::cout << g.node(id).type << " ";
+    std::cout << "in " << g.size() << " nodes\n";
+  }
+  double bytes = 0;
+  std::int64_t numbers = 0;
+  std::cout << "states:\n";
+  for (const Parameter& p : trainer.parameters()) {
+    std::cout << "  " << std::left << std::setw(40) << p.name() << " " << p.type() << "\n";
+    numbers += p.shape().elements().factor();
+    bytes += static_cast<double>(p.shape().elements().factor()) * static_cast<double>(size_of(p.type().dtype));
+  }
+  std::cout << numbers << " numbers, " << size_text(bytes) << "\n";
+  if (trainer.has_metadata("encoder")) {
+    const data::Encoder encoder = encoder_of(trainer, s.model);
+    std::cout << "features:";
+    for (const std::string& name : encoder.feature_names()) std::cout << " " << name;
+    std::cout << "\npredicts: " << encoder.target_name();
+    if (encoder.is_classification())
+      for (const std::string& name : encoder.classes()) std::cout << " " << name;
+    std::cout << "\n";
+  }
+}
+
+void explain(const Settings& s) {
+  Trainer trainer = Trainer::load(s.model);
+  StepCore& step = step_of(trainer, s.step);
+  const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
+  std::vector<Spec> specs;
+  for (const ir::InputSpec& input : step.traced_graph().inputs()) specs.push_back({input.type, input.kind});
+  step.compile(specs);
+  std::cout << step.explain();
+}
+
+void verify(const Settings& s) {
+  Trainer trainer = Trainer::load(s.model);
+  for (const char* name : {"predict", "train"}) {
+    StepCore& step = step_of(trainer, name);
+    const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
+    const VerifyReport report = step.verify(pointers(inputs));
+    std::cout << name << ": " << report;
+    if (!report.ok()) throw UserError(s.model, str("the compiled step '", name, "' is wrong; this is a fault of Sinter, please report it"));
+  }
+}
+
+void bench(const Settings& s) {
+  Trainer trainer = Trainer::load(s.model, {.threads = s.threads});
+  StepCore& step = trainer.predict_step();
+  const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
+  std::cout << step.time(pointers(inputs), s.repeats);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  CLI::App* command = app.add_subcommand("inspect", "Print what a model file holds");
+  command->add_option("model", s->model, "Model file")->required();
+  command->add_flag("--graph", s->graph, "The graph of a step instead");
+  command->add_option("--step", s->step, "Which step's graph: predict or train");
+  command->add_option("--dot", s->dot, "Graphviz file to write of that graph");
+  command->callback([s] { inspect(*s); });
+}
+
+void add_explain(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  CLI::App* command = app.add_subcommand("explain", "Compile a step and tell what the compiler did");
+  command->add_option("model", s->model, "Model file")->required();
+  command->add_option("--step", s->step, "predict or train");
+  command->add_option("--batch-size", s->batch_size, "Samples a call");
+  command->callback([s] { explain(*s); });
+}
+
+void add_verify(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  CLI::App* command = app.add_subcommand("verify", "Compare compiled and eager steps with a double-precision reference");
+  command->add_option("model", s->model, "Model file")->required();
+  command->add_option("--batch-size", s->batch_size, "Samples a call");
+  command->callback([s] { verify(*s); });
+}
+
+void add_bench(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
+  command->add_option("model", s->model, "Model file")->required();
+  command->add_option("--batch-size", s->batch_size, "Samples a call");
+  command->add_option("--repeats", s->repeats, "Calls to time")->check(CLI::Range(1, 1000000));
+  command->add_option("--threads", s->threads, "0: as many as there are cores")->check(CLI::Range(0, 1024));
+  command->callback([s] { bench(*s); });
+}
+
+}  // namespace sinter::cli

@@ -1,0 +1,19 @@
+// What the subcommands do with model files.
+#pragma once
+
+#include <sinter/sinter.h>
+
+#include <string>
+
+namespace sinter::cli {
+
+/// The encoder that sinter train put into the file. Throws UserError if there is none.
+data::Encoder encoder_of(const Trainer& trainer, const std::string& path);
+
+/// A step of a model file: train, evaluate or predict. Throws UserError for another name.
+StepCore& step_of(Trainer& trainer, const std::string& name);
+
+/// Inputs for a step: `samples` samples, uniform in [-1, 1) (f32) or 0 (integers), and tables of as many rows.
+std::vector<Tensor> sample_inputs(const StepCore& step, std::int64_t samples);
+
+}  // namespace sinter::cli
