@@ -35,7 +35,8 @@ std::vector<std::string> arguments_of(const std::string& path, const CLI::App& c
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames())
       if (name != "help" && name != "config") known.push_back(name);
-  for (const auto& [key, value] : read(path).items()) {
+  const Json json = read(path);
+  for (const auto& [key, value] : json.items()) {
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', '-');
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -55,7 +56,10 @@ std::vector<std::string> arguments_of(const std::string& path, const CLI::App& c
 
 }  // namespace
 
-void add_config(CLI::App& command) { command.add_option("--config", "JSON file with any of these settings; flags win over it"); }
+void add_config(CLI::App& command) {
+  // with_config has read it before the arguments are parsed.
+  command.add_option_function<std::string>("--config", [](const std::string&) {}, "JSON file with any of these settings; flags win over it");
+}
 
 std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& app) {
   const auto commands = app.get_subcommands([&](const CLI::App* c) { return !arguments.empty() && c->get_name() == arguments[0]; });
