@@ -68,7 +68,7 @@ TEST(Fit, ClassWeightsBalance) {
   EXPECT_THAT(data::balanced_class_weights(y, 3), ElementsAre(6.0 / 9, 2, 1));
   EXPECT_THAT(error_of([&] { data::balanced_class_weights(y, 4); }), HasSubstr("[class weights] class 3 has no samples; give the weights yourself"));
   nn::Sequential model = small();
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD());
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD(), {.mode = modes().back()});
   const Dataset data = points(30, 2);
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.class_weights = {1, 1}, .verbose = false}); }),
               HasSubstr("[fit] class_weights has 2 weights, but there is a class 2; give one a class"));
@@ -98,7 +98,7 @@ TEST(Fit, MetricsAreThoseOfThePredictions) {
 
 TEST(Fit, ValidationSplitHoldsOutTheEnd) {
   nn::Sequential model = small();
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam());
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam(), {.mode = modes().back()});
   const Dataset data = points(100, 5);
   const auto history = trainer.fit(data, {.validation_split = 0.2, .verbose = false});
   EXPECT_EQ(*history[0].validation_loss, trainer.evaluate(data.slice(80, 100)).loss);
@@ -122,14 +122,14 @@ TEST(Callback, RunInOrderAndCanStop) {
   };
   const auto note = std::make_shared<Note>();
   nn::Sequential model = small();
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam());
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam(), {.mode = modes().back()});
   EXPECT_EQ(trainer.fit(points(90, 6), {.epochs = 4, .verbose = false, .callbacks = {note}}).size(), 2u);
   EXPECT_EQ(note->seen, "b 1...| 2..|e");
 }
 
 TEST(Callback, EarlyStoppingRestoresTheBest) {
   nn::Sequential model = small();
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.1}));
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.1}), {.mode = modes().back()});
   const Dataset data = points(60, 7);
   // From the third epoch on the rate makes things worse.
   const auto stopping =
@@ -151,7 +151,7 @@ TEST(Callback, EarlyStoppingRestoresTheBest) {
 
 TEST(Callback, ReduceOnPlateau) {
   nn::Sequential model = small();
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.5}));
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.5}), {.mode = modes().back()});
   const auto reduce = std::make_shared<callback::ReduceOnPlateau>(
       callback::ReduceOnPlateauOptions{.monitor = "loss", .factor = 0.5, .patience = 1, .min_delta = 100});
   const auto history = trainer.fit(points(40, 8), {.epochs = 6, .verbose = false, .callbacks = {reduce}});
@@ -166,14 +166,15 @@ TEST(Callback, BestCheckpointAndCsvLog) {
   const std::string file = folder.path + "/best.sinter", log = folder.path + "/log.csv";
   nn::Sequential model = small();
   const Dataset data = points(120, 9);
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam({.learning_rate = 0.02}), {.metrics = {metric::accuracy()}});
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam({.learning_rate = 0.02}),
+                  {.mode = modes().back(), .metrics = {metric::accuracy()}});
   const auto history = trainer.fit(data, {.epochs = 4,
                                           .validation = data,
                                           .verbose = false,
                                           .callbacks = {std::make_shared<callback::BestCheckpoint>(file), std::make_shared<callback::CsvLog>(log)}});
   double best = 1e9;
   for (const EpochResult& r : history) best = std::min(best, *r.validation_loss);
-  Trainer loaded = Trainer::load(file);
+  Trainer loaded = Trainer::load(file, {.mode = modes().back()});
   EXPECT_NEAR(loaded.evaluate(data).loss, best, 1e-6);
   std::ifstream in(log);
   std::string line;
@@ -189,7 +190,7 @@ TEST(Fit, StopsOnInterruptAndPutsTheHandlerBack) {
   static int own = 0;
   const auto before = std::signal(SIGINT, [](int) { ++own; });
   nn::Sequential model = small();
-  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam());
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam(), {.mode = modes().back()});
   struct Raise : Callback {
     void on_batch_end(Trainer&, std::int64_t step, double) override {
       if (step == 2) std::raise(SIGINT);
