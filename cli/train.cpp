@@ -5,6 +5,8 @@
 #include <charconv>
 #include <iomanip>
 #include <iostream>
+#include <numeric>
+#include <span>
 #include <sstream>
 
 #include "cli/commands.h"
@@ -66,42 +68,39 @@ nn::Sequential make_model(const Settings& s, std::int64_t inputs, std::int64_t o
   return nn::Sequential(layers);
 }
 
-/// The samples in an order of their own, so that the part held out is no special one.
-data::Table shuffled(const data::Table& table, std::uint64_t seed_value) {
+/// Row numbers in an order of their own, so that the part held out is no special one.
+std::vector<std::size_t> shuffled_rows(std::size_t count, std::uint64_t seed_value) {
   seed(seed_value);
-  const Tensor keys = init::uniform(0, 1)({static_cast<std::int64_t>(table.rows())});
-  const std::vector<float> key = keys.to_vector<float>();
-  std::vector<std::size_t> order(table.rows());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const std::vector<float> key = init::uniform(0, 1)({static_cast<std::int64_t>(count)}).to_vector<float>();
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] != key[b] ? key[a] < key[b] : a < b; });
+  return order;
+}
+
+data::Table picked(const data::Table& table, std::span<const std::size_t> rows) {
   data::Table result{table.names, {}};
   for (const auto& column : table.columns) {
     result.columns.emplace_back();
-    for (const std::size_t row : order) result.columns.back().push_back(column[row]);
+    for (const std::size_t row : rows) result.columns.back().push_back(column[row]);
   }
   return result;
-}
-
-data::Table rows(const data::Table& table, std::size_t begin, std::size_t end) {
-  data::Table part{table.names, {}};
-  for (const auto& column : table.columns)
-    part.columns.emplace_back(column.begin() + static_cast<std::ptrdiff_t>(begin), column.begin() + static_cast<std::ptrdiff_t>(end));
-  return part;
 }
 
 void run(const Settings& s) {
   if (!(s.validation_split >= 0 && s.validation_split < 1)) throw UserError("--validation-split", str("must be in [0, 1), got ", s.validation_split));
   (void)hidden_units(s);
-  const data::Table table = shuffled(data::read_csv(s.data, {.delimiter = s.delimiter}), s.seed);
+  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter});
+  const std::vector<std::size_t> order = shuffled_rows(table.rows(), s.seed);
   const auto held_out = static_cast<std::size_t>(s.validation_split * static_cast<double>(table.rows())), kept = table.rows() - held_out;
   if (kept == 0) throw UserError("--validation-split", str("leaves no rows of ", table.rows(), " to train on"));
   // Means, deviations and categories are those of the rows that are trained on.
-  const data::Table training = rows(table, 0, kept);
+  const data::Table training = picked(table, std::span(order).first(kept));
   const data::Encoder encoder =
       data::Encoder::fit(training, {.target = s.target, .categorical = parts_of(s.categorical), .ignore = parts_of(s.ignore)});
   const Dataset train = encoder.dataset(training);
   std::optional<Dataset> validation;
-  if (held_out) validation = encoder.dataset(rows(table, kept, table.rows()));
+  if (held_out) validation = encoder.dataset(picked(table, std::span(order).subspan(kept)));
 
   const bool classes = encoder.is_classification();
   seed(s.seed);

@@ -73,6 +73,7 @@ class KernelEmitter {
   void collect(const ir::Cumsum& op);
   void collect(const ir::TopK& op);
   void collect(const ir::BatchMatmul& op);
+  std::pair<llvm::Value*, llvm::Value*> places_along(std::size_t axes);
   void run_gemm(llvm::Value* a, llvm::Value* b, llvm::Value* c, llvm::Value* m, const ir::ProductExtents& sizes, Dim lda, Dim ldb, Dim ldc,
                 bool transpose_a, bool transpose_b);
   void emit_softmax(bool logarithm);

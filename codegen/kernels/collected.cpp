@@ -99,17 +99,21 @@ void KernelEmitter::collect(const ir::ScatterAddRows& op) {
   });
 }
 
+/// Places along the first axes of the result: all, or those of the chunk's samples.
+std::pair<Value*, Value*> KernelEmitter::places_along(std::size_t axes) {
+  const Shape& shape = kernel_.shape;
+  if (kernel_.domain.units == Dim(1)) return {constant(0), extent(shape.product(0, axes))};
+  const std::int64_t per_sample = shape.product(0, axes).factor();
+  return {builder_.CreateMul(begin_, constant(per_sample)), builder_.CreateMul(end_, constant(per_sample))};
+}
+
 /// Each element is the one before it along the axis plus the operand's.
 void KernelEmitter::collect(const ir::Cumsum& op) {
   const ValueId x = value_of(context_.graph.node(kernel_.anchor).inputs[0]);
   const Shape& shape = kernel_.shape;
   const auto axis = static_cast<std::size_t>(op.axis);
-  const bool whole = kernel_.domain.units == Dim(1);
   Value *along = extent(shape[axis]), *inner = extent(shape.product(axis + 1, shape.rank()));
-  // Places along the leading axes: all, or those of the chunk's samples.
-  const std::int64_t per_sample = axis == 0 ? 1 : shape.product(0, axis).factor();
-  Value *first = whole ? constant(0) : builder_.CreateMul(begin_, constant(per_sample)),
-        *last = whole ? extent(shape.product(0, axis)) : builder_.CreateMul(end_, constant(per_sample));
+  const auto [first, last] = places_along(axis);
   loop(first, last, 1, [&](Value* outer) {
     loop(constant(0), along, 1, [&](Value* k) {
       Value* place = op.reverse ? builder_.CreateSub(builder_.CreateSub(along, constant(1)), k) : k;
@@ -131,8 +135,6 @@ void KernelEmitter::collect(const ir::TopK& op) {
   const ValueId x = value_of(context_.graph.node(kernel_.anchor).inputs[0]);
   const std::int64_t cols = context_.schedule.values[x].type.shape.back().factor();
   const Shape& shape = kernel_.shape;
-  const bool whole = kernel_.domain.units == Dim(1);
-  const std::int64_t per_sample = shape.rank() > 1 ? shape.product(0, shape.rank() - 1).factor() : 1;
   llvm::AllocaInst* best = variable(builder_.getInt64Ty(), "best");
   const auto element = [&](Value* row, Value* i) {
     return load(element_address(x, builder_.CreateAdd(builder_.CreateMul(row, constant(cols)), i)), DType::f32, 1, false).value;
@@ -144,8 +146,7 @@ void KernelEmitter::collect(const ir::TopK& op) {
     Value* greater = builder_.CreateOr(builder_.CreateFCmpOGT(p, q), builder_.CreateAnd(builder_.CreateFCmpOEQ(p, q), first));
     return builder_.CreateSelect(nan_p, builder_.CreateOr(builder_.CreateNot(nan_q), first), builder_.CreateAnd(builder_.CreateNot(nan_q), greater));
   };
-  Value *first = whole ? constant(0) : builder_.CreateMul(begin_, constant(per_sample)),
-        *last = whole ? extent(shape.product(0, shape.rank() - 1)) : builder_.CreateMul(end_, constant(per_sample));
+  const auto [first, last] = places_along(shape.rank() - 1);
   loop(first, last, 1, [&](Value* row) {
     const auto place = [&](Value* j) { return element_address(kernel_.product, builder_.CreateAdd(builder_.CreateMul(row, constant(op.k)), j)); };
     loop(constant(0), constant(op.k), 1, [&](Value* j) {
@@ -173,10 +174,7 @@ void KernelEmitter::collect(const ir::BatchMatmul& op) {
   const Shape &left = type_of(anchor.inputs[0]).shape, &right = type_of(anchor.inputs[1]).shape, &shape = kernel_.shape;
   const std::size_t rank = shape.rank();
   const ir::ProductExtents sizes{shape[rank - 2], left[rank - (op.transpose_a ? 2 : 1)], shape[rank - 1]};
-  const bool whole = kernel_.domain.units == Dim(1);
-  const std::int64_t per_sample = shape.product(0, rank - 2).factor();
-  Value *first = whole ? constant(0) : builder_.CreateMul(begin_, constant(per_sample)),
-        *last = whole ? extent(shape.product(0, rank - 2)) : builder_.CreateMul(end_, constant(per_sample));
+  const auto [first, last] = places_along(rank - 2);
   const auto matrix = [&](ValueId value, const Shape& of, Value* i) {
     Value* row = builder_.CreateMul(i, constant(of[rank - 2].factor()));
     return is_flat(of) ? address(value, constant(0), row) : address(value, row, constant(0));
