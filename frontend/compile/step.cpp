@@ -226,6 +226,8 @@ double StepCore::compile_seconds() const { return impl_->compile_seconds; }
 std::int64_t StepCore::last_threads() const { return impl_->variants.empty() ? 0 : impl_->variants.front()->executor().last_threads(); }
 const StepOptions& StepCore::options() const { return impl_->options; }
 void StepCore::set_mode(Mode mode) { impl_->options.mode = mode; }
+void StepCore::forget() { impl_->variants.clear(); }
+void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
 
 void StepCore::set_threads(int threads, bool force) {
   if (threads < 0) throw UserError(impl_->options.name, str("threads must not be negative, got ", threads));

@@ -23,6 +23,12 @@ Tensor Loss::operator()(const Tensor& prediction, const Tensor& target, const Te
   return mean(v * reshape(weight, dims));
 }
 
+Losses::Losses(std::vector<OutputLoss> list) : list_(std::move(list)) {
+  if (list_.empty()) throw UserError("Losses", "needs a loss for each output of the model, got none");
+  for (const OutputLoss& l : list_)
+    if (!(l.factor >= 0) || !std::isfinite(l.factor)) throw UserError("Losses", str("factors must be finite numbers of at least 0, got ", l.factor));
+}
+
 namespace loss {
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,29 @@ class Loss {
  private:
   std::string name_;
   Values values_;
+};
+
+/// The loss of one output of a model, and how much it counts in the sum that is minimized.
+struct OutputLoss {
+  Loss loss;
+  double factor = 1;
+};
+
+/// A loss for each output: `{{loss::mean_squared_error, 1}, {loss::binary_crossentropy, 0.5}}`. One loss converts to it.
+class Losses {
+ public:
+  template <class L>
+    requires std::convertible_to<L, Loss>
+  Losses(L&& loss) : list_{{Loss(std::forward<L>(loss)), 1}} {}  // NOLINT: one loss is a list of losses
+  /// Throws UserError for an empty list and factors that are negative or not finite.
+  Losses(std::vector<OutputLoss> list);  // NOLINT
+  Losses(std::initializer_list<OutputLoss> list) : Losses(std::vector<OutputLoss>(list)) {}
+
+  std::size_t size() const { return list_.size(); }
+  const OutputLoss& operator[](std::size_t i) const { return list_[i]; }
+
+ private:
+  std::vector<OutputLoss> list_;
 };
 
 namespace loss {

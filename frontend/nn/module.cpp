@@ -22,6 +22,18 @@ Tensor Module::operator()(const Tensor& x) {
   return y;
 }
 
+std::vector<Tensor> Module::forward_all(std::span<const Tensor> in) {
+  if (in.size() != 1) throw UserError(name_, str("takes 1 input, got ", in.size(), "; derive a module of several inputs from nn::Model"));
+  return {forward(in[0])};
+}
+
+std::vector<Tensor> Module::call_all(std::span<const Tensor> in) {
+  const LayerScope scope(name_);
+  std::vector<Tensor> out = forward_all(in);
+  if (!out.empty()) note_call(*this, out[0]);
+  return out;
+}
+
 Parameter Module::add(std::string name, const Tensor& initial, Penalty penalty) {
   if (!(penalty.l1 >= 0) || !(penalty.l2 >= 0))
     throw UserError(name_ + "." + name, str("penalties must be at least 0, got l1 = ", penalty.l1, " and l2 = ", penalty.l2));
@@ -79,8 +91,14 @@ std::vector<Module::Layer> Module::layers() const {
 }
 
 void Module::set_trainable(bool trainable) {
-  for (const Module* module : all())
-    for (const Own& own : module->own_) Parameter(own.parameter).set_trainable(trainable && own.trains);
+  std::vector<Module*> stack{this};
+  while (!stack.empty()) {
+    Module* module = stack.back();
+    stack.pop_back();
+    *module->trainable_ = trainable;
+    for (Own& own : module->own_) own.parameter.set_trainable(trainable && own.trains);
+    stack.insert(stack.end(), module->children_.begin(), module->children_.end());
+  }
 }
 
 Tensor Module::penalty() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,10 @@ class Module {
   virtual Tensor forward(const Tensor& x) = 0;
   /// forward(), with this module's name on every node that it makes.
   Tensor operator()(const Tensor& x);
+  /// The outputs for one batch of several inputs; of most modules one for one. See Model.
+  virtual std::vector<Tensor> forward_all(std::span<const Tensor> in);
+  /// forward_all(), with this module's name on every node.
+  std::vector<Tensor> call_all(std::span<const Tensor> in);
 
   const std::string& name() const { return name_; }
   const std::string& kind() const { return kind_; }
@@ -68,10 +73,14 @@ class Module {
   std::vector<Layer> layers() const;
   /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
   void set_trainable(bool trainable);
+  /// Whether it is not frozen. Frozen layers with statistics (batch normalization) run as in inference.
+  bool trainable() const { return *trainable_; }
   /// The sum of all penalties, to be added to the training loss; an undefined tensor if there are none.
   Tensor penalty() const;
   /// A table of layers, output shapes and numbers of parameters, for an input of this type with N as its first dimension: `f32[N,784]`.
-  std::string summary(const Type& input);
+  std::string summary(const Type& input) { return summary_all({&input, 1}); }
+  /// The same for several inputs.
+  std::string summary_all(std::span<const Type> inputs);
 
  protected:
   /// Throws UserError for a negative penalty.
@@ -94,6 +103,7 @@ class Module {
   std::vector<const Module*> all() const;
 
   std::string kind_, name_;
+  std::shared_ptr<bool> trainable_ = std::make_shared<bool>(true);  ///< copies are frozen together
   std::vector<Own> own_;
   std::vector<Module*> children_;
 };

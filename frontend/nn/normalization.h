@@ -11,8 +11,8 @@ struct BatchNormOptions {
   bool scale = true, center = true;
 };
 /// (x - mean) / sqrt(variance + epsilon) · gamma + beta for each feature, the last axis (Ioffe and Szegedy 2015). In training mean and variance are
-/// those of the batch over all other axes, and the running ones move towards them (the variance as in Keras, divided by the count); else they are the
-/// running ones.
+/// those of the batch over all other axes, and the running ones move towards them (the variance as in Keras, divided by the count); else, and where
+/// the layer is frozen, they are the running ones.
 class BatchNorm : public Module {
  public:
   /// Throws UserError for fewer than 1 feature or options out of range.

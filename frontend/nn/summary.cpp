@@ -37,14 +37,16 @@ void note_call(const Module& module, const Tensor& result) {
   if (calls) calls->push_back({&module, result.type()});
 }
 
-std::string Module::summary(const Type& input) {
+std::string Module::summary_all(std::span<const Type> inputs) {
   std::vector<Call> found;
   {
     const Trace scratch("summary");
     calls = &found;
     const auto forget = [](void*) { calls = nullptr; };
     const std::unique_ptr<void, decltype(forget)> guard(&found, forget);
-    (*this)(Trace::current()->input({"x", input, ir::InputSpec::Kind::batch}));
+    std::vector<Tensor> in;
+    for (const Type& type : inputs) in.push_back(Trace::current()->input({str("x", in.size()), type, ir::InputSpec::Kind::batch}));
+    (void)call_all(in);
   }
   // A module with children stands for them: only those without get a line, and the parameters that a module holds beside its children.
   struct Line {

@@ -163,7 +163,7 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999;  ///< in [0, 1)
   double epsilon = 1e-8;              ///< > 0
   bool amsgrad = false;               ///< divides by the greatest v so far (Reddi et al. 2018)
-  double weight_decay = 0;            ///< Adam: g <- g + weight_decay w. AdamW: w <- w - lr weight_decay w
+  double weight_decay = 0;            ///< g <- g + weight_decay w
   Common common = {};
 };
 /// m <- b1 m + (1 - b1) g, v <- b2 v + (1 - b2) g², w <- w - lr m' / (sqrt(v') + epsilon) with m' = m / (1 - b1^t), v' = v / (1 - b2^t)
@@ -181,10 +181,18 @@ class Adam : public Optimizer {
   bool decoupled_;
 };
 
-/// Adam with weight decay that does not pass through the averages (Loshchilov and Hutter 2019). weight_decay is 0.01 unless given.
+struct AdamWOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;  ///< in [0, 1)
+  double epsilon = 1e-8;              ///< > 0
+  bool amsgrad = false;
+  double weight_decay = 0.01;  ///< w <- w - lr weight_decay w
+  Common common = {};
+};
+/// Adam with weight decay that does not pass through the averages (Loshchilov and Hutter 2019).
 class AdamW : public Adam {
  public:
-  explicit AdamW(AdamOptions options = {.weight_decay = 0.01}) : Adam("adamw", true, options) {}
+  explicit AdamW(AdamWOptions o = {}) : Adam("adamw", true, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.amsgrad, o.weight_decay, o.common}) {}
 };
 
 struct NAdamOptions {

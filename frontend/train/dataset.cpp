@@ -1,29 +1,65 @@
 #include "frontend/train/dataset.h"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 
+#include "frontend/core/finite.h"
 #include "frontend/core/ops.h"
+#include "frontend/data/idx.h"
 #include "frontend/data/mnist.h"
 #include "frontend/data/npy.h"
 
 namespace sinter {
 
+namespace {
+
+/// "x" of a single one, else "x 2".
+std::string label(const char* what, const Tensors& list, std::size_t i) { return list.size() == 1 ? what : str(what, " ", i + 1); }
+
+void check_types(const char* where, const char* what, const char* rule, const Tensors& list, std::int64_t samples) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].defined()) throw UserError(where, str(label(what, list, i), " was never set"));
+    const Type& type = list[i].type();
+    if (type.shape.rank() < 1 || type.shape[0].factor() == 0)
+      throw UserError(where, str("the data set is empty: ", label(what, list, i), " is ", type));
+    if (type.shape[0].factor() != samples)
+      throw UserError(where, str("x has ", samples, " samples but ", label(what, list, i), " has ", type.shape[0]));
+    if (type.dtype == DType::boolean) throw UserError(where, str(rule, ", got ", type, "; convert them with cast"));
+  }
+}
+
+void check_numbers(const char* where, const std::string& what, const Tensor& tensor) {
+  if (tensor.dtype() != DType::f32) return;
+  if (const std::optional<NonFinite> bad = first_non_finite(tensor))
+    throw UserError(where, str(what, " has ", bad->value, " at ", place_text(tensor.shape(), bad->place),
+                               ", samples first; leave such samples out or fill them in, as data::Encoder does"));
+}
+
+}  // namespace
+
 void Dataset::check(const char* where) const {
-  if (!x.defined() || !y.defined()) throw UserError(where, "the data set has no x or no y");
-  if (x.rank() < 1 || y.rank() < 1 || x.shape()[0].factor() == 0)
-    throw UserError(where, str("the data set is empty: x is ", x.type(), ", y is ", y.type()));
-  if (x.shape()[0] != y.shape()[0]) throw UserError(where, str("x has ", x.shape()[0], " samples but y has ", y.shape()[0]));
-  if (x.dtype() == DType::boolean) throw UserError(where, str("features must be f32, u8, i32 or u32, got ", x.type(), "; convert them with cast"));
-  if (weights.defined() && (weights.dtype() != DType::f32 || weights.rank() != 1 || weights.shape()[0] != x.shape()[0]))
-    throw UserError(where, str("weights must be f32[", x.shape()[0], "], one a sample, got ", weights.type()));
-  if (y.dtype() == DType::boolean)
-    throw UserError(where, str("targets must be class numbers (integers) or f32, got ", y.type(), "; convert them with cast"));
+  if (x.empty() || y.empty()) throw UserError(where, "the data set has no x or no y");
+  check_types(where, "x", "features must be f32, u8, i32 or u32", x, size());
+  check_types(where, "y", "targets must be class numbers (integers) or f32", y, size());
+  if (weights.defined() && (weights.dtype() != DType::f32 || weights.rank() != 1 || weights.shape()[0] != x[0].shape()[0]))
+    throw UserError(where, str("weights must be f32[", size(), "], one a sample, got ", weights.type()));
+}
+
+void Dataset::check_finite(const char* where) const {
+  for (std::size_t i = 0; i < x.size(); ++i) check_numbers(where, label("x", x, i), x[i]);
+  for (std::size_t i = 0; i < y.size(); ++i) check_numbers(where, label("y", y, i), y[i]);
+  if (weights.defined()) check_numbers(where, "weights", weights);
 }
 
 Dataset Dataset::slice(std::int64_t begin, std::int64_t end) const {
   if (begin < 0 || begin >= end || end > size()) throw UserError("Dataset::slice", str("samples [", begin, ", ", end, ") of ", size(), " are none"));
-  const auto part = [&](const Tensor& t) { return t.defined() ? sinter::slice(t, 0, begin, end) : t; };
-  return {part(x), part(y), scale, part(weights)};
+  const auto part = [&](const Tensors& list) {
+    std::vector<Tensor> parts;
+    for (const Tensor& t : list) parts.push_back(sinter::slice(t, 0, begin, end));
+    return Tensors(std::move(parts));
+  };
+  return {part(x), part(y), scale, weights.defined() ? sinter::slice(weights, 0, begin, end) : weights};
 }
 
 namespace data {
@@ -62,6 +98,22 @@ std::pair<Dataset, Dataset> mnist(const std::string& folder) {
 }
 
 Tensor npy(const std::string& path) { return to_tensor(read_npy(path)); }
+
+namespace {
+enum class FileKind { npy, idx, other };
+
+FileKind kind_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 2> first{};
+  if (!file || !file.read(first.data(), 2)) throw UserError(path, "cannot be read; does it exist, and is it more than 2 bytes?");
+  if (first == std::array{'\x93', 'N'}) return FileKind::npy;
+  return first == std::array{'\0', '\0'} || first == std::array{'\x1f', '\x8b'} ? FileKind::idx : FileKind::other;  // plain or gzip'd
+}
+}  // namespace
+
+Tensor array(const std::string& path) { return to_tensor(kind_of(path) == FileKind::npy ? read_npy(path) : read_idx(path)); }
+
+bool is_table(const std::string& path) { return kind_of(path) == FileKind::other; }
 
 }  // namespace data
 }  // namespace sinter

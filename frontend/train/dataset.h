@@ -5,22 +5,25 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/core/tensor.h"
+#include "frontend/train/tensors.h"
 
 namespace sinter {
 
 /// x [samples, features...], f32, u8 or (numbers of entries, for an embedding) i32 or u32; y [samples] class numbers (i32, u32, u8) or [samples,
-/// targets...] f32. u8 features are multiplied by `scale` inside the compiled step, so that images stay one byte a pixel in memory.
+/// targets...] f32. u8 features are multiplied by `scale` inside the compiled step, so that images stay one byte a pixel in memory. A model of
+/// several inputs or outputs has lists: `{.x = {image, text}, .y = {kind, price}}`.
 struct Dataset {
-  Tensor x, y;
+  Tensors x, y;
   float scale = 1.0f;
   Tensor weights = {};  ///< f32 [samples], optional: how much each counts in losses and metrics
 
-  std::int64_t size() const { return x.defined() ? x.shape()[0].factor() : 0; }
+  std::int64_t size() const { return x.empty() || x[0].rank() == 0 ? 0 : x[0].shape()[0].factor(); }
   /// Samples [begin, end), copied. Throws UserError if there are none.
   Dataset slice(std::int64_t begin, std::int64_t end) const;
   /// Throws UserError for missing, empty or differently long x and y, or element types that training cannot use.
   void check(const char* where) const;
+  /// Throws UserError naming sample and place of the first NaN or infinite number in x, y or weights.
+  void check_finite(const char* where) const;
 };
 
 namespace data {
@@ -35,6 +38,10 @@ std::pair<Dataset, Dataset> mnist(const std::string& folder);
 
 /// An array from a .npy file: f32, i32, u32, u8 or bool; f64 and i64 become f32 and i32. Throws UserError naming the file.
 Tensor npy(const std::string& path);
+/// An array from a .npy file or an IDX file, gzip'd or not, told by their first bytes. Throws UserError naming the file.
+Tensor array(const std::string& path);
+/// Whether a file is neither a .npy nor an IDX file, by its first bytes. Throws UserError if it cannot be read.
+bool is_table(const std::string& path);
 
 }  // namespace data
 }  // namespace sinter

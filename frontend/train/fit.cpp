@@ -1,5 +1,4 @@
 // The loops of Trainer: epochs, batches, evaluation.
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -8,6 +7,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "frontend/compile/non_finite.h"
 #include "frontend/core/random.h"
 #include "frontend/train/progress.h"
 #include "frontend/train/trainer_impl.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t evaluation_block = 1024;
 
-std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
+std::string epoch_line(const EpochResult& r, std::int64_t epochs, bool watched) {
   std::ostringstream line;
   line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
        << r.loss;
@@ -27,46 +27,9 @@ std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
   if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
   if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
   for (const auto& [name, value] : r.validation_metrics) line << ", validation " << name << " " << std::setprecision(4) << value;
+  if (!std::isfinite(r.loss) && !watched) line << " (FitOptions::find_non_finite tells where the first such number comes from)";
   return line.str();
 }
-
-/// Sums of what steps returned, in double, and the metrics.
-class Tally {
- public:
-  explicit Tally(std::span<const metric::Pointer> metrics) : metrics_(metrics) {
-    for (const metric::Pointer& metric : metrics_) metric->reset();
-  }
-
-  /// Runs a step on some rows of the data into a fixed place, so that nothing is allocated but for metrics.
-  void run(StepCore& step, const Dataset& data, const Tensor& weights, const Tensor& rows, std::size_t outputs) {
-    const std::array<const Tensor*, 4> in{&data.x, &data.y, &rows, &weights};
-    std::array<Tensor, 3> out;
-    step.call(std::span(in.data(), weights.defined() ? 4 : 3), std::span(out.data(), outputs));
-    const std::int64_t n = rows.elements();
-    loss_ += out[0].item() * static_cast<double>(n);
-    samples_ += n;
-    counted_ = outputs - (metrics_.empty() ? 0 : 1) > 1;
-    if (counted_) correct_ += out[1].item();
-    if (metrics_.empty()) return;
-    const Tensor y = gather_rows(data.y, rows), w = data.weights.defined() ? gather_rows(data.weights, rows) : Tensor();
-    for (const metric::Pointer& metric : metrics_) metric->add(out[outputs - 1], y, w);
-  }
-
-  std::int64_t samples() const { return samples_; }
-  double mean_loss() const { return loss_ / static_cast<double>(samples_); }
-  std::optional<double> accuracy() const { return counted_ ? std::optional(correct_ / static_cast<double>(samples_)) : std::nullopt; }
-  std::vector<std::pair<std::string, double>> metrics() const {
-    std::vector<std::pair<std::string, double>> result;
-    for (const metric::Pointer& metric : metrics_) result.emplace_back(metric->name(), metric->result());
-    return result;
-  }
-
- private:
-  std::span<const metric::Pointer> metrics_;
-  double loss_ = 0, correct_ = 0;
-  std::int64_t samples_ = 0;
-  bool counted_ = false;
-};
 
 /// Notes interrupts while it lives, in place of the handler that was there.
 class InterruptGuard {
@@ -94,19 +57,69 @@ class InterruptGuard {
 /// The data's weights times those of the classes; undefined if there are none.
 Tensor weights_of(const Dataset& data, std::span<const double> class_weights) {
   if (class_weights.empty()) return data.weights;
-  if (!is_index(data.y.dtype()) || data.y.rank() != 1)
-    throw UserError("fit", str("class_weights need targets that are class numbers [samples], got ", data.y.type()));
+  if (data.y.size() != 1) throw UserError("fit", str("class_weights need one target, there are ", data.y.size(), "; weigh samples instead"));
+  const Tensor& y = data.y.only();
+  if (!is_index(y.dtype()) || y.rank() != 1)
+    throw UserError("fit", str("class_weights need targets that are class numbers [samples], got ", y.type()));
   for (const double w : class_weights)
     if (!(w >= 0) || !std::isfinite(w)) throw UserError("fit", str("class_weights must be finite numbers of at least 0, got ", w));
   std::vector<float> weights =
       data.weights.defined() ? data.weights.to_vector<float>() : std::vector<float>(static_cast<std::size_t>(data.size()), 1.0f);
-  const std::vector<std::int32_t> classes = cast(data.y, DType::i32).to_vector<std::int32_t>();
+  const std::vector<std::int32_t> classes = cast(y, DType::i32).to_vector<std::int32_t>();
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (classes[i] < 0 || static_cast<std::size_t>(classes[i]) >= class_weights.size())
       throw UserError("fit", str("class_weights has ", class_weights.size(), " weights, but there is a class ", classes[i], "; give one a class"));
     weights[i] *= static_cast<float>(class_weights[static_cast<std::size_t>(classes[i])]);
   }
   return {weights, {data.size()}};
+}
+
+/// Checked, and with the weights that samples have in the loss. Touches no state of the trainer, so that it may run ahead on another thread.
+Piece prepare(Dataset data, const FitOptions& options, const char* where) {
+  data.check(where);
+  data.check_finite(where);
+  Tensor weights = weights_of(data, options.class_weights);
+  return {std::move(data), std::move(weights)};
+}
+
+/// Numbers of the samples of a piece, shuffled or not, and the batches of them.
+class Order {
+ public:
+  Order(bool shuffle, std::int64_t batch_size) : shuffle_(shuffle), batch_size_(batch_size) {}
+
+  void start(std::int64_t samples, RandomStream& random) {
+    order_.resize(static_cast<std::size_t>(samples));
+    std::iota(order_.begin(), order_.end(), 0);
+    if (shuffle_)
+      for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
+    next_ = 0;
+  }
+  bool done() const { return next_ == order_.size(); }
+  /// Row numbers of the next batch; full batches lie in one tensor and smaller ones in another, rewritten in place.
+  const Tensor& batch() {
+    const std::size_t count = std::min(static_cast<std::size_t>(batch_size_), order_.size() - next_);
+    Tensor& rows = static_cast<std::int64_t>(count) == batch_size_ ? full_ : ragged_;
+    if (!rows.defined() || rows.elements() != static_cast<std::int64_t>(count))
+      rows = Tensor::zeros({DType::i32, {static_cast<std::int64_t>(count)}});
+    std::copy_n(order_.begin() + static_cast<std::ptrdiff_t>(next_), count, rows.view().as<std::int32_t>());
+    next_ += count;
+    return rows;
+  }
+
+ private:
+  bool shuffle_;
+  std::int64_t batch_size_;
+  std::vector<std::int32_t> order_;
+  std::size_t next_ = 0;
+  Tensor full_, ragged_;
+};
+
+void check(const FitOptions& options) {
+  if (options.epochs < 1 || options.batch_size < 1)
+    throw UserError("fit", str("epochs and batch_size must be at least 1, got ", options.epochs, " and ", options.batch_size));
+  if (options.steps_per_epoch < 0) throw UserError("fit", str("steps_per_epoch must not be negative, got ", options.steps_per_epoch));
+  if (!(options.validation_split >= 0 && options.validation_split < 1))
+    throw UserError("fit", str("validation_split must be in [0, 1), got ", options.validation_split));
 }
 
 }  // namespace
@@ -142,29 +155,11 @@ Tensor Trainer::Impl::step_weights(const Dataset& data, const Tensor& weights) {
   return Tensor::filled({DType::f32, {data.size()}}, 1);
 }
 
-std::size_t Trainer::Impl::output_count(StepCore& step, const Dataset& data) const {
-  if (!model) return step.traced_graph().outputs().size();
-  const bool classes = is_index(data.y.dtype()) && data.y.rank() == 1;
-  if (!classes) return options.metrics.empty() ? 1 : 2;
-  // Whether predictions have classes is known once a step has been recorded.
-  const Spec x{{x_type->dtype, x_type->shape.with(0, Dim::batch())}, InputKind::batch};
-  if (!class_predictions) {
-    const Traced traced = predict->record({&x, 1});
-    const Shape& shape = traced.graph.node(traced.graph.outputs()[0]).type.shape;
-    class_predictions = shape.rank() == 2 && shape[1] != Dim(1);
-  }
-  return 1 + (*class_predictions ? 1 : 0) + (options.metrics.empty() ? 0 : 1);
-}
-
 // ---- loops ----
 
 std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& options) {
-  Impl& impl = *impl_;
-  if (options.epochs < 1 || options.batch_size < 1)
-    throw UserError("fit", str("epochs and batch_size must be at least 1, got ", options.epochs, " and ", options.batch_size));
-  if (!(options.validation_split >= 0 && options.validation_split < 1))
-    throw UserError("fit", str("validation_split must be in [0, 1), got ", options.validation_split));
-  impl.accept(data, "fit");
+  check(options);
+  impl_->accept(data, "fit");
   Dataset train = data;
   std::optional<Dataset> validation = options.validation;
   if (options.validation_split > 0) {
@@ -175,77 +170,116 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
     train = data.slice(0, kept);
     validation = data.slice(kept, data.size());
   }
-  if (validation) impl.accept(*validation, "fit, validation");
-  const std::int64_t samples = train.size(), batches = (samples + options.batch_size - 1) / options.batch_size,
-                     last_epoch = impl.epoch + options.epochs;
-  const Tensor weights = impl.step_weights(train, weights_of(train, options.class_weights));
-  const std::size_t outputs = impl.output_count(*impl.train, train);
+  const std::int64_t samples = train.size();
+  std::int64_t steps = (samples + options.batch_size - 1) / options.batch_size;
+  if (options.steps_per_epoch) steps = std::min(steps, options.steps_per_epoch);
+  const Piece whole = prepare(std::move(train), options, "fit");
+  const auto once = [&](std::int64_t) -> Impl::NextPiece {
+    return [&whole, given = false]() mutable { return std::exchange(given, true) ? std::nullopt : std::optional(whole); };
+  };
+  return impl_->run(*this, once, validation, std::min(samples, steps * options.batch_size), steps * options.epochs, options);
+}
 
-  std::vector<std::int32_t> order(static_cast<std::size_t>(samples));
-  // Row numbers of full batches and of the ragged last one, rewritten in place for each batch.
-  Tensor full = impl.row_numbers(0, std::min(options.batch_size, samples)),
-         ragged = samples % options.batch_size ? impl.row_numbers(0, samples % options.batch_size) : full;
-  Progress progress(std::cout, options.verbose && stdout_is_terminal(), last_epoch);
-  const InterruptGuard interrupts(options.stop_on_interrupt);
-  impl.stopped = false;
-  for (const auto& callback : options.callbacks) callback->on_train_begin(*this);
+std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& options) {
+  check(options);
+  if (!train) throw UserError("fit", "the generator is empty");
+  if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; give validation instead of it with a generator");
+  if (options.schedule && !options.steps_per_epoch)
+    throw UserError("fit", "a schedule needs to know how many steps there will be; set steps_per_epoch with a generator");
+  const auto pieces = [&](std::int64_t epoch) -> Impl::NextPiece {
+    const auto queue = std::make_shared<Prefetcher<Piece>>(
+        [&, epoch, piece = std::int64_t{0}]() mutable -> std::optional<Piece> {
+          std::optional<Dataset> data = train(epoch, piece);
+          if (!data) return std::nullopt;
+          return prepare(std::move(*data), options, str("fit, epoch ", epoch, ", piece ", piece++).c_str());
+        },
+        options.prefetch);
+    return [queue] { return queue->next(); };
+  };
+  return impl_->run(*this, pieces, options.validation, options.steps_per_epoch * options.batch_size, options.steps_per_epoch * options.epochs,
+                    options);
+}
+
+std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const std::function<NextPiece(std::int64_t)>& pieces,
+                                            const std::optional<Dataset>& validation_data, std::int64_t samples, std::int64_t steps,
+                                            const FitOptions& fit) {
+  if (validation_data) {
+    accept(*validation_data, "fit, validation");
+    validation_data->check_finite("fit, validation");
+  }
+  follow_trainable();
+  const std::int64_t last_epoch = epoch + fit.epochs;
+  Order order(fit.shuffle, fit.batch_size);
+  std::optional<NonFiniteFinder> finder;
+  Progress progress(std::cout, fit.verbose && stdout_is_terminal(), last_epoch);
+  const InterruptGuard interrupts(fit.stop_on_interrupt);
+  stopped = false;
+  for (const auto& callback : fit.callbacks) callback->on_train_begin(self);
   std::vector<EpochResult> history;
   std::int64_t step = 0;
-  while (impl.epoch < last_epoch && !impl.stopped) {
+  while (epoch < last_epoch && !stopped) {
     const auto start = std::chrono::steady_clock::now();
-    std::iota(order.begin(), order.end(), 0);
-    RandomStream random(options.seed, static_cast<std::uint64_t>(impl.epoch));
-    if (options.shuffle)
-      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(static_cast<std::uint32_t>(i))]);
-    if (options.verbose) progress.start_epoch(impl.epoch + 1, samples);
-    for (const auto& callback : options.callbacks) callback->on_epoch_begin(*this, impl.epoch + 1);
-    Tally tally(impl.options.metrics);
-    for (std::int64_t b = 0; b < batches && !impl.stopped; ++b) {
-      const std::int64_t first = b * options.batch_size, count = std::min(options.batch_size, samples - first);
-      const Tensor& rows = count == full.elements() ? full : ragged;
-      std::copy_n(order.begin() + first, count, rows.view().as<std::int32_t>());
-      if (options.schedule) set_learning_rate(options.schedule(step, batches * options.epochs));
-      tally.run(*impl.train, train, weights, rows, outputs);
-      ++step;
-      if (options.verbose) progress.advance(tally.samples(), tally.mean_loss());
-      for (const auto& callback : options.callbacks) callback->on_batch_end(*this, step, tally.mean_loss());
-      if (interrupts.interrupted()) stop();
+    RandomStream random(fit.seed, static_cast<std::uint64_t>(epoch));
+    if (fit.verbose) progress.start_epoch(epoch + 1, samples);
+    for (const auto& callback : fit.callbacks) callback->on_epoch_begin(self, epoch + 1);
+    std::optional<Tally> tally;
+    std::int64_t step_of_epoch = 0;
+    const auto more = [&] { return !stopped && (!fit.steps_per_epoch || step_of_epoch < fit.steps_per_epoch); };
+    const NextPiece next = pieces(epoch + 1);
+    while (more()) {
+      std::optional<Piece> piece = next();
+      if (!piece) break;
+      accept(piece->data, "fit");
+      piece->weights = step_weights(piece->data, piece->weights);
+      if (!tally) tally.emplace(layout, options.metrics);
+      if (fit.find_non_finite && !finder) finder.emplace(train->record(table_specs()));
+      order.start(piece->data.size(), random);
+      while (!order.done() && more()) {
+        if (fit.schedule) self.set_learning_rate(fit.schedule(step, steps));
+        if (finder) finder->before();
+        tally->run(*train, *piece, order.batch());
+        ++step, ++step_of_epoch;
+        if (finder && finder->failed(tally->results())) finder->report(tally->inputs(), str("step ", step_of_epoch, " of epoch ", epoch + 1));
+        if (fit.verbose) progress.advance(tally->samples(), tally->mean_loss());
+        for (const auto& callback : fit.callbacks) callback->on_batch_end(self, step, tally->mean_loss());
+        if (interrupts.interrupted()) self.stop();
+      }
     }
-    EpochResult result{++impl.epoch, tally.mean_loss(), tally.accuracy(), {}, {}, learning_rate(), {}, tally.metrics(), {}};
+    if (!tally) throw UserError("fit", str("the generator has no piece 0 in epoch ", epoch + 1, "; an epoch needs at least one"));
+    EpochResult result{++epoch, tally->mean_loss(), tally->accuracy(), {}, {}, self.learning_rate(), {}, tally->metrics(), {}};
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (validation && !interrupts.interrupted()) {
-      const Evaluation judged = evaluate(*validation);
+    if (validation_data && !interrupts.interrupted()) {
+      const Evaluation judged = self.evaluate(*validation_data);
       result.validation_loss = judged.loss;
       result.validation_accuracy = judged.accuracy;
       result.validation_metrics = judged.metrics;
     }
-    if (options.verbose) progress.end_epoch(epoch_line(result, last_epoch));
-    if (options.on_epoch) options.on_epoch(result);
-    for (const auto& callback : options.callbacks) callback->on_epoch_end(*this, result);
+    if (fit.verbose) progress.end_epoch(epoch_line(result, last_epoch, fit.find_non_finite));
+    if (fit.on_epoch) fit.on_epoch(result);
+    for (const auto& callback : fit.callbacks) callback->on_epoch_end(self, result);
     history.push_back(result);
   }
-  for (const auto& callback : options.callbacks) callback->on_train_end(*this);
+  for (const auto& callback : fit.callbacks) callback->on_train_end(self);
   return history;
 }
 
 Evaluation Trainer::evaluate(const Dataset& data) {
   Impl& impl = *impl_;
   impl.accept(data, "evaluate");
-  const Tensor weights = impl.step_weights(data, data.weights);
-  const std::size_t outputs = impl.output_count(*impl.evaluate, data);
-  Tally tally(impl.options.metrics);
+  const Piece piece{data, impl.step_weights(data, data.weights)};
+  Tally tally(impl.layout, impl.options.metrics);
   for (std::int64_t first = 0; first < data.size(); first += evaluation_block)
-    tally.run(*impl.evaluate, data, weights, impl.row_numbers(first, std::min(evaluation_block, data.size() - first)), outputs);
+    tally.run(*impl.evaluate, piece, Impl::row_numbers(first, std::min(evaluation_block, data.size() - first)));
   return {tally.mean_loss(), tally.accuracy(), tally.metrics()};
 }
 
-double Trainer::train_on_batch(const Tensor& x, const Tensor& y) {
+double Trainer::train_on_batch(const Tensors& x, const Tensors& y) {
   const Dataset data{x, y, impl_->scale};
   impl_->accept(data, "train_on_batch");
-  if (!impl_->rows.defined() || impl_->rows.elements() != data.size()) impl_->rows = impl_->row_numbers(0, data.size());
-  Tally tally({});
-  const std::size_t outputs = impl_->output_count(*impl_->train, data);
-  tally.run(*impl_->train, data, impl_->step_weights(data, {}), impl_->rows, outputs);
+  impl_->follow_trainable();
+  if (!impl_->rows.defined() || impl_->rows.elements() != data.size()) impl_->rows = Impl::row_numbers(0, data.size());
+  Tally tally(impl_->layout, {});
+  tally.run(*impl_->train, {data, impl_->step_weights(data, {})}, impl_->rows);
   return tally.mean_loss();
 }
 

@@ -9,6 +9,11 @@
 
 namespace sinter {
 
+void Metric::set_output(std::size_t number) {
+  output_ = number;
+  name_ = str("output_", number + 1, "_", name_);
+}
+
 void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& weight) {
   if (prediction.rank() < 1 || target.rank() < 1 || prediction.dim(0) != target.dim(0))
     throw UserError(name_, str("needs predictions and targets of as many samples, got ", prediction.type(), " and ", target.type()));
@@ -41,6 +46,12 @@ void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& w
 }
 
 namespace metric {
+
+Pointer of_output(std::size_t number, Pointer metric) {
+  if (!metric) throw UserError("of_output", "the metric is null");
+  metric->set_output(number);
+  return metric;
+}
 
 namespace {
 
@@ -169,7 +180,7 @@ class Auc : public Metric {
 class R2 : public Metric {
  public:
   R2() : Metric("r2") {}
-  void reset() override { *this = {}; }
+  void reset() override { errors_ = weights_ = mean_ = spread_ = 0; }
   void update(const MetricBatch& batch) override {
     require_numbers(batch, name());
     for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {

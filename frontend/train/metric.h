@@ -25,6 +25,10 @@ class Metric {
  public:
   virtual ~Metric() = default;
   const std::string& name() const { return name_; }
+  /// Which output of a model it judges, from 0.
+  std::size_t output() const { return output_; }
+  /// Judges this output from now on, under the name output_2_auc for number 1.
+  void set_output(std::size_t number);
   virtual void reset() = 0;
   /// Throws UserError if predictions and targets are none that the metric can judge.
   virtual void update(const MetricBatch& batch) = 0;
@@ -38,6 +42,7 @@ class Metric {
 
  private:
   std::string name_;
+  std::size_t output_ = 0;
   std::vector<float> prediction_, weight_;
   std::vector<double> target_;
 };
@@ -48,6 +53,8 @@ namespace metric {
 
 using Pointer = std::shared_ptr<Metric>;
 
+/// The metric for another output of the model than the first, which has number 0.
+Pointer of_output(std::size_t number, Pointer metric);
 /// The part of samples whose greatest prediction is the target's class.
 Pointer accuracy();
 /// The part of samples whose class is among the k greatest predictions.

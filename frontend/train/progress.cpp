@@ -24,11 +24,15 @@ void Progress::advance(std::int64_t done, double mean_loss) {
   drawn_ = now;
   constexpr std::int64_t width = 30;
   const double seconds = std::chrono::duration<double>(now - start_).count(), rate = static_cast<double>(done) / seconds;
-  const auto filled = static_cast<std::size_t>(std::clamp<std::int64_t>(width * done / samples_, 0, width));
   std::ostringstream line;
-  line << "\r" << epoch_ << "/" << epochs_ << " [" << std::string(filled, '=') << std::string(width - filled, ' ') << "] " << std::fixed
-       << std::setprecision(0) << rate << " samples/s, " << static_cast<double>(samples_ - done) / rate << " s left, loss " << std::setprecision(4)
-       << mean_loss << "\x1b[K";
+  line << "\r" << epoch_ << "/" << epochs_ << std::fixed << std::setprecision(0);
+  if (samples_) {
+    const auto filled = static_cast<std::size_t>(std::clamp<std::int64_t>(width * done / samples_, 0, width));
+    line << " [" << std::string(filled, '=') << std::string(width - filled, ' ') << "]";
+  }
+  line << " " << rate << " samples/s, ";
+  if (samples_) line << static_cast<double>(std::max<std::int64_t>(0, samples_ - done)) / rate << " s left, ";
+  line << "loss " << std::setprecision(4) << mean_loss << "\x1b[K";
   out_ << line.str() << std::flush;
 }
 

@@ -10,66 +10,105 @@ namespace sinter {
 
 namespace {
 
-/// Features as the model takes them.
-Tensor features(const Tensor& x, float scale) { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
+/// Features as the model takes them: one-byte ones scaled.
+Tensor feature(const Tensor& x, float scale) { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
 
-bool counts_correct(const Type& prediction, const Type& y) {
-  return is_index(y.dtype) && y.shape.rank() == 1 && prediction.shape.rank() == 2 && prediction.shape[1] != Dim(1);
+std::vector<Type> types_of(std::span<const Tensor> tensors) {
+  std::vector<Type> types;
+  for (const Tensor& t : tensors) types.push_back(t.type());
+  return types;
 }
 
-/// {loss}; where the targets are class numbers, the number of correct predictions; where there are metrics, the predictions.
-std::vector<Tensor> judged(const Tensor& loss, const Tensor& prediction, const Tensor& y, bool for_metrics) {
-  std::vector<Tensor> results{loss};
-  if (counts_correct(prediction.type(), y.type())) results.push_back(sum(cast(equal(argmax(prediction), cast(y, DType::i32)), DType::f32)));
-  if (for_metrics) results.push_back(prediction);
-  return results;
+/// One batch in a training or evaluation step, whose inputs are those of Trainer::train_step().
+struct Batch {
+  std::vector<Tensor> x, y;
+  Tensor weights;
+
+  Batch(std::span<const Tensor> in, std::size_t inputs, std::size_t outputs, float scale) {
+    const Tensor& rows = in[inputs + outputs];
+    for (std::size_t i = 0; i < inputs; ++i) x.push_back(feature(gather_rows(in[i], rows), scale));
+    for (std::size_t i = inputs; i < inputs + outputs; ++i) y.push_back(gather_rows(in[i], rows));
+    if (in.size() > inputs + outputs + 1) weights = gather_rows(in.back(), rows);
+  }
+};
+
+/// The losses of a batch: the weighted sum, and each.
+struct BatchLoss {
+  Tensor total;
+  std::vector<Tensor> each;
+
+  BatchLoss(const Losses& losses, std::span<const Tensor> predictions, const Batch& batch) {
+    if (predictions.size() != losses.size() || batch.y.size() != losses.size())
+      throw UserError("Trainer", str("needs as many losses and targets as the model has outputs: the model gives ", predictions.size(),
+                                     ", there are ", losses.size(), " losses and ", batch.y.size(), " targets"));
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const auto& [loss, factor] = losses[i];
+      each.push_back(batch.weights.defined() ? loss(predictions[i], batch.y[i], batch.weights) : loss(predictions[i], batch.y[i]));
+      const Tensor part = factor == 1 ? each[i] : each[i] * factor;
+      total = total.defined() ? total + part : part;
+    }
+  }
+};
+
+/// The results of a step, in the order of ResultLayout.
+std::vector<Tensor> results(const Tensor& total, std::span<const Tensor> losses, std::span<const Tensor> predictions, std::span<const Tensor> y,
+                            bool for_metrics) {
+  const ResultLayout layout(types_of(predictions), types_of(y), for_metrics);
+  std::vector<Tensor> result(layout.count);
+  result[0] = total;
+  for (std::size_t i = 0; i < layout.outputs.size(); ++i) {
+    const ResultLayout::Output& at = layout.outputs[i];
+    if (at.loss) result[*at.loss] = losses[i];
+    if (at.correct) result[*at.correct] = sum(cast(equal(argmax(predictions[i]), cast(y[i], DType::i32)), DType::f32));
+    if (at.prediction) result[*at.prediction] = predictions[i];
+  }
+  return result;
 }
 
 }  // namespace
 
-Trainer::Trainer(nn::Module& model, Loss loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
+Trainer::Trainer(nn::Module& model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
     : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->options = options;
   impl->model = &model;
   impl->optimizer = optimizer;
   impl->learning_rate = optimizer->learning_rate();
-  const auto step = [&](const char* name, StepCore::Function function, std::vector<InputKind> kinds) {
-    return std::make_shared<StepCore>(std::move(function),
-                                      StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log},
+  for (const metric::Pointer& metric : options.metrics) {
+    if (!metric) throw UserError("Trainer", "a metric is null");
+    if (metric->output() >= losses.size())
+      throw UserError("Trainer",
+                      str("the metric ", metric->name(), " judges output ", metric->output(), ", but there are losses for ", losses.size()));
+  }
+  impl->returns_predictions = !options.metrics.empty();
+  const auto step = [&](const char* name, StepCore::Function function) {
+    return std::make_shared<StepCore>(std::move(function), StepOptions{name, options.mode, options.threads, options.force, {}, options.log},
                                       std::source_location::current());
   };
-  const std::vector<InputKind> tables{InputKind::table, InputKind::table, InputKind::batch, InputKind::table};
-  impl->returns_predictions = !options.metrics.empty();
-  /// The loss of a batch; in: tables of x and y, row numbers and, for weighted samples, the table of weights.
-  const auto mean_loss = [loss](std::span<const Tensor> in, const Tensor& prediction, const Tensor& y) {
-    return in.size() > 3 ? loss(prediction, y, gather_rows(in[3], in[2])) : loss(prediction, y);
-  };
-  impl->train = step(
-      "train",
-      [impl, &model, mean_loss, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
+  impl->train =
+      step("train", [impl, &model, losses, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
         const nn::TrainingScope training;
-        const Tensor y = gather_rows(in[1], in[2]);
-        const Tensor prediction = model(features(gather_rows(in[0], in[2]), impl->scale));
-        Tensor total = mean_loss(in, prediction, y);
-        if (regularizer) total = total + regularizer();
-        if (const Tensor penalty = model.penalty(); penalty.defined()) total = total + penalty;
+        const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
+        const std::vector<Tensor> predictions = model.call_all(batch.x);
+        BatchLoss loss(losses, predictions, batch);
+        if (regularizer) loss.total = loss.total + regularizer();
+        if (const Tensor penalty = model.penalty(); penalty.defined()) loss.total = loss.total + penalty;
         const std::vector<Parameter> parameters = model.trainable_parameters();
-        std::vector<Tensor> results = judged(total, prediction, y, impl->returns_predictions);
-        optimizer->update(parameters, grad(total, parameters));
-        return results;
-      },
-      tables);
-  impl->evaluate = step(
-      "evaluate",
-      [impl, &model, mean_loss](std::span<const Tensor> in) {
-        const Tensor y = gather_rows(in[1], in[2]);
-        const Tensor prediction = model(features(gather_rows(in[0], in[2]), impl->scale));
-        return judged(mean_loss(in, prediction, y), prediction, y, impl->returns_predictions);
-      },
-      tables);
-  impl->predict =
-      step("predict", [impl, &model](std::span<const Tensor> in) { return std::vector<Tensor>{model(features(in[0], impl->scale))}; }, {});
+        std::vector<Tensor> out = results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
+        optimizer->update(parameters, grad(loss.total, parameters));
+        return out;
+      });
+  impl->evaluate = step("evaluate", [impl, &model, losses](std::span<const Tensor> in) {
+    const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
+    const std::vector<Tensor> predictions = model.call_all(batch.x);
+    const BatchLoss loss(losses, predictions, batch);
+    return results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
+  });
+  impl->predict = step("predict", [impl, &model](std::span<const Tensor> in) {
+    std::vector<Tensor> x;
+    for (const Tensor& t : in) x.push_back(feature(t, impl->scale));
+    return model.call_all(x);
+  });
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -81,19 +120,44 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 
 void Trainer::Impl::accept(const Dataset& data, const char* where) {
   data.check(where);
-  if (!x_type) {
-    x_type = data.x.type();
-    y_type = data.y.type();
-    if (model) scale = data.scale;
+  if (x_types.empty()) {
+    for (const Tensor& t : data.x) x_types.push_back(t.type());
+    for (const Tensor& t : data.y) y_types.push_back(t.type());
+    if (model) {
+      scale = data.scale;
+      std::vector<InputKind> kinds;
+      for (const Spec& spec : table_specs()) kinds.push_back(spec.kind);
+      kinds.resize(x_types.size() + y_types.size() + 1);
+      kinds.push_back(InputKind::table);  // of weights
+      train->set_kinds(kinds);
+      evaluate->set_kinds(kinds);
+    }
+    try {
+      layout = ResultLayout(prediction_types(), y_types, returns_predictions);
+    } catch (...) {  // data that the model cannot take fixes nothing
+      x_types.clear(), y_types.clear();
+      throw;
+    }
     return;
   }
-  const auto check = [&](const char* what, const Type& type, const Type& known) {
-    if (!sinter::accepts({what, known, InputKind::table}, type))
-      throw UserError(where, str("the first data had ", what, " of ", known, " (samples first), now they are ", type));
+  const auto check = [&](const char* what, const Tensors& list, std::span<const Type> known) {
+    if (list.size() != known.size()) throw UserError(where, str("the first data had ", known.size(), " ", what, ", now there are ", list.size()));
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (!sinter::accepts({what, known[i], InputKind::table}, list[i].type()))
+        throw UserError(where, str("the first data had ", what, " of ", known[i], " (samples first), now they are ", list[i].type()));
   };
-  check("x", data.x.type(), *x_type);
-  check("y", data.y.type(), *y_type);
-  if (x_type->dtype == DType::u8 && data.scale != scale) throw UserError(where, str("the first data had scale ", scale, ", now it is ", data.scale));
+  check("x", data.x, x_types);
+  check("y", data.y, y_types);
+  for (const Type& type : x_types)
+    if (type.dtype == DType::u8 && data.scale != scale) throw UserError(where, str("the first data had scale ", scale, ", now it is ", data.scale));
+}
+
+void Trainer::Impl::follow_trainable() {
+  if (!model) return;
+  std::vector<Parameter> now = model->trainable_parameters();
+  if (now == trained) return;
+  if (!trained.empty()) train->forget();
+  trained = std::move(now);
 }
 
 Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
@@ -103,20 +167,65 @@ Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
 }
 
 std::vector<Spec> Trainer::Impl::table_specs() const {
-  const auto table = [](const Type& type) { return Spec{{type.dtype, type.shape.with(0, Dim::rows())}, InputKind::table}; };
-  std::vector<Spec> specs{table(*x_type), table(*y_type), Spec::batch(DType::i32, {})};
+  std::vector<Spec> specs;
+  for (const std::vector<Type>* types : {&x_types, &y_types})
+    for (const Type& type : *types) specs.push_back({{type.dtype, type.shape.with(0, Dim::rows())}, InputKind::table});
+  specs.push_back(Spec::batch(DType::i32, {}));
   if (weighted) specs.push_back(Spec::table(DType::f32, {}));
   return specs;
 }
 
+std::vector<Spec> Trainer::Impl::predict_specs() const {
+  std::vector<Spec> specs;
+  for (const Type& type : x_types) specs.push_back({{type.dtype, type.shape.with(0, Dim::batch())}, InputKind::batch});
+  return specs;
+}
+
+std::vector<Type> Trainer::Impl::prediction_types() const {
+  const Traced traced = predict->record(predict_specs());
+  std::vector<Type> types;
+  for (const ir::NodeId id : traced.graph.outputs()) types.push_back(traced.graph.node(id).type);
+  if (types.size() != y_types.size())
+    throw UserError("Trainer", str("the model gives ", types.size(), " outputs, but the data has ", y_types.size(), " targets; give one for each"));
+  return types;
+}
+
 // ---- calls ----
 
-Tensor Trainer::predict(const Tensor& x) {
-  const Tensor* in = &x;
-  return std::move(impl_->predict->call({&in, 1})[0]);
+std::vector<Tensor> Trainer::predict_all(const Tensors& x) {
+  std::vector<const Tensor*> in;
+  for (const Tensor& t : x) in.push_back(&t);
+  return impl_->predict->call(in);
+}
+
+Tensor Trainer::predict(const Tensors& x) {
+  std::vector<Tensor> out = predict_all(x);
+  if (out.size() != 1) throw UserError("predict", str("the model gives ", out.size(), " outputs; use predict_all"));
+  return std::move(out[0]);
 }
 
 void Trainer::predict_one(std::span<const float> in, std::span<float> out) { impl_->predict->call_one(in, out); }
+
+TimeReport Trainer::time(const Dataset& data, std::int64_t batch_size, int repeats) {
+  Impl& impl = *impl_;
+  impl.accept(data, "time");
+  if (batch_size < 1 || repeats < 1) throw UserError("time", str("batch_size and repeats must be at least 1, got ", batch_size, " and ", repeats));
+  const Tensor rows = Impl::row_numbers(0, std::min(batch_size, data.size())), weights = impl.step_weights(data, data.weights);
+  std::vector<const Tensor*> in;
+  for (const Tensors* list : {&data.x, &data.y})
+    for (const Tensor& t : *list) in.push_back(&t);
+  in.push_back(&rows);
+  if (weights.defined()) in.push_back(&weights);
+  return impl.train->time(in, repeats);
+}
+
+std::string Trainer::summary() {
+  if (!impl_->model) throw UserError("Trainer", "a trainer from a file has no modules to sum up; print its graph instead");
+  if (impl_->x_types.empty()) throw UserError("Trainer", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
+  std::vector<Type> types;
+  for (const Spec& spec : impl_->predict_specs()) types.push_back(spec.type.dtype == DType::u8 ? Type{DType::f32, spec.type.shape} : spec.type);
+  return impl_->model->summary_all(types);
+}
 
 void Trainer::set_mode(Mode mode) {
   impl_->options.mode = mode;

@@ -15,6 +15,7 @@
 #include "frontend/optim/schedule.h"
 #include "frontend/train/callback.h"
 #include "frontend/train/dataset.h"
+#include "frontend/train/generator.h"
 #include "frontend/train/metric.h"
 
 namespace sinter {
@@ -45,7 +46,9 @@ struct EpochResult {
 
 struct FitOptions {
   std::int64_t epochs = 1;
-  std::int64_t batch_size = 32;  ///< the last batch of an epoch may be smaller; nothing is compiled anew for it
+  std::int64_t batch_size = 32;      ///< the last batch of an epoch may be smaller; nothing is compiled anew for it
+  std::int64_t steps_per_epoch = 0;  ///< end epochs after so many steps; 0: with the data
+  std::size_t prefetch = 2;          ///< pieces that a Generator makes ahead on a thread of its own; 0: none
   std::optional<Dataset> validation = {};
   double validation_split = 0;  ///< in [0, 1): hold out this part of the data, its end, for validation
   /// Factors of the loss, one a class, beside the data's own weights; data::balanced_class_weights makes some. Validation is not weighted by them.
@@ -58,6 +61,9 @@ struct FitOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
   /// Interrupt (Ctrl-C) ends fit after the step that runs, as stop() does. The handler that was there is put back.
   bool stop_on_interrupt = false;
+  /// Watch every step for NaN and infinite numbers. At the first, parameters and optimizer go back to where they were before the step, and fit throws
+  /// a UserError that names layer, line and op. Costs a copy of all states a step.
+  bool find_non_finite = false;
 };
 
 struct Evaluation {
@@ -71,24 +77,29 @@ class Trainer {
   /// The model must outlive the trainer. The optimizer is moved in.
   template <class Optimizer>
     requires std::is_base_of_v<optim::Optimizer, Optimizer>
-  Trainer(nn::Module& model, Loss loss, Optimizer optimizer, TrainerOptions options = {})
-      : Trainer(model, std::move(loss), std::make_shared<Optimizer>(std::move(optimizer)), std::move(options)) {}
-  Trainer(nn::Module& model, Loss loss, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
+  Trainer(nn::Module& model, Losses losses, Optimizer optimizer, TrainerOptions options = {})
+      : Trainer(model, std::move(losses), std::make_shared<Optimizer>(std::move(optimizer)), std::move(options)) {}
+  Trainer(nn::Module& model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
 
-  /// Trains for some epochs, or until stop(). Throws UserError for an empty data set, batch_size or epochs below 1, and labels out of range.
+  /// Trains for some epochs, or until stop(). Throws UserError for an empty data set, one with NaN or infinite numbers, batch_size or epochs below 1,
+  /// and labels out of range.
   std::vector<EpochResult> fit(const Dataset& train, const FitOptions& options);
+  /// The same on data that is made piece by piece. Shuffles within pieces. A schedule needs steps_per_epoch; what the generator throws, fit throws.
+  std::vector<EpochResult> fit(const Generator& train, const FitOptions& options);
   /// Ends fit after the step that runs: for callbacks.
   void stop();
   Evaluation evaluate(const Dataset& data);
-  /// The model's output for x [N, ...].
-  Tensor predict(const Tensor& x);
+  /// The output of a model of one, for x [N, ...].
+  Tensor predict(const Tensors& x);
+  /// All outputs.
+  std::vector<Tensor> predict_all(const Tensors& x);
   /// One sample, dense row-major; allocates nothing after the first call.
   void predict_one(std::span<const float> in, std::span<float> out);
   /// One step on this batch; its loss before the step.
-  double train_on_batch(const Tensor& x, const Tensor& y);
+  double train_on_batch(const Tensors& x, const Tensors& y);
 
   /// May be called at any time; training goes on from the same state.
   void set_mode(Mode mode);
@@ -110,11 +121,16 @@ class Trainer {
   void exchange_averages();
   /// All states: parameters, then optimizer state.
   std::vector<Parameter> parameters() const;
-  /// The training step, for explain(), verify() and time(); its inputs are (x table, y table, row numbers).
+  /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers and, once samples have been weighted, their
+  /// weights.
   StepCore& train_step();
   StepCore& predict_step();
   /// explain() of the training step.
   std::string explain();
+  /// Module::summary for the data seen first. Throws UserError before that, and for a loaded trainer.
+  std::string summary();
+  /// The training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
+  TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);
   std::int64_t epoch() const;
 
  private:

@@ -34,15 +34,16 @@ T number(const ModelFile& file, const std::string& path, const std::string& key)
 
 void Trainer::save(const std::string& path) {
   Impl& impl = *impl_;
-  if (!impl.x_type) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
+  if (impl.x_types.empty()) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   const std::vector<Spec> tables = impl.table_specs();
-  const Spec x{{impl.x_type->dtype, impl.x_type->shape.with(0, Dim::batch())}, InputKind::batch};
   const bool returned_predictions = std::exchange(impl.returns_predictions, false);  // metrics are not saved
   const std::map<std::string, Traced> graphs{
-      {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record({&x, 1})}};
+      {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record(impl.predict_specs())}};
   impl.returns_predictions = returned_predictions;
   std::map<std::string, std::string> entries{
       {"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}};
+  entries["inputs"] = std::to_string(impl.x_types.size());
+  entries["outputs"] = std::to_string(impl.y_types.size());
   for (const auto& [key, value] : impl.metadata) entries[user_prefix + key] = value;
   write_model_file(path, graphs, entries);
 }
@@ -61,26 +62,31 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   const auto found = std::find_if(file.states.begin(), file.states.end(), [&](const Parameter& p) { return p.name() == rate && p.type() == Type{}; });
   if (found == file.states.end()) throw UserError(path, str("the learning rate '", rate, "' is missing; the file is damaged"));
   impl->learning_rate = *found;
-  const auto step = [&](const std::string& name, std::size_t inputs) {
+  const auto inputs = number<std::size_t>(file, path, "inputs"), outputs = number<std::size_t>(file, path, "outputs"), tables = inputs + outputs + 1;
+  const auto step = [&](const std::string& name, std::size_t least, std::size_t most) {
     const auto graph = file.graphs.find(name);
     if (graph == file.graphs.end()) throw UserError(path, str("the graph '", name, "' is missing; the file is damaged"));
     const auto specs = graph->second.graph.inputs();
     const std::size_t declared = specs.size() - graph->second.captured.size();
-    impl->weighted = impl->weighted || declared == 4;
-    if (declared != inputs && !(inputs == 3 && declared == 4))
-      throw UserError(path, str("the graph '", name, "' must have ", inputs, " inputs; the file is damaged"));
+    if (declared < least || declared > most)
+      throw UserError(path, str("the graph '", name, "' must have ", least, " inputs, got ", declared, "; the file is damaged"));
+    impl->weighted = impl->weighted || declared > tables;
     std::vector<InputKind> kinds;
     for (const ir::InputSpec& input : specs) kinds.push_back(input.kind);
     return std::make_shared<StepCore>(std::move(graph->second),
                                       StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log});
   };
   if (!options.metrics.empty()) throw UserError(path, "a trainer from a file has no metrics; predict, and add the predictions to a Metric");
-  impl->train = step("train", 3);
-  impl->evaluate = step("evaluate", 3);
-  impl->predict = step("predict", 1);
+  if (inputs < 1 || outputs < 1) throw UserError(path, "the model has no inputs or no outputs; the file is damaged");
+  impl->train = step("train", tables, tables + 1);
+  impl->evaluate = step("evaluate", tables, tables + 1);
+  impl->predict = step("predict", inputs, inputs);
   const ir::Graph& graph = impl->train->traced_graph();
-  impl->x_type = graph.inputs()[0].type;
-  impl->y_type = graph.inputs()[1].type;
+  for (std::size_t i = 0; i < inputs + outputs; ++i) (i < inputs ? impl->x_types : impl->y_types).push_back(graph.inputs()[i].type);
+  impl->layout = ResultLayout(impl->prediction_types(), impl->y_types, false);
+  for (const auto& judged : {impl->train, impl->evaluate})
+    if (judged->traced_graph().outputs().size() != impl->layout.count)
+      throw UserError(path, str("the graph '", judged->options().name, "' must have ", impl->layout.count, " outputs; the file is damaged"));
   return Trainer(std::move(impl));
 }
 

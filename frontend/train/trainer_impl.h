@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/train/results.h"
 #include "frontend/train/trainer.h"
 
 namespace sinter {
@@ -13,7 +14,7 @@ namespace sinter {
 struct Trainer::Impl {
   TrainerOptions options;
   std::shared_ptr<StepCore> train, evaluate, predict;
-  // train, evaluate: (x table, y table, row numbers[, table of weights]) -> loss[, number correct][, predictions]; predict: x -> output
+  // train, evaluate: (tables of x, of y, row numbers[, table of weights]) -> as ResultLayout says; predict: x -> outputs
   Parameter learning_rate;
   std::vector<Parameter> loaded;  ///< all states, when loaded from a file
   nn::Module* model = nullptr;    ///< null when loaded from a file
@@ -22,21 +23,30 @@ struct Trainer::Impl {
   std::int64_t epoch = 0;
   bool weighted = false;  ///< a step has had weights: from then on all have
   bool stopped = false;
-  bool returns_predictions = false;               ///< train and evaluate do, for metrics
-  mutable std::optional<bool> class_predictions;  ///< whether a prediction is [N, classes]
-  float scale = 1.0f;                             ///< of u8 features
-  std::optional<Type> x_type, y_type;             ///< of the data seen first, leading dimension aside
-  Tensor rows;                                    ///< 0, 1, 2, … for unshuffled batches
+  bool returns_predictions = false;    ///< train and evaluate do, for metrics
+  float scale = 1.0f;                  ///< of u8 features
+  std::vector<Type> x_types, y_types;  ///< of the data seen first, leading dimension aside; empty before
+  ResultLayout layout;                 ///< known with them
+  Tensor rows;                         ///< 0, 1, 2, … for unshuffled batches
 
   /// Fixes the types at the first data and checks all further data against them.
   void accept(const Dataset& data, const char* where);
+  /// Has the training step traced anew if layers were frozen or freed since it was.
+  void follow_trainable();
+  std::vector<Parameter> trained;  ///< what the training step updates
   /// Row numbers first, first + 1, … as i32 [count].
-  Tensor row_numbers(std::int64_t first, std::int64_t count);
+  static Tensor row_numbers(std::int64_t first, std::int64_t count);
   std::vector<Spec> table_specs() const;
+  std::vector<Spec> predict_specs() const;
   /// The weights that a step on this data takes: ones, if it takes any and there are none.
   Tensor step_weights(const Dataset& data, const Tensor& weights);
-  /// How many tensors train and evaluate return.
-  std::size_t output_count(StepCore& step, const Dataset& data) const;
+  /// What `predict` returns for data of the known types.
+  std::vector<Type> prediction_types() const;
+
+  using NextPiece = std::function<std::optional<Piece>()>;
+  /// fit() over epochs whose pieces `pieces(epoch)` gives. `samples` an epoch and `steps` in all: 0 if not known.
+  std::vector<EpochResult> run(Trainer& self, const std::function<NextPiece(std::int64_t epoch)>& pieces, const std::optional<Dataset>& validation,
+                               std::int64_t samples, std::int64_t steps, const FitOptions& options);
 };
 
 }  // namespace sinter

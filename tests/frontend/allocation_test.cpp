@@ -66,6 +66,31 @@ TEST(Allocation, FitAllocatesNoMoreForMoreSteps) {
   EXPECT_EQ(count(10), count(32));  // 64 steps and 20
 }
 
+TEST(Allocation, NoneForEverythingAtOnce) {
+  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  nn::Sequential model{nn::Dense(20, 24, Activation::relu, {.penalty = {.l1 = 1e-5f, .l2 = 1e-4f}}),
+                       nn::BatchNorm(24),
+                       nn::Dropout(0.3),
+                       nn::Dense(24, 16, Activation::gelu),
+                       nn::LayerNorm(16),
+                       nn::Dense(16, 7)};
+  Trainer trainer(model, loss::categorical({.from_logits = true, .label_smoothing = 0.05f}),
+                  optim::AdamW({.weight_decay = 0.01, .common = {.clip = {.global_norm = 1}, .average_decay = 0.99}}));
+  const Dataset data{random({640, 20}, 1), random_labels(640, 7, 2)};
+  const auto count = [&](std::int64_t batch) {
+    const std::int64_t before = allocations();
+    trainer.fit(data, {.epochs = 1,
+                       .batch_size = batch,
+                       .class_weights = {1, 1, 4, 1, 1, 1, 2},
+                       .verbose = false,
+                       .schedule = schedule::warm_up(3, schedule::cosine(1e-2))});
+    return allocations() - before;
+  };
+  count(10), count(32);
+  EXPECT_EQ(count(10), count(32));  // 64 steps and 20
+  EXPECT_EQ(trainer.train_step().compile_count(), 1u);
+}
+
 #endif
 
 }  // namespace

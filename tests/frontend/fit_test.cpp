@@ -11,12 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct TemporaryFolder {
-  std::string path = std::filesystem::temp_directory_path() / str("sinter_fit_test_", getpid());
-  TemporaryFolder() { std::filesystem::create_directories(path); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
-
 /// Three classes of points in the plane, the last one rare.
 Dataset points(std::int64_t samples, std::uint64_t stream) {
   RandomStream random(77, stream);
@@ -42,8 +36,8 @@ TEST(Fit, WeightsCountAsRepetitions) {
     // Sample i counts i % 3 times: by weights, and by being there so often.
     std::vector<float> weights, x;
     std::vector<std::int32_t> y;
-    const auto from_x = all.x.to_vector<float>();
-    const auto from_y = all.y.to_vector<std::int32_t>();
+    const auto from_x = all.x.only().to_vector<float>();
+    const auto from_y = all.y.only().to_vector<std::int32_t>();
     for (std::size_t i = 0; i < 40; ++i) {
       weights.push_back(static_cast<float>(i % 3));
       for (std::size_t k = 0; k < i % 3; ++k) {
@@ -60,6 +54,32 @@ TEST(Fit, WeightsCountAsRepetitions) {
     EXPECT_NEAR(mean_weighted * 40, mean_repeated * static_cast<double>(count), 1e-4);
     const auto history = trainer.fit(all, {.batch_size = 40, .class_weights = {1, 0, 0}, .verbose = false});
     EXPECT_LT(history[0].loss, mean_repeated);
+  }
+}
+
+TEST(Fit, FreezingTakesEffectAtOnce) {
+  for (const Mode mode : modes()) {
+    seed(6);
+    nn::Dense body(2, 8, nn::Activation::relu);
+    nn::BatchNorm norm(8);
+    nn::Sequential model{body, norm, nn::Dense(8, 3)};
+    Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam(), {.mode = mode});
+    const Dataset data = points(64, 3);
+    const auto fit = [&] { trainer.fit(data, {.epochs = 2, .batch_size = 16, .verbose = false}); };
+    const auto values = [&] { return std::pair(body.weight.read().to_vector<float>(), norm.running_mean.read().to_vector<float>()); };
+    const auto at_first = values();
+    fit();
+    const auto trained = values();
+    EXPECT_NE(trained.first, at_first.first);
+    EXPECT_NE(trained.second, at_first.second);
+    body.set_trainable(false);
+    norm.set_trainable(false);
+    fit();
+    EXPECT_EQ(values(), trained);  // frozen statistics stay too
+    body.set_trainable(true);
+    fit();
+    EXPECT_NE(values().first, trained.first);
+    EXPECT_EQ(values().second, trained.second);
   }
 }
 
@@ -263,7 +283,7 @@ TEST_F(EverythingAtOnce, VerifyFindsNothing) {
   std::vector<std::int32_t> rows(64);
   for (std::int32_t i = 0; i < 64; ++i) rows[static_cast<std::size_t>(i)] = 63 - i;
   const Tensor order(rows, {64}), weights = Tensor::filled({DType::f32, {64}}, 1);
-  const std::array<const Tensor*, 4> in{&data.x, &data.y, &order, &weights};
+  const std::array<const Tensor*, 4> in{&data.x.only(), &data.y.only(), &order, &weights};
   const VerifyReport report = trainer.train_step().verify(in);
   EXPECT_TRUE(report.ok()) << report;
 }

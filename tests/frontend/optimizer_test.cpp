@@ -57,7 +57,7 @@ std::vector<Case> cases() {
       {"adam", maker<Adam>(AdamOptions{.learning_rate = 0.02})},
       {"adam_decay", maker<Adam>(AdamOptions{.learning_rate = 0.02, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1})},
       {"adam_amsgrad", maker<Adam>(AdamOptions{.learning_rate = 0.02, .beta1 = 0.8, .beta2 = 0.6, .amsgrad = true})},
-      {"adamw", maker<AdamW>(AdamOptions{.learning_rate = 0.02, .weight_decay = 0.1})},
+      {"adamw", maker<AdamW>(AdamWOptions{.learning_rate = 0.02, .weight_decay = 0.1})},
       {"nadam", maker<NAdam>(NAdamOptions{.learning_rate = 0.02})},
       {"lion", maker<Lion>(LionOptions{.learning_rate = 0.01, .weight_decay = 0.1})},
       {"clip_value", maker<Adam>(AdamOptions{.learning_rate = 0.02, .common = {.clip = {.value = 0.5}}})},

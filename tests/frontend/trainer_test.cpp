@@ -153,7 +153,7 @@ TEST(TrainerErrors, SayWhatIsWrong) {
   nn::Sequential model = moon_model();
   Trainer trainer = moon_trainer(model);
   const Dataset data = moons(10);
-  EXPECT_THAT(error_of([&] { trainer.fit({}, {}); }), HasSubstr("[fit] the data set has no x or no y"));
+  EXPECT_THAT(error_of([&] { trainer.fit(Dataset{}, {}); }), HasSubstr("[fit] the data set has no x or no y"));
   EXPECT_THAT(error_of([&] { trainer.fit({Tensor::zeros({DType::f32, {0, 3}}), Tensor::zeros({DType::i32, {0}})}, {}); }),
               HasSubstr("[fit] the data set is empty: x is f32[0,3]"));
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.epochs = 0}); }), HasSubstr("epochs and batch_size must be at least 1, got 0 and 32"));

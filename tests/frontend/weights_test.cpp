@@ -16,12 +16,6 @@ using testing::HasSubstr;
 
 const std::string folder = SINTER_TEST_FIXTURES;
 
-struct TemporaryFolder {
-  std::string path = std::filesystem::temp_directory_path() / str("sinter_weights_test_", getpid());
-  TemporaryFolder() { std::filesystem::create_directories(path); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
-
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -1,0 +1,164 @@
+#include "frontend/report/chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/report/axis.h"
+#include "frontend/report/markup.h"
+#include "ir/error.h"
+
+namespace sinter::report {
+
+namespace {
+
+constexpr std::size_t colors = 6;
+constexpr double letter = 6.2;             // width of one in the text of ticks and legends, about
+constexpr std::size_t most_dots = 60;      // a line of so many points or fewer shows each
+constexpr double gap = 16, margin = 14.0;  // between charts; around what a chart holds
+
+constexpr const char* style = R"(
+svg.chart { font: 11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+.chart .paper { fill: #ffffff; stroke: #e2e6ec; }
+.chart text { fill: #5b6472; }
+.chart .title { fill: #1c2330; font-size: 13px; font-weight: 600; }
+.chart .grid { stroke: #e9ecf1; fill: none; }
+.chart .axis { stroke: #b9c0cb; fill: none; }
+.chart .line { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
+.chart .c0 { stroke: #2463d6; } .chart .c1 { stroke: #e2690b; } .chart .c2 { stroke: #0d8f63; }
+.chart .c3 { stroke: #8b3fd9; } .chart .c4 { stroke: #d02c46; } .chart .c5 { stroke: #0c86a6; }
+.chart .dot { stroke-width: 1.6; fill: #ffffff; }
+@media (prefers-color-scheme: dark) {
+.chart .paper { fill: #171c24; stroke: #2a313c; }
+.chart text { fill: #9ba6b5; }
+.chart .title { fill: #e7ebf1; }
+.chart .grid { stroke: #262d38; }
+.chart .axis { stroke: #4a5464; }
+.chart .c0 { stroke: #6ea4ff; } .chart .c1 { stroke: #ffa04d; } .chart .c2 { stroke: #46cf9c; }
+.chart .c3 { stroke: #c294ff; } .chart .c4 { stroke: #ff8392; } .chart .c5 { stroke: #55c6e4; }
+.chart .dot { fill: #171c24; }
+}
+)";
+
+double text_width(std::string_view text) { return letter * static_cast<double>(glyphs(text)); }
+
+std::string text(double x, double y, const char* anchor, std::string_view content, const std::string& more = "") {
+  return str("<text x=\"", px(x), "\" y=\"", px(y), "\" text-anchor=\"", anchor, "\"", more, ">", escaped(content), "</text>\n");
+}
+
+/// Where the plot of a chart lies.
+struct Frame {
+  double left, top, right, bottom;
+  Axis x, y;
+  double at_x(double value) const { return left + x.place(value) * (right - left); }
+  double at_y(double value) const { return bottom - y.place(value) * (bottom - top); }
+};
+
+/// The names of the series from (left, top) on; moves `top` below them.
+std::string legend(const Chart& chart, double left, double& top) {
+  std::string out;
+  double x = left;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const std::string name = shortened(chart.series[i].name, 40);
+    const double width = 24 + text_width(name) + 14;
+    if (x > left && x + width > chart.width - margin) {
+      x = left;
+      top += 16;
+    }
+    out += str("<path class=\"line c", i % colors, "\" d=\"M", px(x), " ", px(top + 5), "h16\"/>\n") + text(x + 22, top + 9, "start", name);
+    x += width;
+  }
+  top += 18;
+  return out;
+}
+
+std::string axes(const Chart& chart, const Frame& f, std::span<const std::string> y_labels) {
+  std::string out = "<path class=\"grid\" d=\"";
+  for (const double tick : f.y.ticks) out += str("M", px(f.left), " ", px(f.at_y(tick)), "H", px(f.right));
+  out += str("\"/>\n<path class=\"axis\" d=\"M", px(f.left), " ", px(f.bottom), "H", px(f.right));
+  for (const double tick : f.x.ticks) out += str("M", px(f.at_x(tick)), " ", px(f.bottom), "v4");
+  out += "\"/>\n";
+  for (std::size_t i = 0; i < f.y.ticks.size(); ++i) out += text(f.left - 8, f.at_y(f.y.ticks[i]) + 4, "end", y_labels[i]);
+  const std::vector<std::string> x_labels = tick_labels(f.x.ticks);
+  for (std::size_t i = 0; i < x_labels.size(); ++i) out += text(f.at_x(f.x.ticks[i]), f.bottom + 17, "middle", x_labels[i]);
+  if (!chart.x_label.empty()) out += text((f.left + f.right) / 2, f.bottom + 33, "middle", chart.x_label);
+  const double middle = (f.top + f.bottom) / 2, side = margin + 8;
+  if (!chart.y_label.empty()) out += text(side, middle, "middle", chart.y_label, str(" transform=\"rotate(-90 ", px(side), " ", px(middle), ")\""));
+  return out;
+}
+
+std::string line(const Series& series, const Frame& f, const std::string& color) {
+  std::string path, dots;
+  const auto shown = [&](std::size_t i) { return i < series.y.size() && f.x.shows(series.x[i]) && f.y.shows(series.y[i]); };
+  for (std::size_t i = 0; i < series.y.size(); ++i) {
+    if (!shown(i)) continue;
+    const bool follows = i > 0 && shown(i - 1), alone = !follows && !shown(i + 1);
+    const std::string x = px(f.at_x(series.x[i])), y = px(f.at_y(series.y[i]));
+    if (!alone) path += str(follows ? "L" : "M", x, " ", y);
+    if (alone || series.y.size() <= most_dots)
+      dots += str("<circle class=\"dot ", color, "\" cx=\"", x, "\" cy=\"", y, "\" r=\"2.5\"><title>", escaped(series.name), ", ",
+                  significant(series.x[i], 6), ": ", significant(series.y[i], 6), "</title></circle>\n");
+  }
+  if (!path.empty()) path = str("<path class=\"line ", color, "\" d=\"", path, "\"/>\n");
+  return path + dots;
+}
+
+std::string drawn(const Chart& chart) {
+  std::vector<double> xs, ys;
+  for (const Series& series : chart.series) {
+    if (series.x.size() != series.y.size())
+      throw UserError("chart", str("series '", series.name, "' has ", series.x.size(), " x but ", series.y.size(), " y; give one x for each y"));
+    xs.insert(xs.end(), series.x.begin(), series.x.end());
+    ys.insert(ys.end(), series.y.begin(), series.y.end());
+  }
+  if (!(chart.width >= 160 && chart.height >= 120 && chart.width <= 1e5 && chart.height <= 1e5))
+    throw UserError("chart", str("a chart is at least 160 x 120 pixels and at most 100000, got ", chart.width, " x ", chart.height));
+  std::string out =
+      str("<rect class=\"paper\" x=\"0.5\" y=\"0.5\" width=\"", px(chart.width - 1), "\" height=\"", px(chart.height - 1), "\" rx=\"8\"/>\n");
+  double top = margin;
+  if (!chart.title.empty()) {
+    out += text(margin, top + 11, "start", chart.title, " class=\"title\"");
+    top += 22;
+  }
+  if (chart.series.size() > 1) out += legend(chart, margin, top);
+  const double bottom = chart.height - margin - 10 - (chart.x_label.empty() ? 0 : 16);
+  const Axis y = axis_for(ys, std::max(2, static_cast<int>((bottom - top) / 38)), true, chart.log_y, false);
+  const std::vector<std::string> y_labels = tick_labels(y.ticks);
+  double widest = 0;
+  for (const std::string& label : y_labels) widest = std::max(widest, text_width(label));
+  const double left = margin + widest + 8 + (chart.y_label.empty() ? 0 : 18), right = chart.width - margin - 4;
+  const Axis x = axis_for(xs, std::max(2, static_cast<int>((right - left) / 56)), false, false, chart.whole_x);
+  const Frame frame{left, top + 8, right, bottom, x, y};
+  if (y.ticks.empty()) return out + text(chart.width / 2, chart.height / 2, "middle", "no finite values");
+  out += axes(chart, frame, y_labels);
+  for (std::size_t i = 0; i < chart.series.size(); ++i) out += line(chart.series[i], frame, str("c", i % colors));
+  return out;
+}
+
+std::string document(double width, double height, const std::string& label, const std::string& content) {
+  return str("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" aria-label=\"", escaped(label), "\" width=\"", px(width),
+             "\" height=\"", px(height), "\" viewBox=\"0 0 ", px(width), " ", px(height), "\">\n<style>", style, "</style>\n", content, "</svg>\n");
+}
+
+}  // namespace
+
+std::string line_chart(const Chart& chart) { return line_charts({&chart, 1}, 1); }
+
+std::string line_charts(std::span<const Chart> charts, std::size_t columns) {
+  if (columns < 1) throw UserError("chart", "columns must be at least 1, got 0");
+  double x = 0, y = 0, width = 0, height = 0;
+  std::string content, label;
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    if (i && i % columns == 0) {
+      x = 0;
+      y = height + gap;
+    }
+    content += str("<g transform=\"translate(", px(x), " ", px(y), ")\">\n", drawn(charts[i]), "</g>\n");
+    width = std::max(width, x + charts[i].width);
+    height = std::max(height, y + charts[i].height);
+    x += charts[i].width + gap;
+    label += (label.empty() ? "" : ", ") + charts[i].title;
+  }
+  return document(width, height, label, content);
+}
+
+}  // namespace sinter::report

@@ -1,0 +1,35 @@
+// What the drawing of a graph shows: a box a kernel, with what it computes, reads and writes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace sinter::report {
+
+/// A small piece of text with a tooltip.
+struct Mark {
+  enum class Kind : unsigned char { op, input, state, constant, update, output };
+  Kind kind;
+  std::string text, tip;
+  bool operator==(const Mark&) const = default;
+};
+
+struct GraphBox {
+  std::string name;                 ///< "kernel 3", or "%4 matmul" for a node by itself
+  std::string tip;                  ///< the node, where it is one by itself
+  std::vector<Mark> ops;            ///< of a kernel, in the order of execution
+  std::vector<std::string> types;   ///< of its results, each once
+  std::vector<Mark> reads, writes;  ///< inputs, states and constants; new states and outputs
+  /// Boxes that it reads, with the values: "%4: f32[N,70]".
+  std::map<std::size_t, std::vector<std::string>> from;
+};
+
+/// In a graph with kernel groups one box a group, else one a node. Inputs, states and constants are marks of the boxes that read them. What every
+/// kernel computes for itself (ir::is_recomputable) is in no box: boxes show the inputs and states that it takes.
+std::vector<GraphBox> graph_boxes(const ir::Graph& graph);
+
+}  // namespace sinter::report

@@ -1,0 +1,16 @@
+// How training went, as charts.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "frontend/train/trainer.h"
+
+namespace sinter::report {
+
+/// One SVG document with a chart for the loss, the accuracy, each metric (training, and validation where it was judged) and the learning rate, by
+/// epoch. Positive values that span more than a factor of 100, most of them in the lowest tenth, get a logarithmic axis. Throws UserError for an
+/// empty history.
+std::string learning_curves(std::span<const EpochResult> history);
+
+}  // namespace sinter::report

@@ -1,0 +1,63 @@
+#include "frontend/train/results.h"
+
+#include "frontend/core/ops.h"
+
+namespace sinter {
+
+namespace {
+bool counts_correct(const Type& prediction, const Type& target) {
+  return is_index(target.dtype) && target.shape.rank() == 1 && prediction.shape.rank() == 2 && prediction.shape[1] != Dim(1);
+}
+}  // namespace
+
+ResultLayout::ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics) : outputs(predictions.size()) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs.size() > 1) outputs[i].loss = count++;
+    if (counts_correct(predictions[i], targets[i])) outputs[i].correct = count++;
+    if (metrics) outputs[i].prediction = count++;
+  }
+}
+
+Tally::Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics)
+    : layout_(layout), metrics_(metrics), out_(layout.count), losses_(layout.outputs.size()), correct_(layout.outputs.size()) {
+  for (const metric::Pointer& metric : metrics_) metric->reset();
+}
+
+void Tally::run(StepCore& step, const Piece& piece, const Tensor& rows) {
+  in_.clear();
+  for (const Tensor& x : piece.data.x) in_.push_back(&x);
+  for (const Tensor& y : piece.data.y) in_.push_back(&y);
+  in_.push_back(&rows);
+  if (piece.weights.defined()) in_.push_back(&piece.weights);
+  step.call(in_, out_);
+  const std::int64_t n = rows.elements();
+  samples_ += n;
+  loss_ += out_[0].item() * static_cast<double>(n);
+  for (std::size_t i = 0; i < layout_.outputs.size(); ++i) {
+    const ResultLayout::Output& at = layout_.outputs[i];
+    if (at.loss) losses_[i] += out_[*at.loss].item() * static_cast<double>(n);
+    if (at.correct) correct_[i] += out_[*at.correct].item();
+  }
+  for (const metric::Pointer& metric : metrics_) {
+    const std::size_t i = metric->output();
+    metric->add(out_[*layout_.outputs[i].prediction], gather_rows(piece.data.y[i], rows),
+                piece.data.weights.defined() ? gather_rows(piece.data.weights, rows) : Tensor());
+  }
+}
+
+std::optional<double> Tally::accuracy() const {
+  if (layout_.outputs.size() != 1 || !layout_.outputs[0].correct) return std::nullopt;
+  return correct_[0] / static_cast<double>(samples_);
+}
+
+std::vector<std::pair<std::string, double>> Tally::metrics() const {
+  std::vector<std::pair<std::string, double>> result;
+  for (std::size_t i = 0; i < layout_.outputs.size() && layout_.outputs.size() > 1; ++i) {
+    result.emplace_back(str("output_", i + 1, "_loss"), losses_[i] / static_cast<double>(samples_));
+    if (layout_.outputs[i].correct) result.emplace_back(str("output_", i + 1, "_accuracy"), correct_[i] / static_cast<double>(samples_));
+  }
+  for (const metric::Pointer& metric : metrics_) result.emplace_back(metric->name(), metric->result());
+  return result;
+}
+
+}  // namespace sinter

@@ -1,0 +1,64 @@
+// What the training and evaluation steps of a Trainer return, and how it is summed up.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/compile/step.h"
+#include "frontend/train/dataset.h"
+#include "frontend/train/metric.h"
+
+namespace sinter {
+
+/// Where the tensors lie that a step returns: the loss first; then for each output of the model its own loss, if there are several outputs, the
+/// number of correct predictions, if its targets are class numbers, and the predictions, if there are metrics.
+struct ResultLayout {
+  struct Output {
+    std::optional<std::size_t> loss, correct, prediction;
+  };
+  std::vector<Output> outputs;
+  std::size_t count = 1;
+
+  ResultLayout() = default;
+  /// For predictions and targets of these types.
+  ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics);
+};
+
+/// Data that a step is run on, and what each sample counts in the loss: the data's own weights times those of the classes; undefined: 1.
+struct Piece {
+  Dataset data;
+  Tensor weights = {};
+};
+
+/// Sums of what steps returned, in double, and the metrics.
+class Tally {
+ public:
+  Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics);
+
+  /// Runs a step on some rows of the data, of which nothing is allocated but for metrics.
+  void run(StepCore& step, const Piece& piece, const Tensor& rows);
+  /// The inputs and results of the last run.
+  std::span<const Tensor* const> inputs() const { return in_; }
+  std::span<const Tensor> results() const { return out_; }
+
+  std::int64_t samples() const { return samples_; }
+  double mean_loss() const { return loss_ / static_cast<double>(samples_); }
+  /// Of a model of one output, where its targets are class numbers.
+  std::optional<double> accuracy() const;
+  /// The metrics by name; with several outputs, each one's loss and accuracy first: output_1_loss, output_1_accuracy.
+  std::vector<std::pair<std::string, double>> metrics() const;
+
+ private:
+  const ResultLayout& layout_;
+  std::span<const metric::Pointer> metrics_;
+  std::vector<const Tensor*> in_;
+  std::vector<Tensor> out_;
+  double loss_ = 0;
+  std::vector<double> losses_, correct_;  ///< one an output
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace sinter
