@@ -12,7 +12,7 @@ namespace sinter::cli {
 namespace {
 
 struct Settings {
-  std::string model, step = "predict", dot;
+  std::string model, step = "predict", dot, svg;
   std::int64_t batch_size = 64;
   int repeats = 20, threads = 0;
   bool graph = false;
@@ -32,14 +32,16 @@ std::string size_text(double bytes) {
   return out.str();
 }
 
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  if (!(file << text).flush()) throw UserError(path, "could not be written; does its folder exist?");
+}
+
 void inspect(const Settings& s) {
   Trainer trainer = Trainer::load(s.model);
   const ir::Graph& graph = step_of(trainer, s.step).traced_graph();
-  if (!s.dot.empty()) {
-    std::ofstream file(s.dot);
-    file << ir::to_dot(graph);
-    if (!file.flush()) throw UserError(s.dot, "could not be written");
-  }
+  if (!s.dot.empty()) write(s.dot, ir::to_dot(graph));
+  if (!s.svg.empty()) write(s.svg, report::draw(graph));
   if (s.graph) {
     std::cout << ir::to_text(graph);
     return;
@@ -110,6 +112,7 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--graph", s->graph, "The graph of a step instead");
   command->add_option("--step", s->step, "Which step's graph: predict or train");
   command->add_option("--dot", s->dot, "Graphviz file to write of that graph");
+  command->add_option("--svg", s->svg, "Picture to write of that graph");
   command->callback([s] { inspect(*s); });
 }
 
