@@ -11,13 +11,10 @@
 #include <memory>
 #include <sstream>
 
+#include "bench/convolutional.h"
 #include "frontend/core/random.h"
 
 namespace sinter::bench {
-
-namespace {
-
-constexpr std::int64_t training_set = 60000;
 
 Tensor uniform(const Shape& shape, double low, double high, std::uint64_t stream) {
   RandomStream random(0, stream);
@@ -32,6 +29,10 @@ Tensor labels(std::int64_t count, std::uint32_t classes, std::uint64_t stream) {
   for (std::int32_t& x : data) x = static_cast<std::int32_t>(random.below(classes));
   return {data, {count}};
 }
+
+namespace {
+
+constexpr std::int64_t training_set = 60000;
 
 // ---- the dense networks ----
 
@@ -296,6 +297,14 @@ const std::vector<Workload>& workloads() {
       {"mlp_b10000", [](const RunSettings& s) { return mlp("mlp_b10000", {784, 70, 30, 10}, 10000, s); }},
       {"mlp5_b1500", [](const RunSettings& s) { return mlp("mlp5_b1500", {784, 200, 100, 50, 30, 10}, 1500, s); }},
       {"text_avg_b512", text_average},
+      {"lenet_b64", lenet_step},
+      {"lenet_infer_b1", [](const RunSettings& s) { return lenet_inference(1, s); }},
+      {"lenet_infer_b64", [](const RunSettings& s) { return lenet_inference(64, s); }},
+      {"vgg_b64", vgg_step},
+      {"vgg_infer_b64", [](const RunSettings& s) { return vgg_inference(64, s); }},
+      {"conv1d_small_b32", [](const RunSettings& s) { return conv1d_step(140, s); }},
+      {"conv1d_medium_b32", [](const RunSettings& s) { return conv1d_step(1400, s); }},
+      {"conv1d_large_b32", [](const RunSettings& s) { return conv1d_step(14000, s); }},
       {"linreg", linreg},
       {"call_overhead", call_overhead},
       {"cold_start", cold_start},

@@ -16,6 +16,7 @@ struct Life {
   std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
   bool one_loop = true, used = false;
   bool product = false;  ///< where a product is collected: its tiles may end below the last row
+  bool staging = false;  ///< one for the whole chunk, not one a unit
 
   void touch(std::size_t phase, std::size_t in_loop, bool same_rows) {
     if (!used) loop = in_loop;
@@ -65,6 +66,10 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       lives[kernel.product].touch(kernel.phase, kernel.loop, true);
       lives[kernel.product].product = true;
     }
+    if (kernel.staging != no_value) {
+      lives[kernel.staging].touch(kernel.phase, kernel.loop, true);
+      lives[kernel.staging].staging = true;
+    }
     if (kernel.packed != no_value) lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
     if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
   }
@@ -84,10 +89,12 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
     const std::int64_t bytes = at.rows.factor() * at.stride.factor() * element;
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
-    if ((!separate || lives[v].product) && lives[v].one_loop && !at.cols.is_batch() && !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
+    if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && !at.cols.is_batch() &&
+        !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
       places[v] = Place::scratch;
       // A loop of one chunk has all rows in it.
-      const std::int64_t rows = loop.domain.units == Dim(1) ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
+      const std::int64_t rows =
+          loop.domain.units == Dim(1) || lives[v].staging ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;
       plan.scratch_bytes += aligned((rows + (lives[v].product ? most_tile_rows : 0)) * at.stride.factor() * element) + line;
     } else if (per_sample) {

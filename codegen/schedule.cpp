@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/product_plan.h"
 #include "codegen/support.h"
 #include "ir/kernel.h"
@@ -40,7 +41,8 @@ bool is_reduction(const ir::Op& op) {
 bool runs_whole(const ir::Node& anchor) {
   const bool samples = domain_of(anchor.type.shape).samples;
   if (const auto* cumsum = std::get_if<ir::Cumsum>(&anchor.op)) return !samples || cumsum->axis == 0;
-  if (std::holds_alternative<ir::BatchMatmul>(anchor.op) || std::holds_alternative<ir::TopK>(anchor.op)) return !samples;
+  if (std::visit([]<class O>(const O&) { return is_one_of<O, ir::BatchMatmul, ir::TopK, ir::Conv2D, ir::Conv2DTranspose>; }, anchor.op))
+    return !samples;
   // Chunks of a scatter own rows of the table, which must be rows in memory.
   const Shape& shape = anchor.type.shape;
   return std::holds_alternative<ir::ScatterAddRows>(anchor.op) && (shape.rank() != 2 || shape.back() == Dim(1));
@@ -100,6 +102,7 @@ class Builder {
 
   // ---- kernels ----
   std::size_t add_kernel(Kernel kernel) {
+    if (kernel.domain.samples && kernel.shape.rank() == 4 && kernel.pace == Pace::rows) kernel.pace = Pace::images;
     for (const Write& write : kernel.writes) producer_[write.value] = s_.kernels.size();
     s_.kernels.push_back(std::move(kernel));
     return s_.kernels.size() - 1;
@@ -133,23 +136,41 @@ class Builder {
       return;
     }
     if (kernel.product != no_value && packs_right(graph_, kernel.anchor)) add_pack(kernel);
+    if (is_convolution(anchor.op) && tiles_convolution(graph_, kernel.anchor)) {
+      add_staging(kernel);
+      if (std::holds_alternative<ir::Conv2DTranspose>(anchor.op)) {
+        const ir::Convolution c = convolution_of(graph_, kernel.anchor);
+        add_pack(kernel, {c.sliding.h.size * c.sliding.w.size * c.features, c.channels});
+      }
+    }
     const std::size_t k = add_kernel(kernel);
     if (kernel.product != no_value) producer_[kernel.product] = k;
   }
 
+  /// The copy of an image that a convolution reads.
+  void add_staging(Kernel& kernel) {
+    const Type type{DType::f32, {plan_convolution(graph_, kernel.anchor).copy_elements()}};
+    kernel.staging = add_value({StoredValue::Home::memory, 0, type, ir::no_node, str("image of ", kernel.anchor)});
+  }
+
   void add_pack(Kernel& product) {
     const Product operation = product_of(graph_, product.anchor);
+    add_pack(product, {operation.sizes.k, operation.sizes.f});
+  }
+
+  void add_pack(Kernel& product, const Shape& shape) {
     Kernel pack;
     pack.kind = Kernel::Kind::pack;
     pack.group = product.group;
     pack.anchor = product.anchor;
-    pack.shape = {operation.sizes.k, operation.sizes.f};
+    pack.shape = shape;
     pack.domain = domain_of(pack.shape);
     pack.packed = product.packed = add_value({StoredValue::Home::memory, 0, {DType::f32, pack.shape}, ir::no_node, str("packed ", product.anchor)});
     producer_[pack.packed] = add_kernel(std::move(pack));
   }
 
   bool splits(const ir::Node& anchor) const {
+    if (std::holds_alternative<ir::Conv2DWeight>(anchor.op)) return true;
     if (!is_reduction(anchor.op)) return false;
     const Shape& in = graph_.node(anchor.inputs[0]).type.shape;
     const Dim all = in.elements();
@@ -170,9 +191,14 @@ class Builder {
     };
     std::erase_if(partial.nodes, [&](NodeId id) { return id != kernel.anchor && !is_prologue(id); });
     std::erase_if(combine.nodes, is_prologue);
-    const Dim slots = partial.domain.units;
-    partial.slots = combine.slots =
-        add_value({StoredValue::Home::memory, 0, {DType::f32, Shape{slots}}, ir::no_node, str("partials ", kernel.anchor)});
+    Shape slots{partial.domain.units};
+    if (is_convolution(graph_.node(kernel.anchor).op)) {
+      slots = kernel.shape.insert(0, most_slots);
+      partial.pace = Pace::slots;
+      if (!partial.domain.samples) partial.domain = {};
+      if (tiles_convolution(graph_, kernel.anchor)) add_staging(partial);
+    }
+    partial.slots = combine.slots = add_value({StoredValue::Home::memory, 0, {DType::f32, slots}, ir::no_node, str("partials ", kernel.anchor)});
     producer_[partial.slots] = add_kernel(std::move(partial));
     add_kernel(std::move(combine));
   }
@@ -212,6 +238,8 @@ class Builder {
         [&]<class O>(const O& op) -> bool {
           if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a;
           else if constexpr (std::is_same_v<O, ir::Dense>) return operand == 0;
+          else if constexpr (std::is_same_v<O, ir::Conv2D> || std::is_same_v<O, ir::Conv2DTranspose>) return leads && operand == 0;
+          else if constexpr (std::is_same_v<O, ir::Conv2DWeight> || ir::IsPool<O> || ir::IsUnpool<O>) return leads;
           else if constexpr (std::is_same_v<O, ir::Softmax> || std::is_same_v<O, ir::LogSoftmax>) return true;
           else if constexpr (ir::IsReduction<O>) return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
           else if constexpr (std::is_same_v<O, ir::Argmax> || std::is_same_v<O, ir::OneHot> || std::is_same_v<O, ir::Reshape>) return leads;
@@ -240,8 +268,8 @@ class Builder {
       if (kernel.kind == Kernel::Kind::copy) continue;
       if (kernel.kind == Kernel::Kind::combine) add_read(kernel, kernel.slots, false);
       if (kernel.kind == Kernel::Kind::pack) {
-        const NodeId right = graph_.node(kernel.anchor).inputs[1];
-        add_read(kernel, s_.value_of[right], !product_of(graph_, kernel.anchor).op.transpose_b);
+        const ir::Node& anchor = graph_.node(kernel.anchor);
+        add_read(kernel, s_.value_of[anchor.inputs[1]], !is_convolution(anchor.op) && !product_of(graph_, kernel.anchor).op.transpose_b);
       } else if (kernel.packed != no_value) {
         add_read(kernel, kernel.packed, false);
       }
@@ -327,7 +355,8 @@ class Builder {
   }
 
   bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
-    return before.domain == after.domain && (read.same_rows || after.domain.units == Dim(1)) && before.kind != Kernel::Kind::partial;
+    return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
+           before.kind != Kernel::Kind::partial;
   }
 
   void assign_phases() {
@@ -389,7 +418,8 @@ class Builder {
     return order;
   }
 
-  /// All loops over samples of a phase are one; loops over rows are joined where a kernel reads what another of the phase wrote.
+  /// All loops over samples of a phase that have the same pace are one; loops over rows are joined where a kernel reads what another of the phase
+  /// wrote.
   void join_loop(std::size_t k) {
     Kernel& kernel = s_.kernels[k];
     auto& loops = s_.phases[kernel.phase].loops;
@@ -402,14 +432,14 @@ class Builder {
     };
     for (std::size_t l = 0; l < loops.size(); ++l) {
       if (loops[l].kernels.empty()) continue;
-      bool joins = kernel.domain.samples && loops[l].domain.samples;
+      bool joins = kernel.domain.samples && loops[l].domain.samples && kernel.pace == loops[l].pace;
       for (const Read& read : kernel.reads)
         joins = joins || (producer_[read.value] != none &&
                           std::find(loops[l].kernels.begin(), loops[l].kernels.end(), producer_[read.value]) != loops[l].kernels.end());
       if (joins) merge(l);
     }
     if (into == none) {
-      loops.push_back({kernel.domain, {}, {}});
+      loops.push_back({kernel.domain, kernel.pace, {}, {}});
       into = loops.size() - 1;
     }
     loops[into].kernels.push_back(k);
@@ -433,6 +463,14 @@ class Builder {
     }
     constexpr double chunk_bytes = 1024 * 1024;
     const double most = chunk_bytes / bytes;
+    if (loop.pace == Pace::slots) {
+      loop.limits = {.least = 1, .most = std::int64_t{1} << 40, .granule = 1};
+      return;
+    }
+    if (loop.pace == Pace::images) {
+      loop.limits = {.least = 1, .most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most), 1, 64), .granule = 1};
+      return;
+    }
     loop.limits.most = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
                                            : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
     // Each chunk of a scatter looks through all indices: few chunks.

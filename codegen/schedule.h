@@ -43,6 +43,10 @@ struct Write {
   ValueId value;
 };
 
+/// How large the chunks of a kernel's loop are: as many rows as make good tiles; few images, each of which is a lot of work; or, where each chunk has
+/// a slot for a sum as large as a weight, so many samples that there are few chunks.
+enum class Pace : std::uint8_t { rows, images, slots };
+
 struct Kernel {
   /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or
   /// state. pack: the right operand of the group's product to the order in which tiles read it.
@@ -58,12 +62,15 @@ struct Kernel {
   ValueId product = no_value;  ///< where a product or scatter is collected before its epilogue
   ValueId slots = no_value;    ///< partial sums
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
+  ValueId staging = no_value;  ///< of a convolution: the copy of an image, in chunk scratch
+  Pace pace = Pace::rows;
   std::size_t phase = 0, loop = 0;
 };
 
 /// Kernels that run back to back on each chunk.
 struct Loop {
   Domain domain;
+  Pace pace = Pace::rows;
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
   /// Chunk size at batch size n: a function of shape and n alone.

@@ -11,7 +11,9 @@ enum class KernelKind : std::uint8_t {
   none,       ///< the code generator was not taught this op
   pointwise,  ///< its eval on vectors; also what computes each element from named elements of its operands: reshape, transpose, gather, slice, …
   product,
-  collected,  ///< its result is collected in memory, then comes the epilogue: scatter, cumulative sum, top-k, products of many matrices
+  convolution,         ///< collected too, a row of pixels at a time
+  convolution_weight,  ///< a sum over samples as large as a weight: parts in slots, then their sum and the epilogue
+  collected,           ///< its result is collected in memory, then comes the epilogue: scatter, cumulative sum, top-k, products of many matrices
   softmax,
   argmax,
   reduction,
@@ -26,7 +28,10 @@ constexpr KernelKind kernel_kind() {
   else if constexpr (is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Reshape, ir::Transpose, ir::GatherRows, ir::OneHot, ir::Slice, ir::Pad,
                                ir::Concat, ir::Iota, ir::TakeAlong, ir::ScatterAddAlong>)
     return KernelKind::pointwise;
+  else if constexpr (ir::IsPool<O> || ir::IsUnpool<O>) return KernelKind::pointwise;
   else if constexpr (is_one_of<O, ir::Matmul, ir::Dense>) return KernelKind::product;
+  else if constexpr (is_one_of<O, ir::Conv2D, ir::Conv2DTranspose>) return KernelKind::convolution;
+  else if constexpr (is_one_of<O, ir::Conv2DWeight>) return KernelKind::convolution_weight;
   else if constexpr (is_one_of<O, ir::ScatterAddRows, ir::Cumsum, ir::TopK, ir::BatchMatmul>) return KernelKind::collected;
   else if constexpr (is_one_of<O, ir::Softmax, ir::LogSoftmax>) return KernelKind::softmax;
   else if constexpr (is_one_of<O, ir::Argmax>) return KernelKind::argmax;
@@ -44,7 +49,7 @@ constexpr KernelKind require_kernel_kind() {
 /// Whether the op's result is collected in memory of its own before the epilogue.
 inline bool is_collected(const ir::Op& op) {
   const KernelKind kind = std::visit([]<class O>(const O&) { return kernel_kind<O>(); }, op);
-  return kind == KernelKind::product || kind == KernelKind::collected;
+  return kind == KernelKind::product || kind == KernelKind::collected || kind == KernelKind::convolution;
 }
 
 }  // namespace sinter::codegen

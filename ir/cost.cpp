@@ -33,6 +33,11 @@ Cost flops(const Graph& graph, NodeId id) {
           return m.is_batch() || k.is_batch() || f.is_batch() ? Cost{0, count} : Cost{count, 0};
         } else if constexpr (std::is_same_v<O, BatchMatmul>) {
           return cost_of(node.type.shape.elements(), 2.0 * static_cast<double>(in(0)[in(0).rank() - (op.transpose_a ? 2 : 1)].factor()));
+        } else if constexpr (IsConvolution<O>) {
+          const Convolution c = convolution_of(op, in(0), in(1));
+          return cost_of(c.images, 2.0 * static_cast<double>(c.products()));
+        } else if constexpr (IsPool<O> || IsUnpool<O>) {
+          return cost_of(node.type.shape.elements(), static_cast<double>(op.kernel.elements().factor()));
         } else if constexpr (std::is_same_v<O, TopK>) {
           return cost_of(in(0).elements(), static_cast<double>(op.k));
         } else if constexpr (std::is_same_v<O, ScatterAddAlong>) {

@@ -10,9 +10,11 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/comparison.h"
 #include "ir/ops/contraction.h"
+#include "ir/ops/convolution.h"
 #include "ir/ops/elementary.h"
 #include "ir/ops/index.h"
 #include "ir/ops/leaf.h"
+#include "ir/ops/pool.h"
 #include "ir/ops/random.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
@@ -30,6 +32,8 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         Sum, Max, Prod, Argmax,                                                                                // reduce
                         Softmax, LogSoftmax,                                                                                   // softmax
                         Matmul, Dense, BatchMatmul,                                                                            // contraction
+                        Conv2D, Conv2DTranspose, Conv2DWeight,                                                                 // convolution
+                        MaxPool, MaxPoolPlace, PoolTake, PoolPut, AveragePool, AverageSpread,                                  // pool
                         GatherRows, ScatterAddRows, OneHot,                                                                    // index
                         Cumsum, TakeAlong, ScatterAddAlong, TopK,                                                              // along
                         Slice, Pad, Concat,                                                                                    // window

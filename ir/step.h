@@ -92,14 +92,15 @@ struct KernelSpec {
   Work work;         ///< over the whole domain
 };
 
-/// How few and how many units a chunk may have; `most` wins.
+/// How few and how many units a chunk may have; `most` wins. `granule`: 1, 2, 4 or 8.
 struct ChunkLimits {
-  std::int64_t least = 8, most = 1;
+  std::int64_t least = 8, most = 1, granule = 8;
 };
-/// Units a chunk when a loop over so many is split: an eighth, rounded up to 8, within the limits. A function of shape and N alone, so that no result
-/// depends on the number of threads.
+/// Units a chunk when a loop over so many is split: an eighth, rounded up to the granule, within the limits. A function of shape and N alone, so that
+/// no result depends on the number of threads.
 inline std::int64_t chunk_of(std::int64_t units, const ChunkLimits& limits) {
-  return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, ((units + 7) / 8 + 7) / 8 * 8)));
+  const std::int64_t eighth = ((units + 7) / 8 + limits.granule - 1) / limits.granule * limits.granule;
+  return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, eighth)));
 }
 
 /// A loop of a phase: what its chunks divide.

@@ -21,6 +21,16 @@ void evaluate_pointwise(const O& op, std::size_t index, std::span<const View> in
   eval::pointwise({index, &op, keeps_zero, flops}, in, out);
 }
 
+template <class O>
+ir::Convolution convolution(const O& op, std::span<const View> in) {
+  return ir::convolution_of(op, in[0].type.shape, in[1].type.shape);
+}
+
+template <class O>
+ir::Sliding windows(const O& op, const View& image) {
+  return ir::pool_windows(image.type.shape, op.kernel, op.strides, op.pads);
+}
+
 }  // namespace
 
 std::size_t storage_bytes(const Type& type, std::int64_t n) {
@@ -48,6 +58,15 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
         else if constexpr (std::is_same_v<O, ir::Matmul>) eval::product(o.transpose_a, o.transpose_b, in[0], in[1], nullptr, out);
         else if constexpr (std::is_same_v<O, ir::Dense>) eval::product(false, false, in[0], in[1], &in[2], out);
         else if constexpr (std::is_same_v<O, ir::BatchMatmul>) eval::batch_product(o.transpose_a, o.transpose_b, in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::Conv2D>) eval::conv2d(convolution(o, in), in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::Conv2DTranspose>) eval::conv2d_transpose(convolution(o, in), in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::Conv2DWeight>) eval::conv2d_weight(convolution(o, in), in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::MaxPool>) eval::max_pool(windows(o, in[0]), in[0], out);
+        else if constexpr (std::is_same_v<O, ir::MaxPoolPlace>) eval::max_pool_place(windows(o, in[0]), in[0], out);
+        else if constexpr (std::is_same_v<O, ir::PoolTake>) eval::pool_take(windows(o, in[0]), in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::PoolPut>) eval::pool_put(windows(o, out), in[0], in[1], out);
+        else if constexpr (std::is_same_v<O, ir::AveragePool>) eval::average_pool(windows(o, in[0]), in[0], out);
+        else if constexpr (std::is_same_v<O, ir::AverageSpread>) eval::average_spread(windows(o, out), in[0], out);
         else if constexpr (std::is_same_v<O, ir::Cumsum>) eval::cumsum(static_cast<std::size_t>(o.axis), o.reverse, in[0], out);
         else if constexpr (std::is_same_v<O, ir::TakeAlong>) eval::take_along(in[0], in[1], out);
         else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) eval::scatter_add_along(in[0], in[1], out);

@@ -13,7 +13,7 @@ inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
 /// Pointwise ops need nothing but their eval; each of the others has a kernel in runtime/eval, and leaves none.
 template <class O>
 inline constexpr bool has_interpreter_kernel =
-    ir::IsLeaf<O> || ir::IsElementwise<O> ||
+    ir::IsLeaf<O> || ir::IsElementwise<O> || ir::IsConvolution<O> || ir::IsPool<O> || ir::IsUnpool<O> ||
     is_one_of<O, ir::Constant, ir::Extent, ir::Reshape, ir::Broadcast, ir::Transpose, ir::Sum, ir::Max, ir::Prod, ir::Argmax, ir::Softmax,
               ir::LogSoftmax, ir::Matmul, ir::Dense, ir::GatherRows, ir::ScatterAddRows, ir::OneHot, ir::Slice, ir::Pad, ir::Concat, ir::Iota,
               ir::BatchMatmul, ir::Cumsum, ir::TakeAlong, ir::ScatterAddAlong, ir::TopK>;

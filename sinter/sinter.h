@@ -3,6 +3,7 @@
 
 #include "frontend/compile/step.h"
 #include "frontend/core/grad.h"
+#include "frontend/core/image.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/ops.h"
 #include "frontend/core/parameter.h"
@@ -10,6 +11,7 @@
 #include "frontend/data/csv.h"
 #include "frontend/data/encoder.h"
 #include "frontend/nn/activation.h"
+#include "frontend/nn/convolution.h"
 #include "frontend/nn/dense.h"
 #include "frontend/nn/dropout.h"
 #include "frontend/nn/embedding.h"
@@ -17,6 +19,7 @@
 #include "frontend/nn/loss.h"
 #include "frontend/nn/model.h"
 #include "frontend/nn/normalization.h"
+#include "frontend/nn/pool.h"
 #include "frontend/nn/sequential.h"
 #include "frontend/nn/shape.h"
 #include "frontend/optim/optimizer.h"

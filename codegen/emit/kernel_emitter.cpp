@@ -24,6 +24,7 @@ KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : conte
   if (kernel.product != no_value) add(kernel.product);
   if (kernel.slots != no_value) add(kernel.slots);
   if (kernel.packed != no_value) add(kernel.packed);
+  if (kernel.staging != no_value) add(kernel.staging);
 }
 
 llvm::Function* KernelEmitter::declare() {
@@ -55,13 +56,13 @@ void KernelEmitter::emit() {
   current_builder() = &builder_;
   switch (kernel_.kind) {
     case Kernel::Kind::partial:
-      emit_partial();
+      is_convolution(context_.graph.node(kernel_.anchor).op) ? emit_convolution_weight() : emit_partial();
       break;
     case Kernel::Kind::combine:
-      emit_combine();
+      is_convolution(context_.graph.node(kernel_.anchor).op) ? emit_combine_rows() : emit_combine();
       break;
     case Kernel::Kind::pack:
-      emit_pack();
+      is_convolution(context_.graph.node(kernel_.anchor).op) ? emit_convolution_pack() : emit_pack();
       break;
     case Kernel::Kind::copy:
       emit_copy();
@@ -82,6 +83,8 @@ void KernelEmitter::emit_nodes() {
       return emit_pointwise();
     case KernelKind::product:
       return emit_product();
+    case KernelKind::convolution:
+      return emit_convolution();
     case KernelKind::collected:
       return emit_collected();
     case KernelKind::softmax:
@@ -90,6 +93,7 @@ void KernelEmitter::emit_nodes() {
       return emit_argmax();
     case KernelKind::reduction:
       return emit_reduction();
+    case KernelKind::convolution_weight:  // always in parts
     case KernelKind::none:
       break;
   }
@@ -492,7 +496,7 @@ Value* KernelEmitter::slot_count() {
 Value* emit_chunk_units(Builder& b, Value* units, const ChunkLimits& limits) {
   const auto number = [&](std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
   Value* eighth = b.CreateUDiv(b.CreateAdd(units, number(7)), number(8));
-  Value* rounded = b.CreateAnd(b.CreateAdd(eighth, number(7)), number(-8));
+  Value* rounded = b.CreateAnd(b.CreateAdd(eighth, number(limits.granule - 1)), number(-limits.granule));
   Value* least = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rounded, number(limits.least));
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, least, number(std::max<std::int64_t>(1, limits.most)));
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/product_plan.h"
 #include "codegen/memory_plan.h"
 #include "codegen/schedule.h"
@@ -59,7 +60,8 @@ class KernelEmitter {
   const std::vector<std::uint32_t>& arguments() const { return arguments_; }
 
  private:
-  friend class ProductEmitter;  // codegen/kernels/product.cpp
+  friend class ProductEmitter;      // codegen/kernels/product.cpp
+  friend class ConvolutionEmitter;  // codegen/kernels/convolution.cpp
   using Body = std::function<void(llvm::Value*)>;
   using Memo = std::map<ir::NodeId, Vec>;
 
@@ -69,6 +71,7 @@ class KernelEmitter {
   void emit_product();
   void emit_pack();
   void emit_collected();
+  void emit_epilogue();
   void collect(const ir::ScatterAddRows& op);
   void collect(const ir::Cumsum& op);
   void collect(const ir::TopK& op);
@@ -76,6 +79,12 @@ class KernelEmitter {
   std::pair<llvm::Value*, llvm::Value*> places_along(std::size_t axes);
   void run_gemm(llvm::Value* a, llvm::Value* b, llvm::Value* c, llvm::Value* m, const ir::ProductExtents& sizes, Dim lda, Dim ldb, Dim ldc,
                 bool transpose_a, bool transpose_b);
+  void emit_convolution();
+  void emit_convolution_pack();
+  void emit_convolution_weight();
+  void collect_grouped(bool transposed);
+  void grouped_weight();
+  void emit_combine_rows();
   void emit_softmax(bool logarithm);
   void emit_argmax();
   void emit_reduction();
@@ -130,6 +139,23 @@ class KernelEmitter {
   llvm::Value* lane_numbers(llvm::Value* first, unsigned width);
   Vec load_window(const ir::Window& window, const ir::Node& node, const Site& site, llvm::Value* element);
   Vec virtual_anchor(ir::NodeId id, const Site& site);
+  // ---- images [N, H, W, C] ----
+  struct Pixel {
+    llvm::Value *n, *h, *w, *channel;
+  };
+  Pixel pixel_of(const Shape& shape, const Site& site);
+  Vec load_pixel(ValueId value, llvm::Value* n, llvm::Value* h, llvm::Value* w, llvm::Value* channel, unsigned width);
+  Vec load_kernel(ValueId value, const ir::Convolution& c, llvm::Value* place, llvm::Value* channel, llvm::Value* feature, unsigned width);
+  /// A place of an axis, 0 where it is none, and whether it is one.
+  struct AxisPlace {
+    llvm::Value *place, *inside;
+  };
+  AxisPlace axis_place(const ir::SlidingAxis& axis, llvm::Value* o, llvm::Value* k);
+  AxisPlace axis_window(const ir::SlidingAxis& axis, llvm::Value* i, llvm::Value* k);
+  void add_product(llvm::AllocaInst* sum, const Vec& a, const Vec& b, llvm::Value* condition, unsigned width);
+  void for_each_tap(const ir::Sliding& s, bool backwards, const std::function<void(llvm::Value*, llvm::Value*)>& body);
+  Vec load_pool(ir::NodeId id, const Site& site);
+  Vec load_unpool(ir::NodeId id, const Site& site);
   llvm::Value* table_rows(ValueId table);
   void report_fault(ir::NodeId node);
   Vec checked_index(ir::NodeId node, ValueId index, llvm::Value* element, llvm::Value* rows);

@@ -128,6 +128,8 @@ class StepEmitter {
     }
     Value* own = b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(context_.plan.scratch_bytes));
     const SymbolicLayout at = symbolic_layout(spec.type.shape);
+    if (loop.domain.samples && !spec.type.shape.has_batch())  // one for the whole chunk
+      return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {b_.CreateAdd(own, number(spec.offset))});
     const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)),
                        rows = loop.domain.samples ? at.rows.factor() : 1;
     Value* offset = b_.CreateSub(b_.CreateAdd(own, number(spec.offset)), b_.CreateMul(begin, number(row * rows)));

@@ -8,13 +8,18 @@ namespace sinter::codegen {
 using llvm::Value;
 
 void KernelEmitter::emit_collected() {
-  const Shape& shape = kernel_.shape;
   std::visit(
       [&]<class O>(const O& op) {
         if constexpr (requires { collect(op); }) collect(op);
         else throw InternalError("codegen", str(O::name, " is not collected"));
       },
       context_.graph.node(kernel_.anchor).op);
+  emit_epilogue();
+}
+
+/// What follows a result that is collected in memory.
+void KernelEmitter::emit_epilogue() {
+  const Shape& shape = kernel_.shape;
   // A kernel of one chunk has all rows in it.
   const bool whole = kernel_.domain.units == Dim(1);
   const Dim rows = symbolic_layout(shape).rows;

@@ -18,7 +18,7 @@ bool KernelEmitter::has_vectors(ir::NodeId id) const {
           return shape(0).rank() && anchor.type.shape.rank() && shape(0).back() == anchor.type.shape.back() && shape(0).rank() > 1 &&
                  anchor.type.shape.rank() > 1;
         else if constexpr (std::is_same_v<O, ir::GatherRows>) return shape(0).rank() > 1 && shape(0).back() != Dim(1);
-        else if constexpr (std::is_same_v<O, ir::OneHot>) return anchor.type.shape.back() != Dim(1);
+        else if constexpr (std::is_same_v<O, ir::OneHot> || ir::IsPool<O> || ir::IsUnpool<O>) return anchor.type.shape.back() != Dim(1);
         else if constexpr (ir::IsWindow<O>) {
           for (std::size_t i = 0; i < anchor.inputs.size(); ++i)
             if (is_single_column(shape(i))) return false;
@@ -183,7 +183,12 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           std::vector<Type> types;
           for (const ir::NodeId input : node.inputs) types.push_back(type_of(input));
           return load_window(op.window(types), node, site, element());
-        } else if constexpr (kernel_kind<O>() == KernelKind::product || kernel_kind<O>() == KernelKind::collected) {
+        } else if constexpr (ir::IsPool<O>) {
+          return load_pool(id, site);
+        } else if constexpr (ir::IsUnpool<O>) {
+          return load_unpool(id, site);
+        } else if constexpr (kernel_kind<O>() == KernelKind::product || kernel_kind<O>() == KernelKind::collected ||
+                             kernel_kind<O>() == KernelKind::convolution) {
           Vec x = load(address(kernel_.product, site.row, site.last), node.type.dtype, site.width, false);
           if constexpr (std::is_same_v<O, ir::Dense>) x = x + load_operand(value_of(node.inputs[2]), shape, site);
           return x;

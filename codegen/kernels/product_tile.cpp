@@ -14,6 +14,8 @@ llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
   name += str("c", tile.ldc, tile.accumulate ? "_more" : "");
   if (tile.walk == Tile::Walk::columns) name += str("_a", tile.lda);
   if (tile.walk == Tile::Walk::list) name += "_list";
+  if (tile.walk == Tile::Walk::spread) name += str("_s", tile.lda);
+  if (tile.runs) name += "_runs";
   if (llvm::Function* made = context.module.getFunction(name)) return made;
 
   llvm::LLVMContext& llvm = context.module.getContext();
@@ -22,13 +24,17 @@ llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
   std::vector<llvm::Type*> types{pointer, pointer, build.getInt64Ty(), build.getInt64Ty(), build.getInt64Ty()};
   types.insert(types.end(), tile.walk == Tile::Walk::rows ? tile.rows : 1, pointer);
   if (tile.walk == Tile::Walk::list) types.push_back(build.getInt64Ty());
+  if (tile.runs) types.insert(types.end(), 3, build.getInt64Ty());
   auto* function =
       llvm::Function::Create(llvm::FunctionType::get(build.getVoidTy(), types, false), llvm::Function::LinkOnceODRLinkage, name, context.module);
   if (!context.named) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   function->addFnAttr(llvm::Attribute::NoInline);  // constants of an epilogue around it would take registers
   function->addParamAttr(0, llvm::Attribute::NoAlias);
-  auto *before = llvm::BasicBlock::Create(llvm, "entry", function), *body = llvm::BasicBlock::Create(llvm, "body", function),
-       *after = llvm::BasicBlock::Create(llvm, "done", function);
+  auto* before = llvm::BasicBlock::Create(llvm, "entry", function);
+  auto* run = tile.runs ? llvm::BasicBlock::Create(llvm, "run", function) : nullptr;
+  auto* body = llvm::BasicBlock::Create(llvm, "body", function);
+  auto* next_run = tile.runs ? llvm::BasicBlock::Create(llvm, "next_run", function) : nullptr;
+  auto* after = llvm::BasicBlock::Create(llvm, "done", function);
   build.SetInsertPoint(before);
 
   const std::size_t vectors = tile.widths.size();
@@ -44,17 +50,32 @@ llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
       Value* zero = llvm::ConstantFP::get(vector(j), 0);
       sums.push_back(tile.accumulate ? build.CreateSelect(first, zero, build.CreateAlignedLoad(vector(j), c_at(i, j), llvm::Align(4))) : zero);
     }
-  build.CreateBr(body);
-  build.SetInsertPoint(body);
-  const auto phi = [&](Value* start) {
-    llvm::PHINode* node = build.CreatePHI(start->getType(), 2);
-    node->addIncoming(start, before);
-    return node;
+  // What a loop carries: where b and a are, then the sums.
+  const bool one_pointer = tile.walk == Tile::Walk::columns || tile.walk == Tile::Walk::spread;
+  std::vector<Value*> carried{function->getArg(1), one_pointer ? function->getArg(5) : nullptr};
+  carried.insert(carried.end(), sums.begin(), sums.end());
+  const auto phis = [&](llvm::BasicBlock* from, llvm::BasicBlock* loop) {
+    build.CreateBr(loop);
+    build.SetInsertPoint(loop);
+    std::vector<llvm::PHINode*> nodes;
+    llvm::PHINode* count = build.CreatePHI(build.getInt64Ty(), 2);
+    count->addIncoming(build.getInt64(0), from);
+    nodes.push_back(count);
+    for (Value*& value : carried) {
+      nodes.push_back(value ? build.CreatePHI(value->getType(), 2) : nullptr);
+      if (value) nodes.back()->addIncoming(value, from);
+      value = nodes.back();
+    }
+    return nodes;
   };
-  llvm::PHINode *k = phi(build.getInt64(0)), *b = phi(function->getArg(1)),
-                *a = tile.walk == Tile::Walk::columns ? phi(function->getArg(5)) : nullptr;
-  std::vector<llvm::PHINode*> running;
-  for (Value* sum : sums) running.push_back(phi(sum));
+  const auto close = [&](const std::vector<llvm::PHINode*>& nodes, const std::vector<Value*>& values, llvm::BasicBlock* from) {
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (nodes[i]) nodes[i]->addIncoming(values[i], from);
+  };
+  const std::vector<llvm::PHINode*> outer = tile.runs ? phis(before, run) : std::vector<llvm::PHINode*>{};
+  const std::vector<llvm::PHINode*> inner = phis(tile.runs ? run : before, body);
+  llvm::PHINode *k = inner[0], *b = inner[1], *a = inner[2];
+  const std::vector<llvm::PHINode*> running(inner.begin() + 3, inner.end());
   std::vector<Value*> row;
   for (std::size_t j = 0; j < vectors; ++j)
     row.push_back(build.CreateAlignedLoad(vector(j), at(b, static_cast<std::int64_t>(j) * tile.widths.front()), llvm::Align(4)));
@@ -63,18 +84,27 @@ llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
     column =
         build.CreateInBoundsGEP(type, build.CreateLoad(pointer, build.CreateInBoundsGEP(pointer, function->getArg(5), {k})), {function->getArg(6)});
   for (unsigned i = 0; i < tile.rows; ++i) {
-    Value* x = build.CreateLoad(type, column ? at(column, i) : build.CreateInBoundsGEP(type, function->getArg(5 + i), {k}));
+    const std::int64_t step = tile.walk == Tile::Walk::spread ? tile.lda : 1;
+    Value* x = build.CreateLoad(type, column ? at(column, i * step) : build.CreateInBoundsGEP(type, function->getArg(5 + i), {k}));
     for (std::size_t j = 0; j < vectors; ++j) {
       const std::size_t s = i * vectors + j;
       sums[s] = build.CreateIntrinsic(llvm::Intrinsic::fma, {vector(j)}, {build.CreateVectorSplat(tile.widths[j], x), row[j], running[s]});
     }
   }
-  Value* next = build.CreateAdd(k, build.getInt64(1), "", true, true);
-  k->addIncoming(next, body);
-  b->addIncoming(build.CreateInBoundsGEP(type, b, {function->getArg(2)}), body);
-  if (a) a->addIncoming(at(a, tile.lda), body);
-  for (std::size_t s = 0; s < sums.size(); ++s) running[s]->addIncoming(sums[s], body);
-  build.CreateCondBr(build.CreateICmpSLT(next, function->getArg(3)), body, after);
+  std::vector<Value*> next{build.CreateAdd(k, build.getInt64(1), "", true, true), build.CreateInBoundsGEP(type, b, {function->getArg(2)}),
+                           a ? at(a, tile.walk == Tile::Walk::spread ? 1 : tile.lda) : nullptr};
+  next.insert(next.end(), sums.begin(), sums.end());
+  close(inner, next, body);
+  build.CreateCondBr(build.CreateICmpSLT(next[0], function->getArg(3)), body, tile.runs ? next_run : after);
+  if (tile.runs) {
+    build.SetInsertPoint(next_run);
+    const auto jump = [&](Value* from, unsigned argument) { return build.CreateGEP(type, from, {function->getArg(argument)}); };
+    next[0] = build.CreateAdd(outer[0], build.getInt64(1), "", true, true);
+    next[1] = jump(next[1], 8);
+    next[2] = jump(next[2], 7);
+    close(outer, next, next_run);
+    build.CreateCondBr(build.CreateICmpSLT(next[0], function->getArg(6)), run, after);
+  }
   build.SetInsertPoint(after);
   for (unsigned i = 0; i < tile.rows; ++i)
     for (std::size_t j = 0; j < vectors; ++j) build.CreateAlignedStore(sums[i * vectors + j], c_at(i, j), llvm::Align(4));

@@ -109,6 +109,43 @@ void carry_top_k(Bounded& result, const Bounded& in) {
   }
 }
 
+/// The place of a pool's greatest element may be any that is within the errors of it.
+void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded& in) {
+  const ir::Sliding s = ir::pool_windows(Shape::fixed(in.value.extents), op.kernel, op.strides, op.pads);
+  const std::int64_t channels = in.value.extents[3];
+  std::vector<std::size_t> best(result.error.size());
+  const auto each = [&](const auto& body) {
+    for (std::int64_t n = 0; n < in.value.extents[0]; ++n)
+      s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw, std::int64_t ih, std::int64_t iw) {
+        for (std::int64_t c = 0; c < channels; ++c)
+          body(static_cast<std::size_t>((((n * s.h.out + oh) * s.w.out) + ow) * channels + c),
+               static_cast<std::size_t>((((n * s.h.in + ih) * s.w.in) + iw) * channels + c), kh * s.w.size + kw);
+      });
+  };
+  each([&](std::size_t y, std::size_t x, std::int64_t place) {
+    if (static_cast<double>(place) == result.value.data[y]) best[y] = x;
+  });
+  each([&](std::size_t y, std::size_t x, std::int64_t) {
+    const double slack = in.error[x] + in.error[best[y]];
+    if (x != best[y] && slack > 0 && in.value.data[x] + slack >= in.value.data[best[y]]) result.error[y] = 256;
+  });
+}
+
+/// Where the place is not certain, all places of the window may have the value.
+void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Bounded* const> in) {
+  const Bounded &places = *in[0], &values = *in[1];
+  const ir::Sliding s = ir::pool_windows(Shape::fixed(result.value.extents), op.kernel, op.strides, op.pads);
+  const std::int64_t channels = result.value.extents[3];
+  for (std::int64_t n = 0; n < result.value.extents[0]; ++n)
+    s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t, std::int64_t ih, std::int64_t iw) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const auto y = static_cast<std::size_t>((((n * s.h.out + oh) * s.w.out) + ow) * channels + c),
+                   x = static_cast<std::size_t>((((n * s.h.in + ih) * s.w.in) + iw) * channels + c);
+        if (places.error[y] > 0) result.error[x] += std::abs(values.value.data[y]) + values.error[y];
+      }
+    });
+}
+
 double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, const Bounded& result) {
   return std::visit(
       [&]<class O>(const O& o) -> double {
@@ -120,6 +157,10 @@ double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, co
         } else if constexpr (std::is_same_v<O, ir::Cumsum>) return static_cast<double>(in[0]->value.extents[static_cast<std::size_t>(o.axis)]);
         else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) return static_cast<double>(in[0]->value.extents.back());
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) return static_cast<double>(in[0]->value.elements());
+        else if constexpr (std::is_same_v<O, ir::Conv2D> || std::is_same_v<O, ir::Conv2DTranspose>)
+          return static_cast<double>(in[1]->value.elements());
+        else if constexpr (std::is_same_v<O, ir::Conv2DWeight>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[3]);
+        else if constexpr (ir::IsPool<O> || ir::IsUnpool<O>) return static_cast<double>(o.kernel.elements().factor() + 2);
         else return static_cast<double>(in[0]->value.elements()) / static_cast<double>(std::max<std::int64_t>(1, result.value.elements()));
       },
       op);
@@ -143,9 +184,10 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
   Bounded result{ir::evaluate(op, type, values, n), {}};
   result.error.assign(result.value.data.size(), 0.0);
   std::visit(
-      [&]<class O>(const O&) {
+      [&]<class O>([[maybe_unused]] const O& o) {
         if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum> ||
-                      std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum>)
+                      std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum> || ir::IsConvolution<O> ||
+                      std::is_same_v<O, ir::AveragePool> || std::is_same_v<O, ir::AverageSpread>)
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 0);
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong>)
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
@@ -153,7 +195,11 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
         else if constexpr (std::is_same_v<O, ir::LogSoftmax>) carry_softmax(result, *in[0], true);
         else if constexpr (std::is_same_v<O, ir::Argmax>) carry_argmax(result, *in[0]);
         else if constexpr (std::is_same_v<O, ir::TopK>) carry_top_k(result, *in[0]);
-        else carry_by_moving(result, op, type, in, n);
+        else if constexpr (std::is_same_v<O, ir::MaxPoolPlace>) carry_pool_place(result, o, *in[0]);
+        else if constexpr (std::is_same_v<O, ir::PoolPut>) {
+          carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
+          carry_pool_put(result, o, in);
+        } else carry_by_moving(result, op, type, in, n);
       },
       op);
   if (is_float(type.dtype)) {

@@ -78,6 +78,17 @@ void product(bool transpose_a, bool transpose_b, const View& a, const View& b, c
 /// One product a pair of matrices.
 void batch_product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View& out);
 
+void conv2d(const ir::Convolution& c, const View& x, const View& w, const View& y);
+void conv2d_transpose(const ir::Convolution& c, const View& y, const View& w, const View& x);
+void conv2d_weight(const ir::Convolution& c, const View& x, const View& y, const View& w);
+
+void max_pool(const ir::Sliding& s, const View& in, const View& out);
+void max_pool_place(const ir::Sliding& s, const View& in, const View& out);
+void pool_take(const ir::Sliding& s, const View& in, const View& place_of, const View& out);
+void pool_put(const ir::Sliding& s, const View& place_of, const View& in, const View& out);
+void average_pool(const ir::Sliding& s, const View& in, const View& out);
+void average_spread(const ir::Sliding& s, const View& in, const View& out);
+
 void cumsum(std::size_t axis, bool reverse, const View& in, const View& out);
 void take_along(const View& x, const View& index, const View& out);
 void scatter_add_along(const View& index, const View& updates, const View& out);

@@ -28,7 +28,8 @@ template <class O>
 std::vector<double> tolerance(const O& o, const ir::Op& op, const Type& type, const std::vector<ir::Array>& in, const ir::Array& expected) {
   std::vector<double> result(expected.data.size(), 0);
   if (!is_float(type.dtype)) return result;
-  if constexpr (one_of<O, ir::Matmul, ir::Dense, ir::BatchMatmul, ir::Sum, ir::Prod, ir::Cumsum, ir::ScatterAddRows, ir::ScatterAddAlong>) {
+  if constexpr (one_of<O, ir::Matmul, ir::Dense, ir::BatchMatmul, ir::Sum, ir::Prod, ir::Cumsum, ir::ScatterAddRows, ir::ScatterAddAlong, ir::Conv2D,
+                       ir::Conv2DTranspose, ir::Conv2DWeight, ir::AveragePool, ir::AverageSpread, ir::PoolPut>) {
     std::vector<ir::Array> sizes = in;  // gives the sum (or product) of the sizes of what is combined
     for (ir::Array& a : sizes)
       for (double& x : a.data) x = std::abs(x);

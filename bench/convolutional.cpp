@@ -1,0 +1,133 @@
+#include "bench/convolutional.h"
+
+#include <iostream>
+#include <memory>
+
+namespace sinter::bench {
+
+namespace {
+
+/// Multiply-adds of one sample: those of the first layer, which passes no gradient on, and those of the others.
+struct Products {
+  double first = 0, others = 0;
+  double forward() const { return 2 * (first + others); }
+  double training() const { return 4 * first + 6 * others; }
+};
+
+struct Network {
+  nn::Sequential model;
+  Products products;
+};
+
+Network lenet() {
+  seed(3);
+  return {nn::Sequential{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}), nn::MaxPool2D({2}), nn::Flatten(),
+                         nn::Dense(800, 500, nn::Activation::relu), nn::Dense(500, 10)},
+          {24 * 24 * 25 * 20, 8 * 8 * 25 * 20 * 50 + 800 * 500 + 500 * 10}};
+}
+
+Network vgg() {
+  seed(3);
+  const auto conv = [](std::int64_t channels, std::int64_t features, nn::Activation activation) {
+    return nn::Conv2D(channels, features, {3}, activation, {.padding = Padding::same()});
+  };
+  using enum nn::Activation;
+  return {nn::Sequential{conv(3, 50, relu), conv(50, 50, none), nn::MaxPool2D({2}), nn::Lambda([](const Tensor& x) { return sinter::relu(x); }),
+                         nn::Dropout(0.25), conv(50, 100, relu), conv(100, 100, none), nn::MaxPool2D({2}),
+                         nn::Lambda([](const Tensor& x) { return sinter::relu(x); }), nn::Dropout(0.25), nn::Flatten(), nn::Dense(6400, 512, relu),
+                         nn::Dropout(0.5), nn::Dense(512, 10)},
+          {32 * 32 * 27 * 50, 32 * 32 * 450.0 * 50 + 16 * 16 * (450.0 + 900) * 100 + 6400 * 512 + 512 * 10}};
+}
+
+Network series(std::int64_t length) {
+  seed(3);
+  const double first = static_cast<double>(length - 8) * 9 * 30 * 40, second = static_cast<double>(length - 14) * 7 * 40 * 80;
+  return {nn::Sequential{nn::Conv1D(30, 40, 9, nn::Activation::relu), nn::Conv1D(40, 80, 7, nn::Activation::relu), nn::GlobalAveragePool(),
+                         nn::Dropout(0.3), nn::Dense(80, 1)},
+          {first, second + 80}};
+}
+
+/// A training step on batches that lie in memory, used in turn.
+std::vector<Job> training(const char* name, Network network, const Loss& loss, std::shared_ptr<optim::Optimizer> optimizer,
+                          std::vector<std::pair<Tensor, Tensor>> batches, const RunSettings& settings) {
+  struct State {
+    Network network;
+    std::vector<Parameter> parameters;
+    std::shared_ptr<optim::Optimizer> optimizer;
+    std::vector<std::pair<Tensor, Tensor>> batches;
+    std::size_t next = 0;
+    Step<Tensor(Tensor, Tensor)> step;
+  };
+  auto state = std::make_shared<State>(State{std::move(network), {}, std::move(optimizer), std::move(batches), 0, {}});
+  state->parameters = state->network.model.trainable_parameters();
+  state->step = compile(
+      [s = state.get(), loss](const Tensor& x, const Tensor& y) {
+        const nn::TrainingScope scope;
+        const Tensor total = loss(s->network.model(x), y);
+        s->optimizer->update(s->parameters, grad(total, s->parameters));
+        return total;
+      },
+      {.name = name, .mode = settings.mode, .threads = settings.threads});
+  if (settings.per_node) std::cerr << state->step.time(state->batches[0].first, state->batches[0].second);
+  Job job;
+  job.products = state->network.products.training() * static_cast<double>(state->batches[0].first.shape()[0].factor());
+  job.call = [state] {
+    const auto& [x, y] = state->batches[state->next++ % state->batches.size()];
+    state->step(x, y);
+  };
+  return {job};
+}
+
+std::vector<Job> inference(const char* name, Network network, const Tensor& x, const RunSettings& settings) {
+  struct State {
+    Network network;
+    Tensor x;
+    Step<Tensor(Tensor)> step;
+  };
+  auto state = std::make_shared<State>(State{std::move(network), x, {}});
+  state->step = compile([s = state.get()](const Tensor& in) { return s->network.model(in); },
+                        {.name = name, .mode = settings.mode, .threads = settings.threads});
+  if (settings.per_node) std::cerr << state->step.time(state->x);
+  Job job;
+  job.metric = "call_s";
+  job.products = state->network.products.forward() * static_cast<double>(x.shape()[0].factor());
+  job.call = [state] { state->step(state->x); };
+  return {job};
+}
+
+std::vector<std::pair<Tensor, Tensor>> image_batches(const Shape& shape, std::uint64_t stream) {
+  std::vector<std::pair<Tensor, Tensor>> batches;
+  for (std::uint64_t i = 0; i < 4; ++i) batches.emplace_back(uniform(shape, 0, 1, stream + i), labels(shape[0].factor(), 10, stream + 10 + i));
+  return batches;
+}
+
+}  // namespace
+
+std::vector<Job> lenet_step(const RunSettings& settings) {
+  return training("lenet_b64", lenet(), loss::sparse_categorical_crossentropy_from_logits,
+                  std::make_shared<optim::SGD>(optim::SGDOptions{.learning_rate = 0.01, .momentum = 0.9}), image_batches({64, 28, 28, 1}, 70),
+                  settings);
+}
+
+std::vector<Job> lenet_inference(std::int64_t batch, const RunSettings& settings) {
+  return inference("lenet_infer", lenet(), uniform({batch, 28, 28, 1}, 0, 1, 75), settings);
+}
+
+std::vector<Job> vgg_step(const RunSettings& settings) {
+  return training("vgg_b64", vgg(), loss::sparse_categorical_crossentropy_from_logits,
+                  std::make_shared<optim::SGD>(optim::SGDOptions{.learning_rate = 0.01, .momentum = 0.9}), image_batches({64, 32, 32, 3}, 80),
+                  settings);
+}
+
+std::vector<Job> vgg_inference(std::int64_t batch, const RunSettings& settings) {
+  return inference("vgg_infer", vgg(), uniform({batch, 32, 32, 3}, 0, 1, 85), settings);
+}
+
+std::vector<Job> conv1d_step(std::int64_t length, const RunSettings& settings) {
+  std::vector<std::pair<Tensor, Tensor>> batches;
+  for (std::uint64_t i = 0; i < (length > 10000 ? 1 : 4); ++i) batches.emplace_back(uniform({32, length, 30}, 0, 1, 90 + i), labels(32, 2, 95 + i));
+  return training("conv1d", series(length), loss::binary_crossentropy_from_logits,
+                  std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = 1e-4}), std::move(batches), settings);
+}
+
+}  // namespace sinter::bench

@@ -1,0 +1,445 @@
+// Convolutions; see codegen/kernels/convolution_plan.h.
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/emit/kernel_emitter.h"
+#include "codegen/kernels/convolution_plan.h"
+#include "codegen/kernels/product_tile.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+class ConvolutionEmitter {
+ public:
+  explicit ConvolutionEmitter(KernelEmitter& kernel)
+      : e_(kernel),
+        b_(kernel.builder_),
+        node_(kernel.context_.graph.node(kernel.kernel_.anchor)),
+        conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)),
+        plan_(plan_convolution(kernel.context_.graph, kernel.kernel_.anchor)) {}
+
+  /// conv2d and conv2d_transpose: a row of pixels at a time, each followed by the epilogue.
+  void emit_images() {
+    const Shape& shape = e_.kernel_.shape;
+    source_ = e_.value_of(node_.inputs[0]);
+    zero_copy();
+    if (!KernelEmitter::is_flat(shape)) {
+      tiles_ = plan_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor(), e_.context_.unit);
+      note();
+    }
+    for_each_image([&](Value* image) {
+      copy_image(image);
+      e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
+        Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
+        Value* from = copy_at(mul(oh, plan_.h.step * plan_.copy_row()));
+        if (KernelEmitter::is_flat(shape)) dot_row(first, from);
+        else tile_row(first, from);
+        const bool scalar = e_.needs_scalars(shape);
+        e_.for_each_site(shape, first, add(first, number(plan_.w.windows)), scalar, [&](const Site& site) {
+          KernelEmitter::Memo memo;
+          e_.store_results(shape, site, memo);
+        });
+      });
+    });
+    if (!e_.needs_scalars(shape) || KernelEmitter::is_flat(shape)) return;
+    for_each_image([&](Value* image) {
+      Value* first = mul(image, plan_.h.windows * plan_.w.windows);
+      e_.loop(first, add(first, number(plan_.h.windows * plan_.w.windows)), 1, [&](Value* row) { e_.zero_pads(shape, row); });
+    });
+  }
+
+  /// Rows [begin, end) of the mirrored kernel of a conv2d_transpose: by (kernel row, kernel column, feature) from the last place on, and channel.
+  void emit_pack() {
+    const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.kernel_.packed;
+    const SymbolicLayout at = symbolic_layout(e_.kernel_.shape);
+    const bool flat_w = KernelEmitter::is_flat(type(w).shape), flat = KernelEmitter::is_flat(e_.kernel_.shape);
+    e_.loop(e_.begin_, e_.end_, 1, [&](Value* row) {
+      Value *place = b_.CreateSub(number(plan_.h.size * plan_.w.size - 1), div(row, conv_.features)), *f = rem(row, conv_.features);
+      e_.loop(number(0), number(conv_.channels), 1, [&](Value* c) {
+        Value* from = add(mul(place, conv_.channels), c);
+        Value* x = b_.CreateLoad(b_.getFloatTy(), flat_w ? e_.address(w, number(0), from) : e_.address(w, from, f));
+        b_.CreateStore(x, flat ? e_.address(packed, number(0), row) : e_.address(packed, row, c));
+      });
+      if (!flat)
+        e_.loop(number(conv_.channels), number(at.stride.factor()), 1,
+                [&](Value* c) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), e_.address(packed, row, c)); });
+    });
+  }
+
+  /// This chunk's part of a conv2d_weight, into its slot.
+  void emit_weight() {
+    source_ = e_.value_of(node_.inputs[0]);
+    gradient_ = e_.value_of(node_.inputs[1]);
+    zero_copy();
+    const bool flat = conv_.features == 1;
+    if (!flat) {
+      tiles_ = plan_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor(), e_.context_.unit);
+      note();
+    }
+    for_each_image([&](Value* image) {
+      copy_image(image);
+      Value* number_in_chunk = b_.CreateSub(image, e_.kernel_.domain.samples ? e_.begin_ : number(0));
+      e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+        e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+          Value* from = copy_at(add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
+          Value* row = add(mul(e_.chunk_, plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+          if (flat) weight_column(image, number_in_chunk, from, row);
+          else weight_rows(image, number_in_chunk, from, row);
+        });
+      });
+    });
+  }
+
+ private:
+  // ---- words ----
+  Value* number(std::int64_t n) const { return e_.constant(n); }
+  Value* add(Value* a, Value* b) { return b_.CreateAdd(a, b, "", true, true); }
+  Value* mul(Value* a, std::int64_t n) { return b_.CreateMul(a, number(n), "", true, true); }
+  Value* div(Value* a, std::int64_t n) { return b_.CreateUDiv(a, number(n)); }
+  Value* rem(Value* a, std::int64_t n) { return b_.CreateURem(a, number(n)); }
+  const Type& type(ValueId value) const { return e_.context_.schedule.values[value].type; }
+  Value* float_at(Value* base, Value* offset) { return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {offset}); }
+  Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), offset); }
+  void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
+
+  void for_each_image(const std::function<void(Value*)>& body) {
+    if (e_.kernel_.domain.samples) e_.loop(e_.begin_, e_.end_, 1, body);
+    else e_.loop(number(0), e_.extent(conv_.images), 1, body);
+  }
+
+  // ---- the copy of an image ----
+  void zero_copy() {
+    const std::int64_t all = plan_.copy_elements();
+    llvm::Type* vector = e_.memory_type(DType::f32, lanes);
+    e_.loop(number(0), number(all / lanes * lanes), lanes,
+            [&](Value* i) { b_.CreateAlignedStore(llvm::Constant::getNullValue(vector), copy_at(i), llvm::Align(4)); });
+    e_.loop(number(all / lanes * lanes), number(all), 1, [&](Value* i) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), copy_at(i)); });
+  }
+
+  /// The elements of an axis that lie in the copy: [first, last).
+  static std::pair<std::int64_t, std::int64_t> kept(const ConvolutionPlan::Axis& axis) {
+    const std::int64_t s = axis.spacing, first = axis.first < 0 ? (-axis.first + s - 1) / s : 0;
+    const std::int64_t last = axis.first >= axis.copy ? 0 : (axis.copy - 1 - axis.first) / s + 1;
+    return {std::min(first, axis.source), std::max(std::min(first, axis.source), std::min(last, axis.source))};
+  }
+
+  /// Pads and gaps stay the zeros that they are: what a vector stores past the last channel are zeros too, or overwritten by the next pixel.
+  void copy_image(Value* image) {
+    const Shape& shape = type(source_).shape;
+    const SymbolicLayout at = symbolic_layout(shape);
+    const auto [h_first, h_last] = kept(plan_.h);
+    const auto [w_first, w_last] = kept(plan_.w);
+    e_.loop(number(h_first), number(h_last), 1, [&](Value* h) {
+      Value* row = mul(add(mul(image, plan_.h.source), h), plan_.w.source);
+      Value* to = mul(add(mul(h, plan_.h.spacing), number(plan_.h.first)), plan_.copy_row());
+      const auto place = [&](Value* w) { return copy_at(add(to, mul(add(mul(w, plan_.w.spacing), number(plan_.w.first)), plan_.channels))); };
+      if (KernelEmitter::is_flat(shape)) {  // one channel: the row is adjacent
+        const auto move = [&](Value* w, unsigned width) {
+          Value* from = e_.address(source_, number(0), add(row, w));
+          b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4)), place(w), llvm::Align(4));
+        };
+        const std::int64_t whole = plan_.w.spacing == 1 ? w_first + (w_last - w_first) / lanes * lanes : w_first;
+        e_.loop(number(w_first), number(whole), lanes, [&](Value* w) { move(w, lanes); });
+        e_.loop(number(whole), number(w_last), 1, [&](Value* w) { move(w, 1); });
+        return;
+      }
+      e_.loop(number(w_first), number(w_last), 1, [&](Value* w) {
+        Value *from = e_.address(source_, add(row, w), number(0)), *target = place(w);
+        for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
+          const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - c));
+          Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), float_at(from, number(c)), llvm::Align(4));
+          b_.CreateAlignedStore(x, float_at(target, number(c)), llvm::Align(4));
+        }
+      });
+    });
+  }
+
+  // ---- rows of results ----
+  /// Calls body with the first row and the size of each tile.
+  void for_each_tile(const Cut& rows, const std::function<void(Value*, unsigned)>& body) {
+    const std::int64_t large = rows.large * rows.size;
+    e_.loop(number(0), number(large), rows.size, [&](Value* row) { body(row, rows.size); });
+    if (rows.small)
+      e_.loop(number(large), number(large + rows.small * (rows.size - 1)), rows.size - 1, [&](Value* row) { body(row, rows.size - 1); });
+  }
+
+  void for_each_panel(const std::function<void(const Panels&, Value*)>& body) {
+    for (const Panels& panels : tiles_.panels)
+      e_.loop(number(0), number(panels.count * panels.columns), panels.columns, [&](Value* from) { body(panels, add(from, number(panels.column))); });
+  }
+
+  /// The pixels from row `first` of the result on, whose windows begin at `from`.
+  void tile_row(Value* first, Value* from) {
+    const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(node_.op), several = plan_.runs_a_row() > 1;
+    const ValueId right = transposed ? e_.kernel_.packed : e_.value_of(node_.inputs[1]);
+    const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor();
+    for_each_panel([&](const Panels& panels, Value* column) {
+      for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
+        llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
+                                                           .rows = rows,
+                                                           .ldc = symbolic_layout(e_.kernel_.shape).stride.factor(),
+                                                           .walk = Tile::Walk::spread,
+                                                           .lda = plan_.w.step * plan_.channels,
+                                                           .accumulate = several,
+                                                           .runs = true});
+        Value *c = e_.address(e_.kernel_.product, add(first, ow), column), *a = float_at(from, mul(ow, plan_.w.step * plan_.channels));
+        Value *b = e_.address(right, number(0), column), *zero = number(0);
+        if (!several) {  // runs are the rows of a window
+          b_.CreateCall(tile, {c, b, number(ldb), number(plan_.run()), zero, a, number(plan_.h.size),
+                               number(plan_.h.dilation * plan_.copy_row() - plan_.run()), zero});
+          return;
+        }
+        e_.loop(zero, number(plan_.h.size), 1, [&](Value* kh) {
+          b_.CreateCall(tile, {c, float_at(b, mul(kh, plan_.w.size * plan_.run() * ldb)), number(ldb), number(plan_.run()), kh,
+                               float_at(a, mul(kh, plan_.h.dilation * plan_.copy_row())), number(plan_.w.size),
+                               number((plan_.w.dilation - 1) * plan_.channels), zero});
+        });
+      });
+    });
+  }
+
+  /// Results of one feature: each is a sum of products along the runs of its window, in lanes.
+  void dot_row(Value* first, Value* from) {
+    const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
+    Value* kernel = e_.pointer(transposed ? e_.kernel_.packed : e_.value_of(node_.inputs[1]));  // one column: adjacent
+    llvm::Type* vector = e_.memory_type(DType::f32, lanes);
+    llvm::AllocaInst* sum = e_.variable(vector, "sum", 64);
+    e_.loop(number(0), number(plan_.w.windows), 1, [&](Value* ow) {
+      b_.CreateStore(llvm::Constant::getNullValue(vector), sum);
+      Value* window = float_at(from, mul(ow, plan_.w.step * plan_.channels));
+      e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+        e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+          Value* a = float_at(window, add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
+          Value* b = float_at(kernel, mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+          const auto more = [&](Value* i, unsigned valid) {
+            const Vec x = e_.only_valid(e_.load(float_at(a, i), DType::f32, lanes, false), valid, 0),
+                      y = e_.only_valid(e_.load(float_at(b, i), DType::f32, lanes, false), valid, 0);
+            Value* before = b_.CreateLoad(vector, sum);
+            b_.CreateStore(b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x.value, y.value, before}), sum);
+          };
+          const std::int64_t whole = plan_.run() / lanes * lanes;
+          e_.loop(number(0), number(whole), lanes, [&](Value* i) { more(i, lanes); });
+          if (whole < plan_.run()) more(number(whole), static_cast<unsigned>(plan_.run() - whole));
+        });
+      });
+      const Vec total = e_.horizontal(Vec(b_.CreateLoad(vector, sum), DType::f32), Combine::sum);
+      e_.store(total, e_.kernel_.product, {number(0), add(first, ow), 1, 1});
+    });
+  }
+
+  // ---- weight gradients ----
+  /// Adds an image's part to the rows from `row` on of the slots, those of one run: windows as columns, times the gradients of all pixels.
+  void weight_rows(Value* image, Value* number_in_chunk, Value* from, Value* row) {
+    const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
+    for_each_panel([&](const Panels& panels, Value* column) {
+      Value* b = e_.address(gradient_, mul(image, plan_.h.windows * plan_.w.windows), column);
+      for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
+        llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
+                                                           .rows = rows,
+                                                           .ldc = symbolic_layout(type(e_.kernel_.slots).shape).stride.factor(),
+                                                           .walk = Tile::Walk::columns,
+                                                           .lda = step,
+                                                           .accumulate = true,
+                                                           .runs = true});
+        b_.CreateCall(tile,
+                      {e_.address(e_.kernel_.slots, add(row, i), column), b, number(ldb), number(plan_.w.windows), number_in_chunk, float_at(from, i),
+                       number(plan_.h.windows), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
+      });
+    });
+  }
+
+  /// The same for one feature: the run's numbers in lanes, times each pixel's gradient.
+  void weight_column(Value* image, Value* number_in_chunk, Value* from, Value* row) {
+    const std::int64_t step = plan_.w.step * plan_.channels;
+    Value* a = e_.address(gradient_, number(0), mul(image, plan_.h.windows * plan_.w.windows));
+    const auto part = [&](Value* i, unsigned width) {
+      llvm::Function* tile = tile_function(
+          e_.context_, {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
+      b_.CreateCall(tile, {e_.address(e_.kernel_.slots, number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
+                           number_in_chunk, a, number(plan_.h.windows), number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
+    };
+    const std::int64_t whole = plan_.run() / e_.context_.unit.lanes * e_.context_.unit.lanes;
+    e_.loop(number(0), number(whole), e_.context_.unit.lanes, [&](Value* i) { part(i, e_.context_.unit.lanes); });
+    std::int64_t at = whole;
+    for (unsigned width = e_.context_.unit.lanes / 2; width > 0; width /= 2)
+      if (plan_.run() - at >= width) {
+        part(number(at), width);
+        at += width;
+      }
+  }
+
+  KernelEmitter& e_;
+  Builder& b_;
+  const ir::Node& node_;
+  const ir::Convolution conv_;
+  const ConvolutionPlan plan_;
+  ConvolutionTiles tiles_;
+  ValueId source_ = no_value, gradient_ = no_value;
+};
+
+// ---- several groups: element by element, or channel by channel where each has a kernel of its own ----
+
+namespace {
+bool is_depthwise(const ir::Convolution& c) { return c.groups == c.channels && c.channels == c.features; }
+}  // namespace
+
+/// The place of an axis under element k of a window, or the window over a place; and whether there is one.
+KernelEmitter::AxisPlace KernelEmitter::axis_place(const ir::SlidingAxis& axis, Value* o, Value* k) {
+  Value* place = builder_.CreateSub(builder_.CreateAdd(builder_.CreateMul(o, constant(axis.stride)), builder_.CreateMul(k, constant(axis.dilation))),
+                                    constant(axis.before));
+  Value* inside = builder_.CreateICmpULT(place, constant(axis.in));
+  return {builder_.CreateSelect(inside, place, constant(0)), inside};
+}
+KernelEmitter::AxisPlace KernelEmitter::axis_window(const ir::SlidingAxis& axis, Value* i, Value* k) {
+  Value* start = builder_.CreateSub(builder_.CreateAdd(i, constant(axis.before)), builder_.CreateMul(k, constant(axis.dilation)));
+  Value* o = builder_.CreateSDiv(start, constant(axis.stride));
+  Value* inside = builder_.CreateAnd(builder_.CreateICmpSGE(start, constant(0)), builder_.CreateICmpSLT(o, constant(axis.out)));
+  if (axis.stride > 1) inside = builder_.CreateAnd(inside, builder_.CreateICmpEQ(builder_.CreateSRem(start, constant(axis.stride)), constant(0)));
+  return {builder_.CreateSelect(inside, o, constant(0)), inside};
+}
+
+/// Image, row and column of a pixel, and the channel, of a site of the tensors [N, H, W, C].
+KernelEmitter::Pixel KernelEmitter::pixel_of(const Shape& shape, const Site& site) {
+  Value *number = is_flat(shape) ? site.last : site.row, *channel = is_flat(shape) ? constant(0) : site.last;
+  Value *width = constant(shape[2].factor()), *height = constant(shape[1].factor());
+  Value *w = builder_.CreateURem(number, width), *rest = builder_.CreateUDiv(number, width);
+  return {builder_.CreateUDiv(rest, height), builder_.CreateURem(rest, height), w, channel};
+}
+
+/// Elements of an image tensor from a pixel's channel on.
+Vec KernelEmitter::load_pixel(ValueId value, Value* n, Value* h, Value* w, Value* channel, unsigned width) {
+  const Type& type = context_.schedule.values[value].type;
+  Value* row = builder_.CreateAdd(
+      builder_.CreateMul(builder_.CreateAdd(builder_.CreateMul(n, constant(type.shape[1].factor())), h), constant(type.shape[2].factor())), w);
+  return load(is_flat(type.shape) ? address(value, constant(0), row) : address(value, row, channel), type.dtype, width, false);
+}
+
+Vec KernelEmitter::load_kernel(ValueId value, const ir::Convolution& c, Value* place, Value* channel, Value* feature, unsigned width) {
+  Value* row = builder_.CreateAdd(builder_.CreateMul(place, constant(c.channels_a_group())), channel);
+  return load(is_flat(context_.schedule.values[value].type.shape) ? address(value, constant(0), row) : address(value, row, feature), DType::f32,
+              width, false);
+}
+
+/// Adds products to a sum in memory where a condition holds.
+void KernelEmitter::add_product(llvm::AllocaInst* sum, const Vec& a, const Vec& b, Value* condition, unsigned width) {
+  llvm::Type* type = memory_type(DType::f32, width);
+  Value* before = builder_.CreateLoad(type, sum);
+  Value* after = builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {a.value, b.value, before});
+  builder_.CreateStore(condition ? builder_.CreateSelect(condition, after, before) : after, sum);
+}
+
+void KernelEmitter::collect_grouped(bool transposed) {
+  const ir::Node& anchor = context_.graph.node(kernel_.anchor);
+  const ir::Convolution c = convolution_of(context_.graph, kernel_.anchor);
+  const ValueId image = value_of(anchor.inputs[0]), kernel = value_of(anchor.inputs[1]);
+  const Shape& shape = kernel_.shape;
+  const auto& [h, w] = c.sliding;
+  const bool whole = kernel_.domain.units == Dim(1), lanes_are_channels = is_depthwise(c) && !is_flat(shape);
+  const std::int64_t own = transposed ? c.channels_a_group() : c.features_a_group(),
+                     others = transposed ? c.features_a_group() : c.channels_a_group();
+  const Dim rows = symbolic_layout(shape).rows;
+  for_each_site(shape, whole ? constant(0) : rows_begin(shape), whole ? extent(rows) : rows_end(shape), !lanes_are_channels, [&](const Site& site) {
+    const Pixel at = pixel_of(shape, site);
+    llvm::AllocaInst* sum = variable(memory_type(DType::f32, site.width), "sum", 64);
+    builder_.CreateStore(llvm::Constant::getNullValue(memory_type(DType::f32, site.width)), sum);
+    Value *group = builder_.CreateUDiv(at.channel, constant(own)), *within = builder_.CreateURem(at.channel, constant(own));
+    // The adjoint adds from the last place on, as with one group.
+    const auto turned = [&](Value* k, std::int64_t size) { return transposed ? builder_.CreateSub(constant(size - 1), k) : k; };
+    loop(constant(0), constant(h.size), 1, [&](Value* kh) {
+      kh = turned(kh, h.size);
+      const AxisPlace y = transposed ? axis_window(h, at.h, kh) : axis_place(h, at.h, kh);
+      loop(constant(0), constant(w.size), 1, [&](Value* kw) {
+        kw = turned(kw, w.size);
+        const AxisPlace x = transposed ? axis_window(w, at.w, kw) : axis_place(w, at.w, kw);
+        Value *inside = builder_.CreateAnd(y.inside, x.inside), *place = builder_.CreateAdd(builder_.CreateMul(kh, constant(w.size)), kw);
+        if (lanes_are_channels) {
+          add_product(sum, load_pixel(image, at.n, y.place, x.place, at.channel, site.width),
+                      load_kernel(kernel, c, place, constant(0), at.channel, site.width), inside, site.width);
+          return;
+        }
+        loop(constant(0), constant(others), 1, [&](Value* i) {
+          Value *other = builder_.CreateAdd(builder_.CreateMul(group, constant(others)), i), *channel = transposed ? within : i;
+          add_product(sum, load_pixel(image, at.n, y.place, x.place, other, 1),
+                      load_kernel(kernel, c, place, channel, transposed ? other : at.channel, 1), inside, 1);
+        });
+      });
+    });
+    store(Vec(builder_.CreateLoad(memory_type(DType::f32, site.width), sum), DType::f32), kernel_.product, site);
+  });
+}
+
+/// This chunk's part of the weight gradient, into its slot.
+void KernelEmitter::grouped_weight() {
+  const ir::Node& anchor = context_.graph.node(kernel_.anchor);
+  const ir::Convolution c = convolution_of(context_.graph, kernel_.anchor);
+  const ValueId image = value_of(anchor.inputs[0]), gradient = value_of(anchor.inputs[1]);
+  const auto& [h, w] = c.sliding;
+  const Shape shape{h.size * w.size * c.channels_a_group(), c.features};
+  const bool lanes_are_channels = is_depthwise(c) && !is_flat(shape);
+  Value *first = kernel_.domain.samples ? begin_ : constant(0), *last = kernel_.domain.samples ? end_ : extent(c.images);
+  for_each_site(shape, constant(0), constant(shape[0].factor()), !lanes_are_channels, [&](const Site& site) {
+    Value *row = is_flat(shape) ? site.last : site.row, *feature = is_flat(shape) ? constant(0) : site.last;
+    Value *place = builder_.CreateUDiv(row, constant(c.channels_a_group())), *within = builder_.CreateURem(row, constant(c.channels_a_group()));
+    Value *kh = builder_.CreateUDiv(place, constant(w.size)), *kw = builder_.CreateURem(place, constant(w.size));
+    Value* channel =
+        builder_.CreateAdd(builder_.CreateMul(builder_.CreateUDiv(feature, constant(c.features_a_group())), constant(c.channels_a_group())), within);
+    llvm::AllocaInst* sum = variable(memory_type(DType::f32, site.width), "sum", 64);
+    builder_.CreateStore(llvm::Constant::getNullValue(memory_type(DType::f32, site.width)), sum);
+    loop(first, last, 1, [&](Value* n) {
+      loop(constant(0), constant(h.out), 1, [&](Value* oh) {
+        const AxisPlace y = axis_place(h, oh, kh);
+        loop(constant(0), constant(w.out), 1, [&](Value* ow) {
+          const AxisPlace x = axis_place(w, ow, kw);
+          add_product(sum, load_pixel(image, n, y.place, x.place, lanes_are_channels ? feature : channel, site.width),
+                      load_pixel(gradient, n, oh, ow, feature, site.width), builder_.CreateAnd(y.inside, x.inside), site.width);
+        });
+      });
+    });
+    Value* slot = builder_.CreateMul(chunk_, constant(shape[0].factor()));
+    Site to = site;
+    (is_flat(shape) ? to.last : to.row) = builder_.CreateAdd(slot, row);
+    store(Vec(builder_.CreateLoad(memory_type(DType::f32, site.width), sum), DType::f32), kernel_.slots, to);
+  });
+}
+
+// ---- entries ----
+
+void KernelEmitter::emit_convolution() {
+  if (tiles_convolution(context_.graph, kernel_.anchor)) return ConvolutionEmitter(*this).emit_images();
+  collect_grouped(std::holds_alternative<ir::Conv2DTranspose>(context_.graph.node(kernel_.anchor).op));
+  emit_epilogue();
+}
+
+void KernelEmitter::emit_convolution_pack() { ConvolutionEmitter(*this).emit_pack(); }
+
+void KernelEmitter::emit_convolution_weight() {
+  if (tiles_convolution(context_.graph, kernel_.anchor)) return ConvolutionEmitter(*this).emit_weight();
+  grouped_weight();
+}
+
+/// The slots in order, then what follows the gradient.
+void KernelEmitter::emit_combine_rows() {
+  const Shape& shape = kernel_.shape;
+  const SymbolicLayout at = symbolic_layout(shape);
+  Value* slots = slot_count();
+  const bool scalar = needs_scalars(shape);
+  for_each_site(shape, rows_begin(shape), rows_end(shape), scalar, [&](const Site& site) {
+    llvm::Type* type = memory_type(DType::f32, site.width);
+    llvm::AllocaInst* total = variable(type, "total", 64);
+    builder_.CreateStore(llvm::Constant::getNullValue(type), total);
+    loop(constant(0), slots, 1, [&](Value* slot) {
+      Value* skip = builder_.CreateMul(slot, extent(at.rows));
+      const bool flat = is_flat(shape);
+      const Vec x =
+          load(address(kernel_.slots, flat ? site.row : builder_.CreateAdd(site.row, skip), flat ? builder_.CreateAdd(site.last, skip) : site.last),
+               DType::f32, site.width, false);
+      builder_.CreateStore((Vec(builder_.CreateLoad(type, total), DType::f32) + x).value, total);
+    });
+    Memo memo;
+    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(type, total), DType::f32));
+    store_results(shape, site, memo);
+  });
+  if (scalar && !is_flat(shape)) loop(rows_begin(shape), rows_end(shape), 1, [&](Value* row) { zero_pads(shape, row); });
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,90 @@
+#include "codegen/kernels/convolution_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sinter::codegen {
+
+namespace {
+
+constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+ConvolutionPlan::Axis forward(const ir::SlidingAxis& a) {
+  return {a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before, 1, a.out, a.size, a.stride, a.dilation};
+}
+
+/// Result i of the adjoint is the window from i on of what lies at o · stride + dilation · (size - 1) - before.
+ConvolutionPlan::Axis adjoint(const ir::SlidingAxis& a) {
+  const std::int64_t reach = (a.size - 1) * a.dilation;
+  return {a.out, a.in + reach, reach - a.before, a.stride, a.in, a.size, 1, a.dilation};
+}
+
+}  // namespace
+
+bool is_convolution(const ir::Op& op) {
+  return std::visit([]<class O>(const O&) { return ir::IsConvolution<O>; }, op);
+}
+
+ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Node& node = graph.node(anchor);
+  const Shape &a = graph.node(node.inputs[0]).type.shape, &b = graph.node(node.inputs[1]).type.shape;
+  return std::visit(
+      [&]<class O>(const O& op) -> ir::Convolution {
+        if constexpr (ir::IsConvolution<O>) return ir::convolution_of(op, a, b);
+        else throw InternalError("codegen", str(O::name, " is no convolution"));
+      },
+      node.op);
+}
+
+bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) { return convolution_of(graph, anchor).groups == 1; }
+
+ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Convolution c = convolution_of(graph, anchor);
+  if (std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op)) return {adjoint(c.sliding.h), adjoint(c.sliding.w), c.features};
+  return {forward(c.sliding.h), forward(c.sliding.w), c.channels};
+}
+
+Cut cut(std::int64_t count, std::int64_t most) {
+  const std::int64_t tiles = up(count, most), size = up(count, tiles), small = tiles * size - count;
+  return {static_cast<unsigned>(size), tiles - small, small};
+}
+
+ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit) {
+  // What a tile costs for each contracted index, in vector operations: multiply-adds, of which some must be under way at once, and a little for
+  // loads and the loop.
+  constexpr double least_sums = 8, overhead = 1;
+  const auto cost = [&](std::int64_t tile_rows, std::int64_t vectors) {
+    const double sums = static_cast<double>(tile_rows * vectors), loads = static_cast<double>(tile_rows + vectors);
+    return std::max({sums, least_sums, loads / 2}) + overhead;
+  };
+  ConvolutionTiles best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
+    const std::int64_t most = std::min<std::int64_t>((unit.registers - 1 - vectors) / vectors, 14), each = vectors * unit.lanes;
+    ConvolutionTiles tiles{{}, cut(rows, most)};
+    double total = 0;
+    const auto add = [&](std::int64_t column, std::int64_t columns, std::int64_t count) {
+      if (!count) return;
+      Panels p{column, columns, count, {}, tiles.rows.size};
+      p.widths.assign(static_cast<std::size_t>(columns / unit.lanes), unit.lanes);
+      if (columns % unit.lanes) p.widths.push_back(static_cast<unsigned>(columns % unit.lanes));
+      const auto v = static_cast<std::int64_t>(p.widths.size());
+      total += static_cast<double>(count) * (static_cast<double>(tiles.rows.large) * cost(tiles.rows.size, v) +
+                                             static_cast<double>(tiles.rows.small) * cost(tiles.rows.size - 1, v));
+      tiles.panels.push_back(std::move(p));
+    };
+    add(0, each, stride / each);
+    add(stride / each * each, stride % each, stride % each ? 1 : 0);
+    if (total < least) least = total, best = std::move(tiles);
+  }
+  return best;
+}
+
+std::string to_text(const ConvolutionPlan& plan, const ConvolutionTiles& tiles) {
+  std::string text = str("windows of ", plan.h.size, "×", plan.w.size, "×", plan.channels, " in ", plan.h.size * plan.runs_a_row(), " runs of ",
+                         plan.run(), " over a copy of ", plan.h.copy, "×", plan.w.copy, ", tiles of ", tiles.rows.size, " rows ×");
+  for (const Panels& p : tiles.panels) text += str(&p == tiles.panels.data() ? " " : " and ", p.count > 1 ? str(p.count, " × ") : "", p.columns);
+  return text + " columns";
+}
+
+}  // namespace sinter::codegen

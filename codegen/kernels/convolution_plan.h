@@ -1,0 +1,61 @@
+// How a convolution is computed with the tiles of products: an image is copied, dense and with its pads as zeros, so that a window is a few runs of
+// adjacent numbers; a row of results is then a product of windows by the kernel, and a weight gradient one of windows by gradients.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/kernels/product_plan.h"
+#include "ir/graph.h"
+#include "ir/ops/convolution.h"
+
+namespace sinter::codegen {
+
+/// `anchor` is a conv2d, conv2d_transpose or conv2d_weight.
+ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor);
+bool is_convolution(const ir::Op& op);
+/// Whether tiles serve it: convolutions of one group. The others go element by element.
+bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
+
+/// The copy of one image, and the windows over it. Of a conv2d_transpose: the copy has the gradients `spacing` apart, and the windows of its mirrored
+/// kernel are those of a convolution of stride 1.
+struct ConvolutionPlan {
+  struct Axis {
+    std::int64_t source = 1, copy = 1;  ///< extents of the image and its copy
+    std::int64_t first = 0;             ///< where the image's first element lies in the copy; may be negative: what lies outside is left out
+    std::int64_t spacing = 1;           ///< from element to element there
+    std::int64_t windows = 1, size = 1, step = 1, dilation = 1;
+  };
+  Axis h, w;
+  std::int64_t channels = 1;  ///< of the image
+  std::int64_t taps() const { return h.size * w.size * channels; }
+  /// Adjacent numbers of a window, and how many such runs there are along a row of it.
+  std::int64_t run() const { return w.dilation == 1 ? w.size * channels : channels; }
+  std::int64_t runs_a_row() const { return w.dilation == 1 ? 1 : w.size; }
+  std::int64_t copy_row() const { return w.copy * channels; }
+  /// Floats of the copy: vectors may reach past its end.
+  std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
+};
+ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
+
+/// `count` things cut into tiles of two sizes that differ by one: `large` of `size`, then `small` of `size - 1`.
+struct Cut {
+  unsigned size = 1;
+  std::int64_t large = 0, small = 0;
+};
+Cut cut(std::int64_t count, std::int64_t most);
+
+/// Columns cut into panels, and rows into tiles, such that few lanes and registers are idle: `rows` adjacent ones of a stride of `stride` floats.
+struct ConvolutionTiles {
+  std::vector<Panels> panels;
+  Cut rows;
+};
+ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit);
+
+/// Partial weight gradients of a step at most: the loop over samples that makes them has so many chunks.
+inline constexpr std::int64_t most_slots = 8;
+
+std::string to_text(const ConvolutionPlan& plan, const ConvolutionTiles& tiles);
+
+}  // namespace sinter::codegen

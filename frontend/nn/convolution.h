@@ -1,0 +1,70 @@
+// Convolutional layers, channels last as in Keras.
+#pragma once
+
+#include "frontend/core/image.h"
+#include "frontend/nn/activation.h"
+#include "frontend/nn/init.h"
+#include "frontend/nn/module.h"
+
+namespace sinter::nn {
+
+struct ConvLayerOptions {
+  std::vector<std::int64_t> strides = {1}, dilations = {1};  ///< one number an axis, or one for all
+  Padding padding = Padding::valid();
+  std::int64_t groups = 1;  ///< as many as there are channels: a depthwise convolution
+  Initializer weight = init::glorot_uniform();
+  Initializer bias = init::zeros();
+  bool use_bias = true;
+  Penalty penalty = {};  ///< of the weight
+};
+
+/// activation(conv2d(x, weight) + bias): x [N, H, W, channels], weight [KH, KW, channels / groups, features], bias [features].
+class Conv2D : public Module {
+ public:
+  /// `kernel`: height and width, or one number for both. Throws UserError for sizes below 1 and groups that don't divide channels and features.
+  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
+  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
+      : Conv2D(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
+  Tensor forward(const Tensor& x) override;
+
+  Parameter weight, bias;  ///< bias is undefined without use_bias
+
+ private:
+  ConvOptions options_;
+  std::int64_t channels_;
+  Activation activation_;
+};
+
+/// The same over series: x [N, L, channels], weight [K, channels / groups, features].
+class Conv1D : public Module {
+ public:
+  Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvLayerOptions options);
+  Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation = Activation::none)
+      : Conv1D(channels, features, kernel, activation, ConvLayerOptions()) {}
+  Tensor forward(const Tensor& x) override;
+
+  Parameter weight, bias;
+
+ private:
+  ConvOptions options_;
+  std::int64_t channels_;
+  Activation activation_;
+};
+
+/// activation(conv2d_transpose(x, weight) + bias), from `channels` to `features`: weight [KH, KW, features / groups, channels], as in Keras.
+class Conv2DTranspose : public Module {
+ public:
+  Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
+  Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
+      : Conv2DTranspose(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
+  Tensor forward(const Tensor& x) override;
+
+  Parameter weight, bias;
+
+ private:
+  ConvOptions options_;
+  std::int64_t channels_;
+  Activation activation_;
+};
+
+}  // namespace sinter::nn

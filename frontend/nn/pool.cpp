@@ -1,0 +1,60 @@
+#include "frontend/nn/pool.h"
+
+namespace sinter::nn {
+
+namespace {
+
+void require_channels_last(const std::string& name, const Tensor& x) {
+  if (x.rank() != 3 && x.rank() != 4)
+    throw UserError(name, str("input must be [batch, height, width, channels] or [batch, length, channels], got ", x.type()));
+}
+
+/// The axes between batch and channels.
+Axes middle(const Tensor& x) { return x.rank() == 4 ? Axes{1, 2} : Axes{1}; }
+
+}  // namespace
+
+Tensor GlobalMaxPool::forward(const Tensor& x) {
+  require_channels_last(name(), x);
+  return max(x, middle(x));
+}
+
+Tensor GlobalAveragePool::forward(const Tensor& x) {
+  require_channels_last(name(), x);
+  return mean(x, middle(x));
+}
+
+ZeroPadding::ZeroPadding(std::vector<std::int64_t> places) : Module("zero_padding"), places_(std::move(places)) {
+  if (places_.empty()) throw UserError("ZeroPadding", "needs a number of places for each axis, or one for all");
+  for (const std::int64_t p : places_)
+    if (p < 0) throw UserError("ZeroPadding", str("places must be at least 0, got ", p));
+}
+
+Tensor ZeroPadding::forward(const Tensor& x) {
+  require_channels_last(name(), x);
+  const std::size_t axes = x.rank() - 2;
+  if (places_.size() != 1 && places_.size() != axes)
+    throw UserError(name(), str("has places for ", places_.size(), " axes, but the input is ", x.type()));
+  Tensor y = x;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t p = places_[places_.size() == 1 ? 0 : i];
+    if (p > 0) y = pad(y, static_cast<std::int64_t>(i) + 1, p, p);
+  }
+  return y;
+}
+
+SpatialDropout::SpatialDropout(double rate) : Module("spatial_dropout"), rate_(rate), stream_(init::next_stream()) {
+  require_rate("SpatialDropout", rate);
+  draws = add_state("draws", Tensor::zeros({DType::u32, {}}));
+}
+
+Tensor SpatialDropout::forward(const Tensor& x) {
+  require_channels_last(name(), x);
+  if (!is_training() || rate_ == 0) return x;
+  std::vector<Dim> dims(x.rank(), 1);
+  dims.front() = x.dim(0);
+  dims.back() = x.dim(-1);
+  return drop(x, Shape(std::span<const Dim>(dims)), draws, stream_, rate_);
+}
+
+}  // namespace sinter::nn
