@@ -139,17 +139,18 @@ class Builder {
     if (is_convolution(anchor.op) && tiles_convolution(graph_, kernel.anchor)) {
       add_staging(kernel);
       if (std::holds_alternative<ir::Conv2DTranspose>(anchor.op)) {
-        const ir::Convolution c = convolution_of(graph_, kernel.anchor);
-        add_pack(kernel, {c.sliding.h.size * c.sliding.w.size * c.features, c.channels});
+        const ConvolutionPlan plan = plan_convolution(graph_, kernel.anchor);
+        add_pack(kernel, {plan.h.size * plan.runs_a_row() * convolution_of(graph_, kernel.anchor).features, plan.run()});
       }
     }
     const std::size_t k = add_kernel(kernel);
     if (kernel.product != no_value) producer_[kernel.product] = k;
   }
 
-  /// The copy of an image that a convolution reads.
+  /// The copy of an image that a convolution reads, or collects, with the runs of a tile.
   void add_staging(Kernel& kernel) {
-    const Type type{DType::f32, {plan_convolution(graph_, kernel.anchor).copy_elements()}};
+    const ConvolutionPlan plan = plan_convolution(graph_, kernel.anchor);
+    const Type type{DType::f32, {plan.copy_elements() + plan.tile_elements()}};
     kernel.staging = add_value({StoredValue::Home::memory, 0, type, ir::no_node, str("image of ", kernel.anchor)});
   }
 

@@ -18,7 +18,7 @@ class ConvolutionEmitter {
         conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)),
         plan_(plan_convolution(kernel.context_.graph, kernel.kernel_.anchor)) {}
 
-  /// conv2d and conv2d_transpose: a row of pixels at a time, each followed by the epilogue.
+  /// conv2d: a row of pixels at a time, each followed by the epilogue.
   void emit_images() {
     const Shape& shape = e_.kernel_.shape;
     source_ = e_.value_of(node_.inputs[0]);
@@ -33,7 +33,7 @@ class ConvolutionEmitter {
         Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
         Value* from = copy_at(mul(oh, plan_.h.step * plan_.copy_row()));
         if (KernelEmitter::is_flat(shape)) dot_row(first, from);
-        else tile_row(first, from);
+        else tile_row(first, from, rows_of_window(oh));
         const bool scalar = e_.needs_scalars(shape);
         e_.for_each_site(shape, first, add(first, number(plan_.w.windows)), scalar, [&](const Site& site) {
           KernelEmitter::Memo memo;
@@ -48,21 +48,45 @@ class ConvolutionEmitter {
     });
   }
 
-  /// Rows [begin, end) of the mirrored kernel of a conv2d_transpose: by (kernel row, kernel column, feature) from the last place on, and channel.
+  /// conv2d_transpose: each gradient, times the kernel, gives a window's runs, which are added to a copy of the image that then becomes the result.
+  void emit_adjoint() {
+    const Shape& shape = e_.kernel_.shape;
+    source_ = e_.value_of(node_.inputs[0]);
+    const std::int64_t stride = symbolic_layout(type(e_.kernel_.packed).shape).stride.factor();
+    tiles_ = plan_tiles(plan_.w.windows, stride, e_.context_.unit);
+    note();
+    const bool scalar = e_.needs_scalars(shape), flat = KernelEmitter::is_flat(shape);
+    for_each_image([&](Value* image) {
+      zero_copy();
+      e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
+        Value* gradients = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
+        e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1, [&](Value* part) { scatter_row(gradients, oh, part, stride); });
+      });
+      copy_back(image);
+      Value *first = mul(image, plan_.h.source * plan_.w.source), *last = add(first, number(plan_.h.source * plan_.w.source));
+      e_.for_each_site(shape, first, last, scalar, [&](const Site& site) {
+        KernelEmitter::Memo memo;
+        e_.store_results(shape, site, memo);
+      });
+      if (scalar && !flat) e_.loop(first, last, 1, [&](Value* row) { e_.zero_pads(shape, row); });
+    });
+  }
+
+  /// Rows [begin, end) of the kernel turned round: by (kernel row, part of it, feature) and place in the run.
   void emit_pack() {
     const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.kernel_.packed;
     const SymbolicLayout at = symbolic_layout(e_.kernel_.shape);
     const bool flat_w = KernelEmitter::is_flat(type(w).shape), flat = KernelEmitter::is_flat(e_.kernel_.shape);
     e_.loop(e_.begin_, e_.end_, 1, [&](Value* row) {
-      Value *place = b_.CreateSub(number(plan_.h.size * plan_.w.size - 1), div(row, conv_.features)), *f = rem(row, conv_.features);
-      e_.loop(number(0), number(conv_.channels), 1, [&](Value* c) {
-        Value* from = add(mul(place, conv_.channels), c);
+      Value *first = mul(div(row, conv_.features), plan_.run()), *f = rem(row, conv_.features);
+      e_.loop(number(0), number(plan_.run()), 1, [&](Value* i) {
+        Value* from = add(first, i);
         Value* x = b_.CreateLoad(b_.getFloatTy(), flat_w ? e_.address(w, number(0), from) : e_.address(w, from, f));
-        b_.CreateStore(x, flat ? e_.address(packed, number(0), row) : e_.address(packed, row, c));
+        b_.CreateStore(x, flat ? e_.address(packed, number(0), row) : e_.address(packed, row, i));
       });
       if (!flat)
-        e_.loop(number(conv_.channels), number(at.stride.factor()), 1,
-                [&](Value* c) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), e_.address(packed, row, c)); });
+        e_.loop(number(plan_.run()), number(at.stride.factor()), 1,
+                [&](Value* i) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), e_.address(packed, row, i)); });
     });
   }
 
@@ -100,6 +124,7 @@ class ConvolutionEmitter {
   const Type& type(ValueId value) const { return e_.context_.schedule.values[value].type; }
   Value* float_at(Value* base, Value* offset) { return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {offset}); }
   Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), offset); }
+  Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
   void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
 
   void for_each_image(const std::function<void(Value*)>& body) {
@@ -116,41 +141,88 @@ class ConvolutionEmitter {
     e_.loop(number(all / lanes * lanes), number(all), 1, [&](Value* i) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), copy_at(i)); });
   }
 
-  /// The elements of an axis that lie in the copy: [first, last).
-  static std::pair<std::int64_t, std::int64_t> kept(const ConvolutionPlan::Axis& axis) {
-    const std::int64_t s = axis.spacing, first = axis.first < 0 ? (-axis.first + s - 1) / s : 0;
-    const std::int64_t last = axis.first >= axis.copy ? 0 : (axis.copy - 1 - axis.first) / s + 1;
-    return {std::min(first, axis.source), std::max(std::min(first, axis.source), std::min(last, axis.source))};
-  }
+  /// The elements of an axis that lie in the copy: [0, last). A stride may leave the end out.
+  static std::int64_t kept(const ConvolutionPlan::Axis& axis) { return std::clamp<std::int64_t>(axis.copy - axis.first, 0, axis.source); }
 
-  /// Pads and gaps stay the zeros that they are: what a vector stores past the last channel are zeros too, or overwritten by the next pixel.
+  /// Pads stay the zeros that they are: what a vector stores past the last channel are zeros too, or overwritten by the next pixel.
   void copy_image(Value* image) {
     const Shape& shape = type(source_).shape;
     const SymbolicLayout at = symbolic_layout(shape);
-    const auto [h_first, h_last] = kept(plan_.h);
-    const auto [w_first, w_last] = kept(plan_.w);
-    e_.loop(number(h_first), number(h_last), 1, [&](Value* h) {
-      Value* row = mul(add(mul(image, plan_.h.source), h), plan_.w.source);
-      Value* to = mul(add(mul(h, plan_.h.spacing), number(plan_.h.first)), plan_.copy_row());
-      const auto place = [&](Value* w) { return copy_at(add(to, mul(add(mul(w, plan_.w.spacing), number(plan_.w.first)), plan_.channels))); };
+    const std::int64_t columns = kept(plan_.w);
+    e_.loop(number(0), number(kept(plan_.h)), 1, [&](Value* h) {
+      Value *row = mul(add(mul(image, plan_.h.source), h), plan_.w.source), *to = place_of(h);
       if (KernelEmitter::is_flat(shape)) {  // one channel: the row is adjacent
         const auto move = [&](Value* w, unsigned width) {
           Value* from = e_.address(source_, number(0), add(row, w));
-          b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4)), place(w), llvm::Align(4));
+          b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4)), float_at(to, w), llvm::Align(4));
         };
-        const std::int64_t whole = plan_.w.spacing == 1 ? w_first + (w_last - w_first) / lanes * lanes : w_first;
-        e_.loop(number(w_first), number(whole), lanes, [&](Value* w) { move(w, lanes); });
-        e_.loop(number(whole), number(w_last), 1, [&](Value* w) { move(w, 1); });
+        const std::int64_t whole = columns / lanes * lanes;
+        e_.loop(number(0), number(whole), lanes, [&](Value* w) { move(w, lanes); });
+        e_.loop(number(whole), number(columns), 1, [&](Value* w) { move(w, 1); });
         return;
       }
-      e_.loop(number(w_first), number(w_last), 1, [&](Value* w) {
-        Value *from = e_.address(source_, add(row, w), number(0)), *target = place(w);
+      e_.loop(number(0), number(columns), 1, [&](Value* w) {
+        Value *from = e_.address(source_, add(row, w), number(0)), *target = float_at(to, mul(w, plan_.channels));
         for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
           const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - c));
           Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), float_at(from, number(c)), llvm::Align(4));
           b_.CreateAlignedStore(x, float_at(target, number(c)), llvm::Align(4));
         }
       });
+    });
+  }
+
+  /// Where row h of the image begins in the copy.
+  Value* place_of(Value* h) { return copy_at(add(mul(add(h, number(plan_.h.first)), plan_.copy_row()), number(plan_.w.first * plan_.channels))); }
+
+  /// The copy as the image that is collected: zeros where no window was.
+  void copy_back(Value* image) {
+    const Shape& shape = e_.kernel_.shape;
+    const bool flat = KernelEmitter::is_flat(shape);
+    const std::int64_t rows = kept(plan_.h), columns = kept(plan_.w), stride = symbolic_layout(shape).stride.factor();
+    const auto pixel = [&](Value* from, Value* row) {
+      for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
+        const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, stride - c)),
+                   valid = static_cast<unsigned>(std::min<std::int64_t>(width, plan_.channels - c));
+        const Vec x = from ? e_.load(float_at(from, number(c)), DType::f32, width, false) : e_.splat(zero(), width);
+        e_.store(x, e_.kernel_.product, flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
+      }
+    };
+    const auto line = [&](Value* h, std::int64_t covered) {
+      Value *row = mul(add(mul(image, plan_.h.source), h), plan_.w.source), *from = place_of(h);
+      e_.loop(number(0), number(covered), 1, [&](Value* w) { pixel(float_at(from, mul(w, plan_.channels)), add(row, w)); });
+      e_.loop(number(covered), number(plan_.w.source), 1, [&](Value* w) { pixel(nullptr, add(row, w)); });
+    };
+    e_.loop(number(0), number(rows), 1, [&](Value* h) { line(h, columns); });
+    e_.loop(number(rows), number(plan_.h.source), 1, [&](Value* h) { line(h, 0); });
+  }
+
+  /// Adds the runs of part `part` of the kernel to the copy, for the windows of the gradients from row `first` on.
+  void scatter_row(Value* first, Value* oh, Value* part, std::int64_t stride) {
+    const bool flat = KernelEmitter::is_flat(type(source_).shape);
+    const std::int64_t lda = symbolic_layout(type(source_).shape).stride.factor();
+    Value* runs = copy_at(number(plan_.copy_elements()));  // of a tile, behind the copy
+    Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
+    Value* row = add(mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row()), mul(kw, plan_.w.dilation * plan_.channels));
+    for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
+      Value* a = flat ? e_.address(source_, number(0), add(first, ow)) : e_.address(source_, add(first, ow), number(0));
+      for_each_panel([&](const Panels& panels, Value* column) {
+        llvm::Function* tile = tile_function(
+            e_.context_, {.widths = panels.widths, .rows = rows, .ldc = stride, .walk = Tile::Walk::spread, .lda = lda, .accumulate = false});
+        Value* b = float_at(e_.pointer(e_.kernel_.packed), add(mul(part, conv_.features * stride), column));
+        b_.CreateCall(tile, {float_at(runs, column), b, number(stride), number(conv_.features), number(0), a});
+      });
+      for (unsigned i = 0; i < rows; ++i) {
+        Value* to = copy_at(add(row, mul(add(ow, number(i)), plan_.w.step * plan_.channels)));
+        const auto more = [&](Value* j, unsigned width) {  // pad lanes of a run are zeros
+          const Vec x = e_.load(float_at(runs, add(j, number(i * stride))), DType::f32, width, false),
+                    before = e_.load(float_at(to, j), DType::f32, width, false);
+          b_.CreateAlignedStore((before + x).value, float_at(to, j), llvm::Align(4));
+        };
+        const std::int64_t whole = stride / lanes * lanes;
+        e_.loop(number(0), number(whole), lanes, [&](Value* j) { more(j, lanes); });
+        if (whole < stride) more(number(whole), static_cast<unsigned>(stride - whole));
+      }
     });
   }
 
@@ -168,10 +240,22 @@ class ConvolutionEmitter {
       e_.loop(number(0), number(panels.count * panels.columns), panels.columns, [&](Value* from) { body(panels, add(from, number(panels.column))); });
   }
 
+  /// The rows of the windows of row `oh` that are not all pads, [first, last): at least one, so that there is a result.
+  std::pair<Value*, Value*> rows_of_window(Value* oh) {
+    const auto& h = plan_.h;
+    if (h.dilation > 1 || plan_.runs_a_row() > 1) return {number(0), number(h.size)};
+    const auto bounded = [&](Value* x, std::int64_t low, std::int64_t high) {
+      x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, number(low));
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(high));
+    };
+    Value* start = mul(oh, h.step);
+    return {bounded(b_.CreateSub(number(h.first), start), 0, h.size - 1), bounded(b_.CreateSub(number(h.first + h.source), start), 1, h.size)};
+  }
+
   /// The pixels from row `first` of the result on, whose windows begin at `from`.
-  void tile_row(Value* first, Value* from) {
-    const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(node_.op), several = plan_.runs_a_row() > 1;
-    const ValueId right = transposed ? e_.kernel_.packed : e_.value_of(node_.inputs[1]);
+  void tile_row(Value* first, Value* from, std::pair<Value*, Value*> rows_of_window) {
+    const bool several = plan_.runs_a_row() > 1;
+    const ValueId right = e_.value_of(node_.inputs[1]);
     const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor();
     for_each_panel([&](const Panels& panels, Value* column) {
       for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
@@ -185,8 +269,10 @@ class ConvolutionEmitter {
         Value *c = e_.address(e_.kernel_.product, add(first, ow), column), *a = float_at(from, mul(ow, plan_.w.step * plan_.channels));
         Value *b = e_.address(right, number(0), column), *zero = number(0);
         if (!several) {  // runs are the rows of a window
-          b_.CreateCall(tile, {c, b, number(ldb), number(plan_.run()), zero, a, number(plan_.h.size),
-                               number(plan_.h.dilation * plan_.copy_row() - plan_.run()), zero});
+          b_.CreateCall(tile,
+                        {c, float_at(b, mul(rows_of_window.first, plan_.run() * ldb)), number(ldb), number(plan_.run()), zero,
+                         float_at(a, mul(rows_of_window.first, plan_.h.dilation * plan_.copy_row())),
+                         b_.CreateSub(rows_of_window.second, rows_of_window.first), number(plan_.h.dilation * plan_.copy_row() - plan_.run()), zero});
           return;
         }
         e_.loop(zero, number(plan_.h.size), 1, [&](Value* kh) {
@@ -200,8 +286,7 @@ class ConvolutionEmitter {
 
   /// Results of one feature: each is a sum of products along the runs of its window, in lanes.
   void dot_row(Value* first, Value* from) {
-    const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
-    Value* kernel = e_.pointer(transposed ? e_.kernel_.packed : e_.value_of(node_.inputs[1]));  // one column: adjacent
+    Value* kernel = e_.pointer(e_.value_of(node_.inputs[1]));  // one column: adjacent
     llvm::Type* vector = e_.memory_type(DType::f32, lanes);
     llvm::AllocaInst* sum = e_.variable(vector, "sum", 64);
     e_.loop(number(0), number(plan_.w.windows), 1, [&](Value* ow) {
@@ -343,13 +428,9 @@ void KernelEmitter::collect_grouped(bool transposed) {
     llvm::AllocaInst* sum = variable(memory_type(DType::f32, site.width), "sum", 64);
     builder_.CreateStore(llvm::Constant::getNullValue(memory_type(DType::f32, site.width)), sum);
     Value *group = builder_.CreateUDiv(at.channel, constant(own)), *within = builder_.CreateURem(at.channel, constant(own));
-    // The adjoint adds from the last place on, as with one group.
-    const auto turned = [&](Value* k, std::int64_t size) { return transposed ? builder_.CreateSub(constant(size - 1), k) : k; };
     loop(constant(0), constant(h.size), 1, [&](Value* kh) {
-      kh = turned(kh, h.size);
       const AxisPlace y = transposed ? axis_window(h, at.h, kh) : axis_place(h, at.h, kh);
       loop(constant(0), constant(w.size), 1, [&](Value* kw) {
-        kw = turned(kw, w.size);
         const AxisPlace x = transposed ? axis_window(w, at.w, kw) : axis_place(w, at.w, kw);
         Value *inside = builder_.CreateAnd(y.inside, x.inside), *place = builder_.CreateAdd(builder_.CreateMul(kh, constant(w.size)), kw);
         if (lanes_are_channels) {
@@ -405,8 +486,12 @@ void KernelEmitter::grouped_weight() {
 // ---- entries ----
 
 void KernelEmitter::emit_convolution() {
-  if (tiles_convolution(context_.graph, kernel_.anchor)) return ConvolutionEmitter(*this).emit_images();
-  collect_grouped(std::holds_alternative<ir::Conv2DTranspose>(context_.graph.node(kernel_.anchor).op));
+  const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(context_.graph.node(kernel_.anchor).op);
+  if (tiles_convolution(context_.graph, kernel_.anchor)) {
+    ConvolutionEmitter emitter(*this);
+    return transposed ? emitter.emit_adjoint() : emitter.emit_images();
+  }
+  collect_grouped(transposed);
   emit_epilogue();
 }
 

@@ -9,14 +9,8 @@ namespace {
 
 constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-ConvolutionPlan::Axis forward(const ir::SlidingAxis& a) {
-  return {a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before, 1, a.out, a.size, a.stride, a.dilation};
-}
-
-/// Result i of the adjoint is the window from i on of what lies at o · stride + dilation · (size - 1) - before.
-ConvolutionPlan::Axis adjoint(const ir::SlidingAxis& a) {
-  const std::int64_t reach = (a.size - 1) * a.dilation;
-  return {a.out, a.in + reach, reach - a.before, a.stride, a.in, a.size, 1, a.dilation};
+ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a) {
+  return {a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before, a.out, a.size, a.stride, a.dilation};
 }
 
 }  // namespace
@@ -40,8 +34,7 @@ bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) { return convo
 
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
-  if (std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op)) return {adjoint(c.sliding.h), adjoint(c.sliding.w), c.features};
-  return {forward(c.sliding.h), forward(c.sliding.w), c.channels};
+  return {plan_axis(c.sliding.h), plan_axis(c.sliding.w), c.channels};
 }
 
 Cut cut(std::int64_t count, std::int64_t most) {
@@ -60,7 +53,7 @@ ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit u
   ConvolutionTiles best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
-    const std::int64_t most = std::min<std::int64_t>((unit.registers - 1 - vectors) / vectors, 14), each = vectors * unit.lanes;
+    const std::int64_t most = std::min<std::int64_t>((unit.registers - 1 - vectors) / vectors, most_convolution_rows), each = vectors * unit.lanes;
     ConvolutionTiles tiles{{}, cut(rows, most)};
     double total = 0;
     const auto add = [&](std::int64_t column, std::int64_t columns, std::int64_t count) {

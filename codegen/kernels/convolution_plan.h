@@ -1,5 +1,6 @@
 // How a convolution is computed with the tiles of products: an image is copied, dense and with its pads as zeros, so that a window is a few runs of
-// adjacent numbers; a row of results is then a product of windows by the kernel, and a weight gradient one of windows by gradients.
+// adjacent numbers. A row of results is then a product of windows by the kernel, a weight gradient one of windows by gradients, and the gradient of
+// an image a sum of runs that are products of gradients by the kernel.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,14 @@ bool is_convolution(const ir::Op& op);
 /// Whether tiles serve it: convolutions of one group. The others go element by element.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
-/// The copy of one image, and the windows over it. Of a conv2d_transpose: the copy has the gradients `spacing` apart, and the windows of its mirrored
-/// kernel are those of a convolution of stride 1.
+/// Rows of a tile at most.
+inline constexpr std::int64_t most_convolution_rows = 14;
+
+/// The copy of one image, and the windows over it.
 struct ConvolutionPlan {
   struct Axis {
     std::int64_t source = 1, copy = 1;  ///< extents of the image and its copy
-    std::int64_t first = 0;             ///< where the image's first element lies in the copy; may be negative: what lies outside is left out
-    std::int64_t spacing = 1;           ///< from element to element there
+    std::int64_t first = 0;             ///< where the image's first element lies in the copy
     std::int64_t windows = 1, size = 1, step = 1, dilation = 1;
   };
   Axis h, w;
@@ -36,6 +38,8 @@ struct ConvolutionPlan {
   std::int64_t copy_row() const { return w.copy * channels; }
   /// Floats of the copy: vectors may reach past its end.
   std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
+  /// Floats of the runs of one tile, at most.
+  std::int64_t tile_elements() const { return most_convolution_rows * ((run() + 15) / 16 * 16); }
 };
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
