@@ -19,6 +19,9 @@ using ir::NodeId;
 /// Reductions of more elements than this into one row are split: each chunk sums its own rows into a slot.
 constexpr std::int64_t most_unsplit = 1024;
 
+/// From this size on, a right operand does not stay in the second-level cache from chunk to chunk.
+constexpr std::int64_t much_elements = 256 * 1024;
+
 Domain domain_of(const Shape& shape) {
   if (shape.rank() && shape[0].is_batch()) return {Dim::batch(), true};
   return {symbolic_layout(shape).rows, false};
@@ -474,6 +477,16 @@ class Builder {
     }
     loop.limits.most = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
                                            : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
+    // Each chunk of a product reads all of its right operand: the larger that is, the more rows should share it.
+    const auto reads_much = [&](std::size_t k) {
+      const Kernel& kernel = s_.kernels[k];
+      if (kernel.product == no_value || kernel.kind != Kernel::Kind::nodes) return false;
+      const ir::Node& anchor = graph_.node(kernel.anchor);
+      if (!std::holds_alternative<ir::Matmul>(anchor.op) && !std::holds_alternative<ir::Dense>(anchor.op)) return false;
+      const SymbolicLayout at = symbolic_layout(graph_.node(anchor.inputs[1]).type.shape);
+      return at.rows.is_fixed() && at.cols.is_fixed() && at.rows.factor() * at.stride.factor() >= much_elements;
+    };
+    if (loop.domain.samples && std::any_of(loop.kernels.begin(), loop.kernels.end(), reads_much)) loop.limits.least = 32;
     // Each chunk of a scatter looks through all indices: few chunks.
     const auto scatters = [&](std::size_t k) {
       return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::ScatterAddRows>(graph_.node(s_.kernels[k].anchor).op);
