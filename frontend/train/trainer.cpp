@@ -104,11 +104,13 @@ Trainer::Trainer(nn::Module& model, Losses losses, std::shared_ptr<optim::Optimi
     const BatchLoss loss(losses, predictions, batch);
     return results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
   });
-  impl->predict = step("predict", [impl, &model](std::span<const Tensor> in) {
+  const auto predict = [impl, &model](std::span<const Tensor> in) {
     std::vector<Tensor> x;
     for (const Tensor& t : in) x.push_back(feature(t, impl->scale));
     return model.call_all(x);
-  });
+  };
+  impl->predict = step("predict", predict);
+  impl->predict_floats = step("predict_floats", predict);
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -204,7 +206,24 @@ Tensor Trainer::predict(const Tensors& x) {
   return std::move(out[0]);
 }
 
-void Trainer::predict_one(std::span<const float> in, std::span<float> out) { impl_->predict->call_one(in, out); }
+void Trainer::predict_one(std::span<const float> in, std::span<float> out) {
+  Impl& impl = *impl_;
+  StepCore& step = impl.has_byte_features() ? *impl.predict_floats : *impl.predict;
+  const bool knows_sample = impl.model && impl.x_types.size() == 1 && (impl.has_byte_features() || impl.x_types[0].dtype == DType::f32);
+  if (knows_sample && effective_mode(impl.options.mode) == Mode::eager) {
+    const Tensor x(in, impl.x_types[0].shape.with(0, 1));
+    const Tensor* input = &x;
+    const Tensor y = step.call({&input, 1})[0];
+    if (static_cast<std::size_t>(y.elements()) != out.size())
+      throw UserError("predict_one", str("the result is ", y.type(), ", but there is room for ", out.size(), " numbers"));
+    return y.copy_to(out.data());
+  }
+  if (knows_sample && step.compile_count() == 0) {
+    const Spec spec = impl.float_spec();
+    step.compile({&spec, 1});
+  }
+  step.call_one(in, out);
+}
 
 TimeReport Trainer::time(const Dataset& data, std::int64_t batch_size, int repeats) {
   Impl& impl = *impl_;
@@ -229,7 +248,8 @@ std::string Trainer::summary() {
 
 void Trainer::set_mode(Mode mode) {
   impl_->options.mode = mode;
-  for (const auto& step : {impl_->train, impl_->evaluate, impl_->predict}) step->set_mode(mode);
+  for (const auto& step : {impl_->train, impl_->evaluate, impl_->predict, impl_->predict_floats})
+    if (step) step->set_mode(mode);
 }
 
 void Trainer::stop() { impl_->stopped = true; }

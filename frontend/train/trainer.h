@@ -96,7 +96,7 @@ class Trainer {
   Tensor predict(const Tensors& x);
   /// All outputs.
   std::vector<Tensor> predict_all(const Tensors& x);
-  /// One sample, dense row-major; allocates nothing after the first call.
+  /// One sample, dense row-major, as the model sees it (features of one byte as numbers times their scale); allocates nothing after the first call.
   void predict_one(std::span<const float> in, std::span<float> out);
   /// One step on this batch; its loss before the step.
   double train_on_batch(const Tensors& x, const Tensors& y);

@@ -37,8 +37,12 @@ void Trainer::save(const std::string& path) {
   if (impl.x_types.empty()) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   const std::vector<Spec> tables = impl.table_specs();
   const bool returned_predictions = std::exchange(impl.returns_predictions, false);  // metrics are not saved
-  const std::map<std::string, Traced> graphs{
+  std::map<std::string, Traced> graphs{
       {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record(impl.predict_specs())}};
+  if (impl.has_byte_features()) {
+    const Spec floats = impl.float_spec();
+    graphs.emplace("predict_floats", impl.predict_floats->record({&floats, 1}));
+  }
   impl.returns_predictions = returned_predictions;
   std::map<std::string, std::string> entries{
       {"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}};
@@ -81,8 +85,10 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   impl->train = step("train", tables, tables + 1);
   impl->evaluate = step("evaluate", tables, tables + 1);
   impl->predict = step("predict", inputs, inputs);
+  if (file.graphs.contains("predict_floats")) impl->predict_floats = step("predict_floats", 1, 1);
   const ir::Graph& graph = impl->train->traced_graph();
   for (std::size_t i = 0; i < inputs + outputs; ++i) (i < inputs ? impl->x_types : impl->y_types).push_back(graph.inputs()[i].type);
+  if (impl->has_byte_features() && !impl->predict_floats) throw UserError(path, "the graph 'predict_floats' is missing; the file is damaged");
   impl->layout = ResultLayout(impl->prediction_types(), impl->y_types, false);
   for (const auto& judged : {impl->train, impl->evaluate})
     if (judged->traced_graph().outputs().size() != impl->layout.count)

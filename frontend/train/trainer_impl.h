@@ -13,8 +13,9 @@ namespace sinter {
 
 struct Trainer::Impl {
   TrainerOptions options;
-  std::shared_ptr<StepCore> train, evaluate, predict;
-  // train, evaluate: (tables of x, of y, row numbers[, table of weights]) -> as ResultLayout says; predict: x -> outputs
+  std::shared_ptr<StepCore> train, evaluate, predict, predict_floats;
+  // train, evaluate: (tables of x, of y, row numbers[, table of weights]) -> as ResultLayout says; predict: x -> outputs; predict_floats: the same
+  // for predict_one, where x is of one byte a feature and a sample is not
   Parameter learning_rate;
   std::vector<Parameter> loaded;  ///< all states, when loaded from a file
   nn::Module* model = nullptr;    ///< null when loaded from a file
@@ -38,6 +39,9 @@ struct Trainer::Impl {
   static Tensor row_numbers(std::int64_t first, std::int64_t count);
   std::vector<Spec> table_specs() const;
   std::vector<Spec> predict_specs() const;
+  bool has_byte_features() const { return x_types.size() == 1 && x_types[0].dtype == DType::u8; }
+  /// What predict_floats takes.
+  Spec float_spec() const { return {{DType::f32, x_types[0].shape.with(0, Dim::batch())}, InputKind::batch}; }
   /// The weights that a step on this data takes: ones, if it takes any and there are none.
   Tensor step_weights(const Dataset& data, const Tensor& weights);
   /// What `predict` returns for data of the known types.

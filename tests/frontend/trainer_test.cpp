@@ -46,6 +46,30 @@ class TrainerFile : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 };
 
+TEST_F(TrainerFile, PredictsOneSampleWhateverItWasTrainedOn) {
+  std::vector<std::uint8_t> bytes(40 * 6);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(37 * i);
+  const Dataset data{Tensor(bytes, {40, 2, 3}), random_labels(40, 3, 1), 1.0f / 255};
+  std::vector<float> sample(6), scores(3), again(3);
+  for (std::size_t i = 0; i < 6; ++i) sample[i] = static_cast<float>(bytes[i]) / 255;
+  for (const Mode mode : modes()) {
+    nn::Sequential model{nn::Flatten(), nn::Dense(6, 3)};
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD(), {.mode = mode});
+    trainer.fit(data, {.verbose = false});
+    trainer.predict_one(sample, scores);
+    const std::vector<float> all = trainer.predict(data.x).to_vector<float>();
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(scores[c], all[c], 1e-6);
+    trainer.save(file_);
+    Trainer loaded = Trainer::load(file_, {.mode = mode});
+    if (mode == Mode::graph) {
+      loaded.predict_one(sample, again);
+      EXPECT_EQ(again, scores);
+    }
+    EXPECT_EQ(loaded.predict(data.x).to_vector<float>(), all);
+    EXPECT_THAT(error_of([&] { trainer.predict_one(std::vector<float>(5), scores); }), HasSubstr("5"));
+  }
+}
+
 TEST(Trainer, LearnsInBothModes) {
   for (const Mode mode : modes()) {
     nn::Sequential model = moon_model();
