@@ -158,7 +158,10 @@ class StepEmitter {
 
 std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts) {
   // About what a kernel costs to compile, in nodes: a product brings tiles, and part 0 the step itself.
-  const auto weight = [&](std::size_t k) { return schedule.kernels[k].nodes.size() + (schedule.kernels[k].product == no_value ? 4 : 16); };
+  const auto weight = [&](std::size_t k) {
+    const Kernel& kernel = schedule.kernels[k];
+    return kernel.nodes.size() + (kernel.product != no_value || kernel.staging != no_value ? 16 : 4);
+  };
   std::vector<std::size_t> order(schedule.kernels.size()), loads(parts), part_of(schedule.kernels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
