@@ -22,6 +22,8 @@ bool constant_fold(ir::Graph& graph, PassContext& context);
 bool simplify(ir::Graph& graph, PassContext& context);
 /// log(softmax(x)) → log_softmax(x), and its gradient with it: nothing overflows and nothing is divided by a probability of 0.
 bool log_softmax(ir::Graph& graph, PassContext& context);
+/// max_pool(relu(x)) → relu(max_pool(x)), and their gradients with them.
+bool relu_past_pool(ir::Graph& graph, PassContext& context);
 /// transpose next to matmul → the matmul's flags.
 bool fold_transpose(ir::Graph& graph, PassContext& context);
 /// Nodes with the same op and operands become the first of them.

@@ -30,6 +30,8 @@ std::span<const Pass> pipeline() {
       {"simplify", simplify},
       // Before common_subexpressions: the program may take the log_softmax that this makes elsewhere, too.
       {"log_softmax", log_softmax},
+      // Before common_subexpressions: the pools that it makes for gradients are those of the forward part.
+      {"relu_past_pool", relu_past_pool},
       // Before common_subexpressions: two products that differ by a transposed copy become the same.
       {"fold_transpose", fold_transpose},
       // After all that makes equal nodes of different ones.

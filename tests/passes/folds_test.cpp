@@ -164,5 +164,44 @@ TEST(Text, ThousandsSeparators) {
   EXPECT_EQ(passes::with_separators(-123456), "-123,456");
 }
 
+struct PoolTest : ::testing::Test {
+  Graph graph{"g"};
+  Value x = graph.add_input({"x", {DType::f32, {n, 4, 6, 3}}});
+  static Value pool(Graph& g, Value y) { return g.add(MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {y}); }
+  static std::size_t count(const Graph& g, std::string_view op) {
+    std::size_t found = 0;
+    for (const NodeId id : g.topological_order()) found += name(g.node(id).op) == op;
+    return found;
+  }
+};
+
+TEST_F(PoolTest, ReluMovesBehindThePool) {
+  graph.add_output(pool(graph, graph.add(Relu{}, {x})));
+  EXPECT_THAT(run(passes::relu_past_pool, graph).notes, ElementsAre("moved 1 relu behind the max pool"));
+  const std::string all = text(graph);
+  EXPECT_THAT(all, HasSubstr("%0: f32[N,2,3,3] = max_pool(%x, "));
+  EXPECT_THAT(all, HasSubstr("%1: f32[N,2,3,3] = relu(%0)\n  return %1\n"));
+}
+
+TEST_F(PoolTest, WithItsGradient) {
+  const Value y = pool(graph, graph.add(Relu{}, {x})), loss = sum(square(y), 0, 4);
+  const Value inputs[] = {x};
+  graph.add_output(differentiate(loss, inputs)[0]);
+  graph.add_output(y);
+  EXPECT_TRUE(run(passes::relu_past_pool, graph).changed);
+  run(passes::common_subexpressions, graph);
+  EXPECT_EQ(count(graph, "relu"), 1u) << text(graph);
+  EXPECT_EQ(count(graph, "max_pool"), 1u);
+  EXPECT_EQ(count(graph, "max_pool_place"), 1u);
+  EXPECT_THAT(text(graph), HasSubstr("= max_pool_place(%x, "));
+}
+
+TEST_F(PoolTest, ReluThatIsReadElsewhereStays) {
+  const Value y = graph.add(Relu{}, {x});
+  graph.add_output(pool(graph, y));
+  graph.add_output(sum(y, 0, 4));
+  EXPECT_FALSE(run(passes::relu_past_pool, graph).changed);
+}
+
 }  // namespace
 }  // namespace sinter::test
