@@ -18,16 +18,53 @@ struct Kind {
   };
   std::string_view kind, keras;
   std::array<Name, 4> parameters;  ///< in Keras's order; a layer may lack some
-  bool transposed = false;         ///< PyTorch's weight is
+  bool out_first = false;          ///< PyTorch's weight is [out, in, kernel...]
 };
-constexpr std::array<Kind, 4> kinds{{
+constexpr std::array<Kind, 7> kinds{{
     {"dense", "dense", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
+    {"conv2d", "conv2d", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
+    {"conv1d", "conv1d", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
+    {"conv2d_transpose", "conv2d_transpose", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
     {"batch_norm",
      "batch_normalization",
      {{{"gamma", "weight"}, {"beta", "bias"}, {"running_mean", "running_mean"}, {"running_variance", "running_var"}}}},
     {"layer_norm", "layer_normalization", {{{"gamma", "weight"}, {"beta", "bias"}, {}, {}}}},
     {"embedding", "embedding", {{{"weight", "weight"}, {}, {}, {}}}},
 }};
+
+/// Axis i of the result is axis order[i] of x.
+Tensor permuted(const Tensor& x, std::span<const std::size_t> order) {
+  std::vector<std::int64_t> extents, steps(x.rank(), 1);
+  for (std::size_t axis = x.rank() - 1; axis-- > 0;) steps[axis] = steps[axis + 1] * x.shape()[axis + 1].factor();
+  for (const std::size_t axis : order) extents.push_back(x.shape()[axis].factor());
+  const std::vector<float> from = x.to_vector<float>();
+  std::vector<float> to(from.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    auto rest = static_cast<std::int64_t>(i);
+    std::int64_t place = 0;
+    for (std::size_t axis = order.size(); axis-- > 0; rest /= extents[axis]) place += rest % extents[axis] * steps[order[axis]];
+    to[i] = from[static_cast<std::size_t>(place)];
+  }
+  return {to, Shape::fixed(extents)};
+}
+
+/// [out, in, kernel...] as [kernel..., in, out].
+Tensor out_last(const Tensor& x) {
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 2; axis < x.rank(); ++axis) order.push_back(axis);
+  order.insert(order.end(), {1, 0});
+  return permuted(x, order);
+}
+
+/// Rows of a weight behind a Flatten of [C, H, W] in the order of one of [H, W, C].
+Tensor channels_last(const std::string& layer, const Tensor& weight, const Shape& image) {
+  if (image.rank() != 3 || image.elements() != weight.shape()[0])
+    throw UserError("load",
+                    str("the image that layer '", layer, "' has flattened must be [H, W, C] of ", weight.shape()[0], " numbers, got ", image));
+  const Tensor apart = reshape(weight, {image[2], image[0], image[1], weight.dim(1)});
+  const std::size_t order[] = {1, 2, 0, 3};
+  return reshape(permuted(apart, order), {weight.dim(0), weight.dim(1)});
+}
 
 /// "fc10" after "fc2": numbers in names compare as numbers.
 bool natural_less(std::string_view a, std::string_view b) {
@@ -131,7 +168,9 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
       const auto same =
           std::find_if(kind.parameters.begin(), kind.parameters.end(), [&, &own = name](const Kind::Name& n) { return n.sinter == own; });
       Tensor tensor = find(here[i], there[i], same->pytorch);
-      if (kind.transposed && tensor.rank() == 2) tensor = transpose(tensor);
+      if (kind.out_first && tensor.rank() >= 2) tensor = out_last(tensor);
+      for (const auto& [layer, image] : options.flattened)
+        if (layer == here[i].path && name == "weight") tensor = channels_last(layer, tensor, image);
       take(result, here[i], there[i], name, parameter, tensor);
     }
   }

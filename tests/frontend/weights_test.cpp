@@ -110,6 +110,32 @@ TEST(Weights, PyTorchFilesLoadAndPredict) {
   EXPECT_EQ(named.parameters()[0].read().to_vector<float>(), model.parameters()[0].read().to_vector<float>());
 }
 
+nn::Sequential image_network(Padding first, PoolOptions pool, double epsilon, std::int64_t features) {
+  return nn::Sequential{nn::Conv2D(2, 6, {3}, nn::Activation::relu, {.strides = {2}, .padding = std::move(first)}),
+                        nn::BatchNorm(6, {.epsilon = epsilon}),
+                        nn::MaxPool2D({2}, std::move(pool)),
+                        nn::Conv2DTranspose(6, 4, {3, 2}, nn::Activation::none, {.strides = {2}}),
+                        nn::AveragePool2D({2, 1}, {.padding = epsilon > 1e-4 ? Padding::same() : Padding::around({1, 0})}),
+                        nn::Conv2D(4, 4, {2, 1}, nn::Activation::none, {.groups = 2}),
+                        nn::Flatten(),
+                        nn::Dense(features, 3)};
+}
+
+TEST(Weights, ImageNetworksOfKerasAndPyTorchLoadAndPredict) {
+  const Tensor x = data::npy(folder + "/image_x.npy");
+  nn::Sequential keras = image_network(Padding::same(), {.padding = Padding::same()}, 1e-3, 48);
+  weights::load(keras, folder + "/keras_image.weights.h5");
+  expect_predictions(keras(x), "/keras_image_y.npy");
+  nn::Sequential torch = image_network(Padding::around({1, 1}), {}, 1e-5, 32);
+  const weights::LoadOptions options{.convention = weights::Convention::pytorch, .flattened = {{"dense_1", {2, 4, 4}}}};
+  weights::load(torch, folder + "/torch_image.safetensors", options);
+  expect_predictions(torch(x), "/torch_image_y.npy");
+  weights::LoadOptions wrong = options;
+  wrong.flattened[0].second = {3, 3, 3};
+  EXPECT_THAT(error_of([&] { weights::load(torch, folder + "/torch_image.safetensors", wrong); }),
+              HasSubstr("the image that layer 'dense_1' has flattened must be [H, W, C] of "));
+}
+
 TEST(Weights, WhatDoesNotFitIsNamed) {
   const auto fails = [](nn::Sequential model, const std::string& file, weights::LoadOptions options = {}) {
     const auto before = model.parameters()[0].read().to_vector<float>();
