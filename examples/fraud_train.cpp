@@ -34,7 +34,10 @@ class Transactions {
  private:
   // By hand: the standard library's distributions differ from one library to the next.
   static double uniform(std::mt19937& random) { return (random() + 0.5) / 4294967296.0; }
-  static double normal(std::mt19937& random) { return std::sqrt(-2 * std::log(uniform(random))) * std::cos(2 * M_PI * uniform(random)); }
+  static double normal(std::mt19937& random) {
+    const double radius = std::sqrt(-2 * std::log(uniform(random)));
+    return radius * std::cos(2 * M_PI * uniform(random));
+  }
 
   std::vector<float> explained() {
     float habit[6];

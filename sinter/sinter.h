@@ -10,6 +10,7 @@
 #include "frontend/core/tensor.h"
 #include "frontend/data/csv.h"
 #include "frontend/data/encoder.h"
+#include "frontend/data/image_folder.h"
 #include "frontend/nn/activation.h"
 #include "frontend/nn/convolution.h"
 #include "frontend/nn/dense.h"

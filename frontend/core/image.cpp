@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "frontend/core/apply.h"
-#include "frontend/core/trace.h"
+#include "frontend/core/origin.h"
 
 namespace sinter {
 
@@ -24,16 +24,6 @@ std::array<std::int64_t, 2> Padding::along(std::size_t axis, std::size_t axes, s
 }
 
 namespace {
-
-/// Runs `f`, with the operand's origin in front of what it throws.
-template <class F>
-auto with_origin(const Arg& arg, F&& f) {
-  try {
-    return f();
-  } catch (const UserError& error) {
-    throw UserError(Origin::from(arg.where(), current_layer()).text(), error.what());
-  }
-}
 
 /// One number an axis, of one an axis or one for all.
 std::vector<std::int64_t> by_axis(const char* what, const std::vector<std::int64_t>& numbers, std::size_t axes) {

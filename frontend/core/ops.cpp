@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "frontend/core/apply.h"
-#include "frontend/core/trace.h"
+#include "frontend/core/origin.h"
 
 namespace sinter {
 
@@ -27,16 +27,6 @@ Tensor binary(const ir::Op& op, const Arg& a, const Arg& b) {
   const DType dtype = a.is_number() ? (b.is_number() ? DType::f32 : b.tensor().dtype()) : a.tensor().dtype();
   const Tensor x = a.as(dtype), y = b.as(dtype);
   return apply(op, {&x, &y}, a.where());
-}
-
-/// Runs `f`, putting the operand's origin in front of what it throws.
-template <class F>
-auto with_origin(const Arg& arg, F&& f) {
-  try {
-    return f();
-  } catch (const UserError& error) {
-    throw UserError(Origin::from(arg.where(), current_layer()).text(), error.what());
-  }
 }
 
 /// Reduces runs of adjacent axes from the last to the first, so that the axes still to come keep their numbers.

@@ -1,78 +1,61 @@
 #include "frontend/nn/convolution.h"
 
+#include <algorithm>
+
 namespace sinter::nn {
 
 namespace {
 
-ConvOptions window_of(const ConvLayerOptions& o) { return {o.strides, o.dilations, o.padding, o.groups}; }
-
-void check(const char* layer, std::int64_t channels, std::int64_t features, const std::vector<std::int64_t>& kernel, const ConvLayerOptions& o) {
-  if (channels < 1 || features < 1) throw UserError(layer, str("needs at least 1 channel and 1 feature, got ", channels, " and ", features));
-  for (const std::int64_t k : kernel)
-    if (k < 1) throw UserError(layer, str("the kernel must be at least 1 wide, got ", k));
-  if (o.groups < 1 || channels % o.groups || features % o.groups)
-    throw UserError(
-        layer, str("groups must divide channels and features, got ", o.groups, " groups for ", channels, " channels and ", features, " features"));
-  for (const auto& numbers : {o.strides, o.dilations})
-    for (const std::int64_t n : numbers)
-      if (n < 1) throw UserError(layer, str("strides and dilations must be at least 1, got ", n));
+/// Height and width of a kernel, of one number or two, in front of the rest of a weight's shape.
+Shape weight_shape(const std::vector<std::int64_t>& kernel, std::int64_t inner, std::int64_t last) {
+  if (kernel.empty() || kernel.size() > 2)
+    throw UserError("kernel", str("must be height and width, or one number for both, got ", kernel.size(), " numbers"));
+  return {std::max<std::int64_t>(0, kernel.front()), std::max<std::int64_t>(0, kernel.back()), inner, last};
 }
 
-/// Height and width of a kernel.
-std::vector<std::int64_t> two(const char* layer, std::vector<std::int64_t> kernel) {
-  if (kernel.size() == 1) kernel.push_back(kernel[0]);
-  if (kernel.size() != 2) throw UserError(layer, str("the kernel must be height and width, or one number for both, got ", kernel.size(), " numbers"));
-  return kernel;
-}
-
-void require_channels(const std::string& name, const Tensor& x, std::size_t rank, const char* form, std::int64_t channels) {
-  if (x.rank() != rank) throw UserError(name, str("input must be ", form, ", got ", x.type()));
-  if (x.dim(-1) != Dim(channels))
-    throw UserError(name, str("input has ", x.dim(-1), " channels but the layer was built for ", channels, "; channels come last"));
-}
+/// Channels a group; 0 where the groups are wrong, which the layer tells.
+std::int64_t a_group(std::int64_t channels, std::int64_t groups) { return groups < 1 || channels % groups ? 0 : channels / groups; }
 
 }  // namespace
 
-Conv2D::Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options)
-    : Module("conv2d"), options_(window_of(options)), channels_(channels), activation_(activation) {
-  const std::vector<std::int64_t> k = two("Conv2D", std::move(kernel));
-  check("Conv2D", channels, features, k, options);
-  weight = add("weight", options.weight({k[0], k[1], channels / options.groups, features}), options.penalty);
+Convolution::Convolution(std::string kind, std::int64_t channels, std::int64_t features, const Shape& weight_shape, Activation activation,
+                         const ConvLayerOptions& options)
+    : Module(std::move(kind)),
+      options_{options.strides, options.dilations, options.padding, options.groups},
+      channels_(channels),
+      activation_(activation) {
+  if (channels < 1 || features < 1) throw UserError(name(), str("needs at least 1 channel and 1 feature, got ", channels, " and ", features));
+  if (options.groups < 1 || channels % options.groups || features % options.groups)
+    throw UserError(name(), str("groups must divide channels and features, got ", options.groups, " groups for ", channels, " channels and ",
+                                features, " features"));
+  for (std::size_t axis = 0; axis + 2 < weight_shape.rank(); ++axis)
+    if (weight_shape[axis].factor() < 1) throw UserError(name(), str("the kernel must be at least 1 wide, got ", weight_shape[axis]));
+  for (const auto& numbers : {options.strides, options.dilations})
+    for (const std::int64_t n : numbers)
+      if (n < 1) throw UserError(name(), str("strides and dilations must be at least 1, got ", n));
+  weight = add("weight", options.weight(weight_shape), options.penalty);
   if (options.use_bias) bias = add("bias", options.bias({features}));
 }
 
-Tensor Conv2D::forward(const Tensor& x) {
-  require_channels(name(), x, 4, "[batch, height, width, channels]", channels_);
-  const Tensor z = conv2d(x, weight, options_);
+Tensor Convolution::forward(const Tensor& x) {
+  if (x.rank() != weight.shape().rank())
+    throw UserError(name(), str("input must be ", weight.shape().rank() == 4 ? "[batch, height, width, channels]" : "[batch, length, channels]",
+                                ", got ", x.type()));
+  if (x.dim(-1) != Dim(channels_))
+    throw UserError(name(), str("input has ", x.dim(-1), " channels but the layer was built for ", channels_, "; channels come last"));
+  const Tensor z = convolve(x, options_);
   return activate(activation_, bias.defined() ? z + bias : z);
 }
+
+Conv2D::Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options)
+    : Convolution("conv2d", channels, features, weight_shape(kernel, a_group(channels, options.groups), features), activation, options) {}
 
 Conv1D::Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvLayerOptions options)
-    : Module("conv1d"), options_(window_of(options)), channels_(channels), activation_(activation) {
-  check("Conv1D", channels, features, {kernel}, options);
-  weight = add("weight", options.weight({kernel, channels / options.groups, features}), options.penalty);
-  if (options.use_bias) bias = add("bias", options.bias({features}));
-}
-
-Tensor Conv1D::forward(const Tensor& x) {
-  require_channels(name(), x, 3, "[batch, length, channels]", channels_);
-  const Tensor z = conv1d(x, weight, options_);
-  return activate(activation_, bias.defined() ? z + bias : z);
-}
+    : Convolution("conv1d", channels, features, {std::max<std::int64_t>(0, kernel), a_group(channels, options.groups), features}, activation,
+                  options) {}
 
 Conv2DTranspose::Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation,
                                  ConvLayerOptions options)
-    : Module("conv2d_transpose"), options_(window_of(options)), channels_(channels), activation_(activation) {
-  const std::vector<std::int64_t> k = two("Conv2DTranspose", std::move(kernel));
-  check("Conv2DTranspose", channels, features, k, options);
-  weight = add("weight", options.weight({k[0], k[1], features / options.groups, channels}), options.penalty);
-  if (options.use_bias) bias = add("bias", options.bias({features}));
-}
-
-Tensor Conv2DTranspose::forward(const Tensor& x) {
-  require_channels(name(), x, 4, "[batch, height, width, channels]", channels_);
-  const Tensor z = conv2d_transpose(x, weight, options_);
-  return activate(activation_, bias.defined() ? z + bias : z);
-}
+    : Convolution("conv2d_transpose", channels, features, weight_shape(kernel, a_group(features, options.groups), channels), activation, options) {}
 
 }  // namespace sinter::nn

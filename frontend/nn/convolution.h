@@ -18,16 +18,19 @@ struct ConvLayerOptions {
   Penalty penalty = {};  ///< of the weight
 };
 
-/// activation(conv2d(x, weight) + bias): x [N, H, W, channels], weight [KH, KW, channels / groups, features], bias [features].
-class Conv2D : public Module {
+/// Base of the convolutional layers: activation(a convolution of x by the weight + bias).
+class Convolution : public Module {
  public:
-  /// `kernel`: height and width, or one number for both. Throws UserError for sizes below 1 and groups that don't divide channels and features.
-  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
-  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
-      : Conv2D(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
+  /// Throws UserError if x has another rank or other channels.
   Tensor forward(const Tensor& x) override;
 
-  Parameter weight, bias;  ///< bias is undefined without use_bias
+  Parameter weight, bias;  ///< bias [features] is undefined without use_bias
+
+ protected:
+  /// `weight_shape` [kernel..., ...]. Throws UserError for sizes below 1 and groups that don't divide channels and features.
+  Convolution(std::string kind, std::int64_t channels, std::int64_t features, const Shape& weight_shape, Activation activation,
+              const ConvLayerOptions& options);
+  virtual Tensor convolve(const Tensor& x, const ConvOptions& options) const = 0;
 
  private:
   ConvOptions options_;
@@ -35,36 +38,38 @@ class Conv2D : public Module {
   Activation activation_;
 };
 
-/// The same over series: x [N, L, channels], weight [K, channels / groups, features].
-class Conv1D : public Module {
+/// conv2d: x [N, H, W, channels], weight [KH, KW, channels / groups, features].
+class Conv2D : public Convolution {
+ public:
+  /// `kernel`: height and width, or one number for both.
+  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
+  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
+      : Conv2D(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
+
+ private:
+  Tensor convolve(const Tensor& x, const ConvOptions& options) const override { return conv2d(x, weight, options); }
+};
+
+/// conv1d: x [N, L, channels], weight [K, channels / groups, features].
+class Conv1D : public Convolution {
  public:
   Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvLayerOptions options);
   Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation = Activation::none)
       : Conv1D(channels, features, kernel, activation, ConvLayerOptions()) {}
-  Tensor forward(const Tensor& x) override;
-
-  Parameter weight, bias;
 
  private:
-  ConvOptions options_;
-  std::int64_t channels_;
-  Activation activation_;
+  Tensor convolve(const Tensor& x, const ConvOptions& options) const override { return conv1d(x, weight, options); }
 };
 
-/// activation(conv2d_transpose(x, weight) + bias), from `channels` to `features`: weight [KH, KW, features / groups, channels], as in Keras.
-class Conv2DTranspose : public Module {
+/// conv2d_transpose, from `channels` to `features`: weight [KH, KW, features / groups, channels], as in Keras.
+class Conv2DTranspose : public Convolution {
  public:
   Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
   Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
       : Conv2DTranspose(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
-  Tensor forward(const Tensor& x) override;
-
-  Parameter weight, bias;
 
  private:
-  ConvOptions options_;
-  std::int64_t channels_;
-  Activation activation_;
+  Tensor convolve(const Tensor& x, const ConvOptions& options) const override { return conv2d_transpose(x, weight, options); }
 };
 
 }  // namespace sinter::nn

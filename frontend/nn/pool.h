@@ -7,48 +7,50 @@
 
 namespace sinter::nn {
 
-/// max_pool2d: windows of height and width (or one number for both), as far apart as they are large unless `options` say otherwise.
-class MaxPool2D : public Module {
- public:
-  explicit MaxPool2D(std::vector<std::int64_t> window, PoolOptions options = {})
-      : Module("max_pool2d"), window_(std::move(window)), options_(std::move(options)) {}
-  Tensor forward(const Tensor& x) override { return max_pool2d(x, window_, options_); }
-
- private:
+/// Base of the pools: windows of height and width (or one number for both), as far apart as they are large unless `options` say otherwise.
+class Pool2D : public Module {
+ protected:
+  Pool2D(std::string kind, std::vector<std::int64_t> window, PoolOptions options)
+      : Module(std::move(kind)), window_(std::move(window)), options_(std::move(options)) {}
   std::vector<std::int64_t> window_;
   PoolOptions options_;
 };
 
-class AveragePool2D : public Module {
+/// max_pool2d.
+class MaxPool2D : public Pool2D {
+ public:
+  explicit MaxPool2D(std::vector<std::int64_t> window, PoolOptions options = {}) : Pool2D("max_pool2d", std::move(window), std::move(options)) {}
+  Tensor forward(const Tensor& x) override { return max_pool2d(x, window_, options_); }
+};
+
+/// average_pool2d.
+class AveragePool2D : public Pool2D {
  public:
   explicit AveragePool2D(std::vector<std::int64_t> window, PoolOptions options = {})
-      : Module("average_pool2d"), window_(std::move(window)), options_(std::move(options)) {}
+      : Pool2D("average_pool2d", std::move(window), std::move(options)) {}
   Tensor forward(const Tensor& x) override { return average_pool2d(x, window_, options_); }
+};
 
- private:
-  std::vector<std::int64_t> window_;
+/// Base of the pools over series [N, L, C].
+class Pool1D : public Module {
+ protected:
+  Pool1D(std::string kind, std::int64_t window, PoolOptions options) : Module(std::move(kind)), window_(window), options_(std::move(options)) {}
+  std::int64_t window_;
   PoolOptions options_;
 };
 
-/// Over series [N, L, C].
-class MaxPool1D : public Module {
+/// max_pool1d.
+class MaxPool1D : public Pool1D {
  public:
-  explicit MaxPool1D(std::int64_t window, PoolOptions options = {}) : Module("max_pool1d"), window_(window), options_(std::move(options)) {}
+  explicit MaxPool1D(std::int64_t window, PoolOptions options = {}) : Pool1D("max_pool1d", window, std::move(options)) {}
   Tensor forward(const Tensor& x) override { return max_pool1d(x, window_, options_); }
-
- private:
-  std::int64_t window_;
-  PoolOptions options_;
 };
 
-class AveragePool1D : public Module {
+/// average_pool1d.
+class AveragePool1D : public Pool1D {
  public:
-  explicit AveragePool1D(std::int64_t window, PoolOptions options = {}) : Module("average_pool1d"), window_(window), options_(std::move(options)) {}
+  explicit AveragePool1D(std::int64_t window, PoolOptions options = {}) : Pool1D("average_pool1d", window, std::move(options)) {}
   Tensor forward(const Tensor& x) override { return average_pool1d(x, window_, options_); }
-
- private:
-  std::int64_t window_;
-  PoolOptions options_;
 };
 
 /// [N, H, W, C] or [N, L, C] as [N, C]: the greatest element of each channel.

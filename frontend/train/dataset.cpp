@@ -6,6 +6,7 @@
 
 #include "frontend/core/finite.h"
 #include "frontend/core/ops.h"
+#include "frontend/data/cifar.h"
 #include "frontend/data/idx.h"
 #include "frontend/data/mnist.h"
 #include "frontend/data/npy.h"
@@ -96,6 +97,17 @@ std::pair<Dataset, Dataset> mnist(const std::string& folder) {
   constexpr float scale = 1.0f / 255;
   return {{flat(files.train_images), to_tensor(files.train_labels), scale}, {flat(files.test_images), to_tensor(files.test_labels), scale}};
 }
+
+namespace {
+std::pair<Dataset, Dataset> cifar(const std::string& folder, int classes) {
+  const Cifar files = load_cifar(folder, classes);
+  const auto part = [](const Images& images) { return Dataset{to_tensor(images.images), to_tensor(images.labels), 1.0f / 255}; };
+  return {part(files.train), part(files.test)};
+}
+}  // namespace
+
+std::pair<Dataset, Dataset> cifar10(const std::string& folder) { return cifar(folder, 10); }
+std::pair<Dataset, Dataset> cifar100(const std::string& folder) { return cifar(folder, 100); }
 
 Tensor npy(const std::string& path) { return to_tensor(read_npy(path)); }
 

@@ -36,6 +36,11 @@ std::vector<double> balanced_class_weights(const Tensor& y, std::int64_t classes
 /// with scale 1/255, labels as u8 [n]. Throws UserError naming the file.
 std::pair<Dataset, Dataset> mnist(const std::string& folder);
 
+/// Training and test set of CIFAR-10 or CIFAR-100 in binary form: images u8 [n, 32, 32, 3] with scale 1/255, labels u8 [n], of CIFAR-100 the fine
+/// ones. Throws UserError naming the file.
+std::pair<Dataset, Dataset> cifar10(const std::string& folder);
+std::pair<Dataset, Dataset> cifar100(const std::string& folder);
+
 /// An array from a .npy file: f32, i32, u32, u8 or bool; f64 and i64 become f32 and i32. Throws UserError naming the file.
 Tensor npy(const std::string& path);
 /// An array from a .npy file or an IDX file, gzip'd or not, told by their first bytes. Throws UserError naming the file.

@@ -66,6 +66,26 @@ TEST(Allocation, FitAllocatesNoMoreForMoreSteps) {
   EXPECT_EQ(count(10), count(32));  // 64 steps and 20
 }
 
+TEST(Allocation, NoneInAConvolutionalStep) {
+  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  nn::Sequential model{nn::Conv2D(1, 5, {3}, Activation::relu), nn::MaxPool2D({2}), nn::Conv2D(5, 7, {3}), nn::Flatten(), nn::Dense(63, 4)};
+  const std::vector<Parameter> parameters = model.parameters();
+  optim::SGD optimizer({.learning_rate = 0.01, .momentum = 0.9});
+  auto step = compile(
+      [&](const Tensor& x, const Tensor& y) {
+        const Tensor loss = loss::sparse_categorical_crossentropy_from_logits(model(x), y);
+        optimizer.update(parameters, grad(loss, parameters));
+        return loss;
+      },
+      {.threads = 2, .force = true});
+  const Tensor x = random({16, 12, 12, 1}, 1), y = random_labels(16, 4, 2), ragged_x = random({3, 12, 12, 1}, 1), ragged_y = random_labels(3, 4, 2);
+  for (int i = 0; i < 3; ++i) step(x, y), step(ragged_x, ragged_y);
+  const std::int64_t before = allocations();
+  for (int i = 0; i < 50; ++i) step(x, y), step(ragged_x, ragged_y);
+  EXPECT_EQ(allocations() - before, 0);
+  EXPECT_EQ(step.compile_count(), 1u);
+}
+
 TEST(Allocation, NoneForEverythingAtOnce) {
   if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
   nn::Sequential model{nn::Dense(20, 24, Activation::relu, {.penalty = {.l1 = 1e-5f, .l2 = 1e-4f}}),

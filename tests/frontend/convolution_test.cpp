@@ -249,6 +249,49 @@ TEST(ImageLayers, Learn) {
   EXPECT_NEAR(losses.front(), losses.back(), 0.02);
 }
 
+#ifdef SINTER_JIT
+nn::Sequential lenet() {
+  seed(8);
+  return nn::Sequential{nn::Conv2D(1, 20, {5}),
+                        nn::MaxPool2D({2}),
+                        nn::Dropout(0.1),
+                        nn::Conv2D(20, 50, {5}),
+                        nn::MaxPool2D({2}),
+                        nn::Flatten(),
+                        nn::Dense(800, 64, nn::Activation::relu),
+                        nn::Dense(64, 10)};
+}
+
+TEST(LeNet, TrainsToTheSameBytesOnAnyNumberOfThreadsWithOneCompile) {
+  const Dataset data{random({21, 28, 28, 1}, 1, 0, 1), random_labels(21, 10, 2)};
+  const auto trained = [&](int threads) {
+    nn::Sequential model = lenet();
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.01, .momentum = 0.9}),
+                    {.threads = threads, .force = true});
+    trainer.fit(data, {.epochs = 2, .batch_size = 8, .verbose = false});  // the last batch has 5
+    EXPECT_EQ(trainer.train_step().compile_count(), 1u);
+    std::vector<float> all;
+    for (const Parameter& p : trainer.parameters())
+      if (is_float(p.type().dtype))
+        for (const float v : p.read().to_vector<float>()) all.push_back(v);
+    return all;
+  };
+  const std::vector<float> one = trained(1);
+  for (const int threads : {2, 3, 4}) EXPECT_EQ(trained(threads), one) << threads;
+}
+
+TEST(LeNet, VerifyFindsNothing) {
+  nn::Sequential model = lenet();
+  Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.01, .momentum = 0.9}));
+  const Dataset data{random({3, 28, 28, 1}, 1, 0, 1), random_labels(3, 10, 2)};
+  trainer.train_on_batch(data.x, data.y);
+  const Tensor rows(std::vector<std::int32_t>{2, 0}, {2});
+  const Tensor* in[] = {&data.x.only(), &data.y.only(), &rows};
+  const VerifyReport report = trainer.train_step().verify(in);
+  EXPECT_TRUE(report.ok()) << report;
+}
+#endif
+
 TEST(ImageLayers, Mistakes) {
   const Tensor image = Tensor::zeros({DType::f32, {2, 9, 9, 4}});
   EXPECT_THAT(error_of([&] { conv2d(image, Tensor::zeros({DType::f32, {11, 3, 4, 2}})); }),
@@ -267,8 +310,8 @@ TEST(ImageLayers, Mistakes) {
   EXPECT_THAT(error_of([&] { max_pool2d(image, {2}, {.padding = Padding::around({2, 2})}); }),
               HasSubstr("pads must be smaller than the kernel [2,2]"));
   EXPECT_THAT(error_of([] { nn::Conv2D(3, 4, {3}, nn::Activation::none, {.groups = 2}); }),
-              HasSubstr("[Conv2D] groups must divide channels and features, got 2 groups for 3 channels and 4 features"));
-  EXPECT_THAT(error_of([] { nn::Conv2D(3, 4, {0}); }), HasSubstr("[Conv2D] the kernel must be at least 1 wide, got 0"));
+              HasSubstr("[conv2d] groups must divide channels and features, got 2 groups for 3 channels and 4 features"));
+  EXPECT_THAT(error_of([] { nn::Conv2D(3, 4, {0}); }), HasSubstr("[conv2d] the kernel must be at least 1 wide, got 0"));
   EXPECT_THAT(error_of([&] { nn::Conv2D(3, 4, {3})(image); }), HasSubstr("[conv2d] input has 4 channels but the layer was built for 3"));
   EXPECT_THAT(error_of([] { nn::SpatialDropout(1); }), HasSubstr("[SpatialDropout] the rate must be in [0, 1), got 1"));
   EXPECT_THAT(error_of([] { nn::ZeroPadding({-1}); }), HasSubstr("[ZeroPadding] places must be at least 0, got -1"));

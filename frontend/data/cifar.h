@@ -1,0 +1,22 @@
+// CIFAR-10 and CIFAR-100 in their binary form (Krizhevsky 2009).
+#pragma once
+
+#include <filesystem>
+
+#include "frontend/data/array.h"
+
+namespace sinter::data {
+
+struct Images {
+  HostArray images, labels;  ///< u8 [count, height, width, channels], u8 [count]
+};
+
+struct Cifar {
+  Images train, test;
+};
+
+/// 10: data_batch_1.bin to data_batch_5.bin and test_batch.bin; 100: train.bin and test.bin, with the fine labels. Throws UserError for another
+/// number, if a file is missing or has another size than whole images make, and for labels out of range.
+Cifar load_cifar(const std::filesystem::path& folder, int classes);
+
+}  // namespace sinter::data
