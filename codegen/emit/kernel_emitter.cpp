@@ -59,7 +59,7 @@ void KernelEmitter::emit() {
       is_convolution(context_.graph.node(kernel_.anchor).op) ? emit_convolution_weight() : emit_partial();
       break;
     case Kernel::Kind::combine:
-      is_convolution(context_.graph.node(kernel_.anchor).op) ? emit_combine_rows() : emit_combine();
+      emit_combine();
       break;
     case Kernel::Kind::pack:
       is_convolution(context_.graph.node(kernel_.anchor).op) ? emit_convolution_pack() : emit_pack();

@@ -71,7 +71,8 @@ class KernelEmitter {
   void emit_product();
   void emit_pack();
   void emit_collected();
-  void emit_epilogue();
+  std::pair<llvm::Value*, llvm::Value*> all_rows();
+  void emit_epilogue(llvm::Value* first, llvm::Value* last);
   void collect(const ir::ScatterAddRows& op);
   void collect(const ir::Cumsum& op);
   void collect(const ir::TopK& op);
@@ -84,7 +85,6 @@ class KernelEmitter {
   void emit_convolution_weight();
   void collect_grouped(bool transposed);
   void grouped_weight();
-  void emit_combine_rows();
   void emit_softmax(bool logarithm);
   void emit_argmax();
   void emit_reduction();

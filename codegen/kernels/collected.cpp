@@ -14,19 +14,25 @@ void KernelEmitter::emit_collected() {
         else throw InternalError("codegen", str(O::name, " is not collected"));
       },
       context_.graph.node(kernel_.anchor).op);
-  emit_epilogue();
+  const auto [first, last] = all_rows();
+  emit_epilogue(first, last);
 }
 
-/// What follows a result that is collected in memory.
-void KernelEmitter::emit_epilogue() {
+/// The rows of the result that the chunk has: a kernel of one chunk has all.
+std::pair<Value*, Value*> KernelEmitter::all_rows() {
+  if (kernel_.domain.units == Dim(1)) return {constant(0), extent(symbolic_layout(kernel_.shape).rows)};
+  return {rows_begin(kernel_.shape), rows_end(kernel_.shape)};
+}
+
+/// What follows a result, for rows [first, last).
+void KernelEmitter::emit_epilogue(Value* first, Value* last) {
   const Shape& shape = kernel_.shape;
-  // A kernel of one chunk has all rows in it.
-  const bool whole = kernel_.domain.units == Dim(1);
-  const Dim rows = symbolic_layout(shape).rows;
-  for_each_site(shape, whole ? constant(0) : rows_begin(shape), whole ? extent(rows) : rows_end(shape), needs_scalars(shape), [&](const Site& site) {
+  const bool scalar = needs_scalars(shape);
+  for_each_site(shape, first, last, scalar, [&](const Site& site) {
     Memo memo;
     store_results(shape, site, memo);
   });
+  if (scalar && !is_flat(shape)) loop(first, last, 1, [&](Value* row) { zero_pads(shape, row); });
 }
 
 /// Zeros, to which each row of the updates is added in order. A chunk looks through all indices for those of its own rows.

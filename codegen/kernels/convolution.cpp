@@ -34,28 +34,17 @@ class ConvolutionEmitter {
         Value* from = copy_at(mul(oh, plan_.h.step * plan_.copy_row()));
         if (KernelEmitter::is_flat(shape)) dot_row(first, from);
         else tile_row(first, from, rows_of_window(oh));
-        const bool scalar = e_.needs_scalars(shape);
-        e_.for_each_site(shape, first, add(first, number(plan_.w.windows)), scalar, [&](const Site& site) {
-          KernelEmitter::Memo memo;
-          e_.store_results(shape, site, memo);
-        });
+        e_.emit_epilogue(first, add(first, number(plan_.w.windows)));
       });
-    });
-    if (!e_.needs_scalars(shape) || KernelEmitter::is_flat(shape)) return;
-    for_each_image([&](Value* image) {
-      Value* first = mul(image, plan_.h.windows * plan_.w.windows);
-      e_.loop(first, add(first, number(plan_.h.windows * plan_.w.windows)), 1, [&](Value* row) { e_.zero_pads(shape, row); });
     });
   }
 
   /// conv2d_transpose: each gradient, times the kernel, gives a window's runs, which are added to a copy of the image that then becomes the result.
   void emit_adjoint() {
-    const Shape& shape = e_.kernel_.shape;
     source_ = e_.value_of(node_.inputs[0]);
     const std::int64_t stride = symbolic_layout(type(e_.kernel_.packed).shape).stride.factor();
     tiles_ = plan_tiles(plan_.w.windows, stride, e_.context_.unit);
     note();
-    const bool scalar = e_.needs_scalars(shape), flat = KernelEmitter::is_flat(shape);
     for_each_image([&](Value* image) {
       zero_copy();
       e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
@@ -63,12 +52,8 @@ class ConvolutionEmitter {
         e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1, [&](Value* part) { scatter_row(gradients, oh, part, stride); });
       });
       copy_back(image);
-      Value *first = mul(image, plan_.h.source * plan_.w.source), *last = add(first, number(plan_.h.source * plan_.w.source));
-      e_.for_each_site(shape, first, last, scalar, [&](const Site& site) {
-        KernelEmitter::Memo memo;
-        e_.store_results(shape, site, memo);
-      });
-      if (scalar && !flat) e_.loop(first, last, 1, [&](Value* row) { e_.zero_pads(shape, row); });
+      Value* first = mul(image, plan_.h.source * plan_.w.source);
+      e_.emit_epilogue(first, add(first, number(plan_.h.source * plan_.w.source)));
     });
   }
 
@@ -371,7 +356,8 @@ void KernelEmitter::emit_convolution() {
     return transposed ? emitter.emit_adjoint() : emitter.emit_images();
   }
   collect_grouped(transposed);
-  emit_epilogue();
+  const auto [first, last] = all_rows();
+  emit_epilogue(first, last);
 }
 
 void KernelEmitter::emit_convolution_pack() { ConvolutionEmitter(*this).emit_pack(); }
@@ -379,31 +365,6 @@ void KernelEmitter::emit_convolution_pack() { ConvolutionEmitter(*this).emit_pac
 void KernelEmitter::emit_convolution_weight() {
   if (tiles_convolution(context_.graph, kernel_.anchor)) return ConvolutionEmitter(*this).emit_weight();
   grouped_weight();
-}
-
-/// The slots in order, then what follows the gradient.
-void KernelEmitter::emit_combine_rows() {
-  const Shape& shape = kernel_.shape;
-  const SymbolicLayout at = symbolic_layout(shape);
-  Value* slots = slot_count();
-  const bool scalar = needs_scalars(shape);
-  for_each_site(shape, rows_begin(shape), rows_end(shape), scalar, [&](const Site& site) {
-    llvm::Type* type = memory_type(DType::f32, site.width);
-    llvm::AllocaInst* total = variable(type, "total", 64);
-    builder_.CreateStore(llvm::Constant::getNullValue(type), total);
-    loop(constant(0), slots, 1, [&](Value* slot) {
-      Value* skip = builder_.CreateMul(slot, extent(at.rows));
-      const bool flat = is_flat(shape);
-      const Vec x =
-          load(address(kernel_.slots, flat ? site.row : builder_.CreateAdd(site.row, skip), flat ? builder_.CreateAdd(site.last, skip) : site.last),
-               DType::f32, site.width, false);
-      builder_.CreateStore((Vec(builder_.CreateLoad(type, total), DType::f32) + x).value, total);
-    });
-    Memo memo;
-    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(type, total), DType::f32));
-    store_results(shape, site, memo);
-  });
-  if (scalar && !is_flat(shape)) loop(rows_begin(shape), rows_end(shape), 1, [&](Value* row) { zero_pads(shape, row); });
 }
 
 }  // namespace sinter::codegen

@@ -128,21 +128,31 @@ void KernelEmitter::emit_partial() {
   builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(memory_type(DType::f32, 1), pointer(kernel_.slots), {chunk_}));
 }
 
-/// The slots in order, then what follows the sum.
+/// The slots in order, then what follows: of a reduction to one number, or of a weight's gradient.
 void KernelEmitter::emit_combine() {
-  const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const Combine how = reduction_of(anchor.op).how;
-  llvm::Type* single = memory_type(DType::f32, 1);
-  llvm::AllocaInst* total = variable(single, "total");
-  builder_.CreateStore(llvm::ConstantFP::get(single, identity(how)), total);
-  loop(constant(0), slot_count(), 1, [&](Value* i) {
-    const Vec x = load(builder_.CreateInBoundsGEP(single, pointer(kernel_.slots), {i}), DType::f32, 1, false);
-    builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(single, total), DType::f32), x, how).value, total);
+  const Shape& shape = kernel_.shape;
+  const ir::Op& anchor = context_.graph.node(kernel_.anchor).op;
+  const Combine how = is_convolution(anchor) ? Combine::sum : reduction_of(anchor).how;
+  const bool flat = is_flat(shape), adjacent = flat || shape.elements() == Dim(1), scalar = needs_scalars(shape);
+  Value *slots = slot_count(), *rows = extent(symbolic_layout(shape).rows);
+  const auto [first, last] = all_rows();
+  for_each_site(shape, first, last, scalar, [&](const Site& site) {
+    llvm::Type* type = memory_type(DType::f32, site.width);
+    llvm::AllocaInst* total = variable(type, "total", 64);
+    builder_.CreateStore(llvm::ConstantFP::get(type, identity(how)), total);
+    loop(constant(0), slots, 1, [&](Value* slot) {
+      Value* row = builder_.CreateAdd(flat ? site.last : site.row, builder_.CreateMul(slot, rows));
+      // One number a row of the slots: these are adjacent.
+      Value* from =
+          adjacent ? builder_.CreateInBoundsGEP(builder_.getFloatTy(), pointer(kernel_.slots), {row}) : address(kernel_.slots, row, site.last);
+      const Vec x = load(from, DType::f32, site.width, false);
+      builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(type, total), DType::f32), x, how).value, total);
+    });
+    Memo memo;
+    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(type, total), DType::f32));
+    store_results(shape, site, memo);
   });
-  Memo memo;
-  memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(single, total), DType::f32));
-  store_results(kernel_.shape, {constant(0), constant(0), 1, 1}, memo);
-  zero_pads(kernel_.shape, constant(0));
+  if (scalar && !flat) loop(first, last, 1, [&](Value* row) { zero_pads(shape, row); });
 }
 
 }  // namespace sinter::codegen
