@@ -9,6 +9,7 @@
 
 #include "frontend/compile/non_finite.h"
 #include "frontend/core/random.h"
+#include "frontend/train/piece_queue.h"
 #include "frontend/train/progress.h"
 #include "frontend/train/trainer_impl.h"
 
@@ -53,34 +54,6 @@ class InterruptGuard {
   bool wanted_;
   struct sigaction before_{};
 };
-
-/// The data's weights times those of the classes; undefined if there are none.
-Tensor weights_of(const Dataset& data, std::span<const double> class_weights) {
-  if (class_weights.empty()) return data.weights;
-  if (data.y.size() != 1) throw UserError("fit", str("class_weights need one target, there are ", data.y.size(), "; weigh samples instead"));
-  const Tensor& y = data.y.only();
-  if (!is_index(y.dtype()) || y.rank() != 1)
-    throw UserError("fit", str("class_weights need targets that are class numbers [samples], got ", y.type()));
-  for (const double w : class_weights)
-    if (!(w >= 0) || !std::isfinite(w)) throw UserError("fit", str("class_weights must be finite numbers of at least 0, got ", w));
-  std::vector<float> weights =
-      data.weights.defined() ? data.weights.to_vector<float>() : std::vector<float>(static_cast<std::size_t>(data.size()), 1.0f);
-  const std::vector<std::int32_t> classes = cast(y, DType::i32).to_vector<std::int32_t>();
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (classes[i] < 0 || static_cast<std::size_t>(classes[i]) >= class_weights.size())
-      throw UserError("fit", str("class_weights has ", class_weights.size(), " weights, but there is a class ", classes[i], "; give one a class"));
-    weights[i] *= static_cast<float>(class_weights[static_cast<std::size_t>(classes[i])]);
-  }
-  return {weights, {data.size()}};
-}
-
-/// Checked, and with the weights that samples have in the loss. Touches no state of the trainer, so that it may run ahead on another thread.
-Piece prepare(Dataset data, const FitOptions& options, const char* where) {
-  data.check(where);
-  data.check_finite(where);
-  Tensor weights = weights_of(data, options.class_weights);
-  return {std::move(data), std::move(weights)};
-}
 
 /// Numbers of the samples of a piece, shuffled or not, and the batches of them.
 class Order {
@@ -186,15 +159,10 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
   if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; give validation instead of it with a generator");
   if (options.schedule && !options.steps_per_epoch)
     throw UserError("fit", "a schedule needs to know how many steps there will be; set steps_per_epoch with a generator");
+  PieceQueue queue(train, options);
   const auto pieces = [&](std::int64_t epoch) -> Impl::NextPiece {
-    const auto queue = std::make_shared<Prefetcher<Piece>>(
-        [&, epoch, piece = std::int64_t{0}]() mutable -> std::optional<Piece> {
-          std::optional<Dataset> data = train(epoch, piece);
-          if (!data) return std::nullopt;
-          return prepare(std::move(*data), options, str("fit, epoch ", epoch, ", piece ", piece++).c_str());
-        },
-        options.prefetch);
-    return [queue] { return queue->next(); };
+    queue.start(epoch);
+    return [&] { return queue.next(); };
   };
   return impl_->run(*this, pieces, options.validation, options.steps_per_epoch * options.batch_size, options.steps_per_epoch * options.epochs,
                     options);

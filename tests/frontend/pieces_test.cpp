@@ -1,7 +1,13 @@
 // Data that a generator makes, and numbers that are not finite.
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "frontend/core/finite.h"
+#include "runtime/chrome_trace.h"
 #include "tests/frontend/helpers.h"
 
 namespace sinter::test {
@@ -69,6 +75,47 @@ TEST(Generator, AnEndlessOneStopsWithTheEpoch) {
                      {.epochs = 2, .batch_size = 25, .steps_per_epoch = 3, .prefetch = 5, .verbose = false, .schedule = schedule})[1]
                 .loss,
             history[1].loss);
+}
+
+TEST(Generator, GoesOnIntoTheNextEpochWhileOneIsTrainedOn) {
+  Linear l;
+  std::atomic<std::int64_t> newest{0};
+  const auto one_piece = [&](std::int64_t epoch, std::int64_t piece) -> std::optional<Dataset> {
+    newest = epoch;
+    newest.notify_all();
+    return piece ? std::nullopt : std::optional(line(20, static_cast<std::uint64_t>(epoch)));
+  };
+  struct Wait : Callback {
+    std::atomic<std::int64_t>& newest;
+    explicit Wait(std::atomic<std::int64_t>& value) : newest(value) {}
+    void on_batch_end(Trainer&, std::int64_t step, double) override {
+      if (step == 3) return;
+      for (std::int64_t seen; (seen = newest) <= step;) newest.wait(seen);  // step s is the only one of epoch s
+    }
+  };
+  const auto history =
+      l.trainer.fit(one_piece, {.epochs = 3, .batch_size = 20, .prefetch = 2, .verbose = false, .callbacks = {std::make_shared<Wait>(newest)}});
+  EXPECT_EQ(history.size(), 3u);
+  EXPECT_EQ(newest, 3);
+}
+
+TEST(Generator, TellsTheProfileHowLongPiecesAreMadeAndWaitedFor) {
+  const std::string path = (std::filesystem::temp_directory_path() / str("sinter_pieces_", getpid(), ".json")).string();
+  const Environment wish("SINTER_PROFILE", path.c_str());
+  const auto count = [&](const std::string& name) {
+    runtime::ChromeTrace::at(path).write();
+    std::ifstream file(path);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::size_t times = 0;
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) ++times;
+    return times;
+  };
+  const std::size_t made = count("make a piece"), waited = count("wait for a piece");
+  Linear l;
+  l.trainer.fit(three, {.epochs = 2, .batch_size = 20, .verbose = false});
+  EXPECT_EQ(count("make a piece"), made + 8) << "three and an end in each of two epochs";
+  EXPECT_EQ(count("wait for a piece"), waited + 8);
+  std::filesystem::remove(path);
 }
 
 TEST(Generator, WeighsAndValidates) {

@@ -1,0 +1,56 @@
+// The pieces of a training run on their way to the steps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/train/trainer_impl.h"
+#include "runtime/executor.h"
+
+namespace sinter {
+
+/// Checked, and with the weights that samples have in the loss. Touches no state of the trainer, so that it may run ahead on another thread.
+Piece prepare(Dataset data, const FitOptions& options, const char* where);
+
+/// Tells the profile of SINTER_PROFILE how long things take that are no kernels.
+class Stopwatch {
+ public:
+  Stopwatch(const std::string& step, const std::vector<std::string>& names);
+  /// What f returns, told as number `what` of the names.
+  template <class F>
+  auto time(std::uint32_t what, const F& f) const {
+    const std::uint64_t start = now();
+    auto result = f();
+    if (observer_) observer_({0, what, 0, 1, 1, start, now()});
+    return result;
+  }
+
+ private:
+  static std::uint64_t now();
+  runtime::SpanObserver observer_;
+};
+
+/// The pieces of a generator for all epochs, one queue: the first pieces of an epoch are made while the last ones of the epoch before are trained on.
+class PieceQueue {
+ public:
+  PieceQueue(const Generator& generator, const FitOptions& options)
+      : generator_(generator), options_(options), watch_("data", {"make a piece", "wait for a piece"}) {}
+
+  /// From now on next() gives the pieces of this epoch, the one after the last that was started.
+  void start(std::int64_t epoch);
+  std::optional<Piece> next();
+
+ private:
+  std::optional<std::optional<Piece>> make();
+
+  const Generator& generator_;
+  const FitOptions& options_;
+  Stopwatch watch_;
+  std::int64_t epoch_ = 0, last_epoch_ = 0, piece_ = 0, steps_ = 0;  ///< of the next call of make()
+  bool at_end_ = true;                                               ///< of an epoch: its end has been taken from the queue
+  std::optional<Prefetcher<std::optional<Piece>>> queue_;            ///< last: its thread uses what is above
+};
+
+}  // namespace sinter
