@@ -89,6 +89,8 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
     PhaseSpec spec;
     for (const Loop& loop : phase.loops) {
       spec.loops.push_back({loop.domain.units, loop.limits});
+      if (loop.domain.samples)
+        for (const std::size_t k : loop.kernels) spec.loops.back().pieces = std::max(spec.loops.back().pieces, schedule.kernels[k].pieces);
       for (const std::size_t k : loop.kernels) spec.work += kernels[k].work;
     }
     specs.push_back(spec);
@@ -216,6 +218,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.buffers = plan.buffers;
   result.image.kernels = kernel_specs(graph, schedule);
   result.image.phases = phase_specs(schedule, result.image.kernels);
+  result.image.claims = schedule.phases.size();
+  for (const Phase& phase : schedule.phases) result.image.claims += phase.stages;
   result.image.fixed_bytes = plan.fixed_bytes;
   result.image.batch_bytes = plan.batch_bytes;
   result.image.scratch_bytes = plan.scratch_bytes;

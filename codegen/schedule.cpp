@@ -6,6 +6,7 @@
 
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/product_plan.h"
+#include "codegen/kernels/winograd_plan.h"
 #include "codegen/support.h"
 #include "ir/kernel.h"
 
@@ -107,8 +108,41 @@ class Builder {
   std::size_t add_kernel(Kernel kernel) {
     if (kernel.domain.samples && kernel.shape.rank() == 4 && kernel.pace == Pace::rows) kernel.pace = Pace::images;
     for (const Write& write : kernel.writes) producer_[write.value] = s_.kernels.size();
+    set_pieces(kernel);
     s_.kernels.push_back(std::move(kernel));
     return s_.kernels.size() - 1;
+  }
+
+  void set_pieces(Kernel& kernel) const {
+    if (kernel.kind != Kernel::Kind::nodes || !kernel.domain.samples || updates_states()) return;
+    const SymbolicLayout at = symbolic_layout(kernel.shape);
+    const auto cut = [&](Piece piece, std::int64_t pieces) {
+      kernel.piece = piece;
+      kernel.pieces = pieces;
+    };
+    if (kernel.anchor == ir::no_node) return cut(Piece::rows, at.rows.factor());
+    const ir::Op& anchor = graph_.node(kernel.anchor).op;
+    switch (std::visit([]<class O>(const O&) { return kernel_kind<O>(); }, anchor)) {
+      case KernelKind::pointwise:
+        return cut(Piece::rows, at.rows.factor());
+      case KernelKind::product:
+        if (!fits_tiles(graph_, kernel.anchor)) return;
+        if (at.rows.factor() > 1) return cut(Piece::rows, at.rows.factor());
+        if (product_of(graph_, kernel.anchor).op.transpose_b) return;
+        return cut(Piece::columns, (at.stride.factor() + piece_columns - 1) / piece_columns);
+      case KernelKind::convolution:
+        if (!std::holds_alternative<ir::Conv2D>(anchor) || !tiles_convolution(graph_, kernel.anchor)) return;
+        if (const std::optional<WinogradPlan> winograd = plan_winograd(graph_, kernel.anchor)) return cut(Piece::rows, winograd->strips);
+        return cut(Piece::rows, plan_convolution(graph_, kernel.anchor).h.windows);
+      default:
+        return;
+    }
+  }
+
+  bool updates_states() const {
+    for (std::size_t i = 0; i < graph_.states().size(); ++i)
+      if (graph_.updates()[i] != ir::no_node && graph_.updates()[i] != graph_.state_node(i)) return true;
+    return false;
   }
 
   void add_groups() {
@@ -141,34 +175,39 @@ class Builder {
     if (kernel.product != no_value && packs_right(graph_, kernel.anchor)) add_pack(kernel);
     if (is_convolution(anchor.op) && tiles_convolution(graph_, kernel.anchor)) {
       add_staging(kernel);
-      if (std::holds_alternative<ir::Conv2DTranspose>(anchor.op)) {
+      if (const std::optional<WinogradPlan> winograd = plan_winograd(graph_, kernel.anchor)) {
+        add_pack(kernel, {winograd->numbers() * winograd->channels, winograd->columns}, {Dim(winograd->channels), false});
+      } else if (std::holds_alternative<ir::Conv2DTranspose>(anchor.op)) {
         const ConvolutionPlan plan = plan_convolution(graph_, kernel.anchor);
-        add_pack(kernel, {plan.h.size * plan.runs_a_row() * convolution_of(graph_, kernel.anchor).features, plan.run()});
+        const Shape packed{plan.h.size * plan.runs_a_row() * convolution_of(graph_, kernel.anchor).features, plan.run()};
+        add_pack(kernel, packed, domain_of(packed));
       }
     }
     const std::size_t k = add_kernel(kernel);
     if (kernel.product != no_value) producer_[kernel.product] = k;
   }
 
-  /// The copy of an image that a convolution reads, or collects, with the runs of a tile.
+  /// The copy of an image that a convolution reads, or collects, with the runs of a tile; or what is made of a block of tiles.
   void add_staging(Kernel& kernel) {
     const ConvolutionPlan plan = plan_convolution(graph_, kernel.anchor);
-    const Type type{DType::f32, {plan.copy_elements() + plan.tile_elements()}};
+    const std::optional<WinogradPlan> winograd = plan_winograd(graph_, kernel.anchor);
+    const Type type{DType::f32, {winograd ? winograd->elements() : plan.copy_elements() + plan.tile_elements()}};
     kernel.staging = add_value({StoredValue::Home::memory, 0, type, ir::no_node, str("image of ", kernel.anchor)});
   }
 
   void add_pack(Kernel& product) {
     const Product operation = product_of(graph_, product.anchor);
-    add_pack(product, {operation.sizes.k, operation.sizes.f});
+    const Shape packed{operation.sizes.k, operation.sizes.f};
+    add_pack(product, packed, domain_of(packed));
   }
 
-  void add_pack(Kernel& product, const Shape& shape) {
+  void add_pack(Kernel& product, const Shape& shape, const Domain& domain) {
     Kernel pack;
     pack.kind = Kernel::Kind::pack;
     pack.group = product.group;
     pack.anchor = product.anchor;
     pack.shape = shape;
-    pack.domain = domain_of(pack.shape);
+    pack.domain = domain;
     pack.packed = product.packed = add_value({StoredValue::Home::memory, 0, {DType::f32, pack.shape}, ir::no_node, str("packed ", product.anchor)});
     producer_[pack.packed] = add_kernel(std::move(pack));
   }
@@ -394,7 +433,26 @@ class Builder {
         for (const std::size_t k : loop.kernels) s_.kernels[k].loop = l;
         set_chunks(loop);
       }
+      set_stages(phase);
     }
+  }
+
+  void set_stages(Phase& phase) {
+    bool cut = false;
+    std::size_t stages = 0;
+    for (const Loop& loop : phase.loops)
+      for (const std::size_t k : loop.kernels) {
+        Kernel& kernel = s_.kernels[k];
+        if (!loop.domain.samples) continue;
+        for (const Read& read : kernel.reads) {
+          const std::size_t p = producer_[read.value];
+          if (p == none || p == k || s_.kernels[p].phase != kernel.phase || s_.kernels[p].loop != kernel.loop) continue;
+          kernel.stage = std::max(kernel.stage, s_.kernels[p].stage + 1);
+        }
+        stages = std::max(stages, kernel.stage + 1);
+        cut = cut || kernel.pieces > 1;
+      }
+    if (cut) phase.stages = stages;
   }
 
   std::vector<std::size_t> topological() {

@@ -47,6 +47,11 @@ struct Write {
 /// a slot for a sum as large as a weight, so many samples that there are few chunks.
 enum class Pace : std::uint8_t { rows, images, slots };
 
+/// What a call with a single sample may be cut into, so that all threads work on it: nothing; rows of it, for a convolution rows of pixels or of
+/// tiles; or piece_columns columns of a product with one row. Steps that update states don't cut: they never have one sample to hurry for.
+enum class Piece : std::uint8_t { sample, rows, columns };
+inline constexpr std::int64_t piece_columns = 128;
+
 struct Kernel {
   /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or
   /// state. pack: the right operand of the group's product to the order in which tiles read it.
@@ -64,7 +69,10 @@ struct Kernel {
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
   ValueId staging = no_value;  ///< of a convolution: the copy of an image, in chunk scratch
   Pace pace = Pace::rows;
+  Piece piece = Piece::sample;
+  std::int64_t pieces = 1;  ///< of a sample
   std::size_t phase = 0, loop = 0;
+  std::size_t stage = 0;  ///< of a loop over samples: one more than that of each kernel of the loop whose results it reads
 };
 
 /// Kernels that run back to back on each chunk.
@@ -80,6 +88,8 @@ struct Loop {
 /// Loops that need nothing of each other: their chunks are claimed in any order. A barrier follows.
 struct Phase {
   std::vector<Loop> loops;
+  /// Where a single sample is cut into pieces, the kernels of loops over samples come stage after stage with barriers between; 0: nothing is cut.
+  std::size_t stages = 0;
 };
 
 struct Schedule {

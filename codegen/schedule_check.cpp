@@ -62,6 +62,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
         for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));
         if (!kernel.writes.empty()) text += " ->";
         for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);
+        if (kernel.pieces > 1) text += str(", a single sample in ", kernel.pieces, " pieces");
         text += "\n";
       }
     }

@@ -32,7 +32,7 @@ struct StepContext {
   std::byte* const* buffers;       ///< base address of each StepImage::buffers entry
   std::int64_t batch;              ///< N
   const std::int64_t* table_rows;  ///< one a graph input: its row count if it is a table, else 0
-  std::uint32_t* claims;           ///< chunk counters, 0 on entry: thread t's of phase p is [(p · threads + t) · claim_spacing]
+  std::uint32_t* claims;           ///< chunk counters, 0 on entry: thread t's of set s is [(s · threads + t) · claim_spacing]
   std::byte* scratch;              ///< chunk scratch: thread t owns [t · scratch_bytes, (t+1) · scratch_bytes)
   std::int32_t threads;            ///< threads in this call
   std::uint32_t fault;             ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)
@@ -107,9 +107,10 @@ inline std::int64_t chunk_of(std::int64_t units, const ChunkLimits& limits) {
 struct LoopSpec {
   Dim units = 1;
   ChunkLimits limits;
+  std::int64_t pieces = 1;  ///< chunks of a single sample at most
   std::int64_t chunks(std::int64_t n) const {
     const std::int64_t all = units.extent(n), size = chunk_of(all, limits);
-    return (all + size - 1) / size;
+    return n == 1 ? std::max(pieces, (all + size - 1) / size) : (all + size - 1) / size;
   }
 };
 
@@ -125,6 +126,7 @@ struct StepImage {
   std::shared_ptr<const void> code;
   std::vector<BufferSpec> buffers;
   std::vector<PhaseSpec> phases;
+  std::size_t claims = 0;           ///< sets of chunk counters; at least one a phase
   std::vector<KernelSpec> kernels;  ///< in the order that StepContext::span counts
   std::int64_t fixed_bytes = 0;     ///< size of the fixed arena
   std::int64_t batch_bytes = 0;     ///< bytes a sample of the per-sample arena

@@ -104,7 +104,7 @@ struct Executor::Impl {
           break;
       }
     }
-    lane.claims.assign(std::max<std::size_t>(image.phases.size(), 1) * static_cast<std::size_t>(threads) * claim_spacing, 0);
+    lane.claims.assign(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing, 0);
     lane.context.claims = lane.claims.data();
     lane.context.batch = bindings.batch;
     lane.context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
@@ -135,7 +135,7 @@ struct Executor::Impl {
     grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes));
     grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded_batch(sequence.most_batch)));
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
-    for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.phases.size(), 1) * static_cast<std::size_t>(threads) * claim_spacing);
+    for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
     bind(lane(0), first, threads);
     struct Call {
       Impl& impl;

@@ -30,7 +30,7 @@ KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : conte
 llvm::Function* KernelEmitter::declare() {
   llvm::LLVMContext& llvm = context_.module.getContext();
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
-  types.insert(types.end(), 4, llvm::Type::getInt64Ty(llvm));
+  types.insert(types.end(), 6, llvm::Type::getInt64Ty(llvm));
   types.push_back(llvm::PointerType::getUnqual(llvm));
   const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
@@ -50,8 +50,10 @@ void KernelEmitter::emit() {
   begin_ = function_->getArg(first);
   end_ = function_->getArg(first + 1);
   chunk_ = function_->getArg(first + 2);
-  n_ = function_->getArg(first + 3);
-  ctx_ = function_->getArg(first + 4);
+  piece_begin_ = function_->getArg(first + 3);
+  piece_end_ = function_->getArg(first + 4);
+  n_ = function_->getArg(first + 5);
+  ctx_ = function_->getArg(first + 6);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
   current_builder() = &builder_;
   switch (kernel_.kind) {
@@ -165,13 +167,17 @@ bool KernelEmitter::is_flat(const Shape& shape) {
 }
 
 Value* KernelEmitter::rows_begin(const Shape& shape) {
-  const Dim rows = symbolic_layout(shape).rows;
-  return kernel_.domain.samples ? builder_.CreateMul(begin_, constant(rows.factor())) : begin_;
+  if (!kernel_.domain.samples) return begin_;
+  const std::int64_t rows = symbolic_layout(shape).rows.factor();
+  Value* first = builder_.CreateMul(begin_, constant(rows));
+  return kernel_.piece == Piece::rows ? builder_.CreateAdd(first, piece_begin_) : first;
 }
 
 Value* KernelEmitter::rows_end(const Shape& shape) {
-  const Dim rows = symbolic_layout(shape).rows;
-  return kernel_.domain.samples ? builder_.CreateMul(end_, constant(rows.factor())) : end_;
+  if (!kernel_.domain.samples) return end_;
+  const std::int64_t rows = symbolic_layout(shape).rows.factor();
+  Value* last = builder_.CreateMul(end_, constant(rows));
+  return kernel_.piece == Piece::rows ? builder_.CreateSub(last, builder_.CreateSub(constant(rows), piece_end_)) : last;
 }
 
 Value* KernelEmitter::for_each_vector(Value* begin, Value* end, unsigned unroll, const std::function<void(Value*, unsigned)>& body) {

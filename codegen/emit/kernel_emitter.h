@@ -1,6 +1,6 @@
 // Emits one kernel as one LLVM function:
-//   void kernel_k(ptr noalias buffer..., i64 begin, i64 end, i64 chunk, i64 n, ptr ctx)
-// over the units [begin, end) of its domain.
+//   void kernel_k(ptr noalias buffer..., i64 begin, i64 end, i64 chunk, i64 piece_begin, i64 piece_end, i64 n, ptr ctx)
+// over the units [begin, end) of its domain; of a single sample over its pieces [piece_begin, piece_end), else over all of them.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -60,8 +60,11 @@ class KernelEmitter {
   const std::vector<std::uint32_t>& arguments() const { return arguments_; }
 
  private:
-  friend class ProductEmitter;      // codegen/kernels/product.cpp
+  friend class ProductEmitter;  // codegen/kernels/product.cpp
+  friend class ImageWords;      // codegen/kernels/image_copy.h
+  friend class ImageCopy;
   friend class ConvolutionEmitter;  // codegen/kernels/convolution.cpp
+  friend class WinogradEmitter;     // codegen/kernels/winograd.cpp
   using Body = std::function<void(llvm::Value*)>;
   using Memo = std::map<ir::NodeId, Vec>;
 
@@ -73,6 +76,7 @@ class KernelEmitter {
   void emit_collected();
   std::pair<llvm::Value*, llvm::Value*> all_rows();
   void emit_epilogue(llvm::Value* first, llvm::Value* last);
+  void emit_epilogue_of_row(llvm::Value* row, llvm::Value* first, llvm::Value* last);
   void collect(const ir::ScatterAddRows& op);
   void collect(const ir::Cumsum& op);
   void collect(const ir::TopK& op);
@@ -81,6 +85,7 @@ class KernelEmitter {
   void run_gemm(llvm::Value* a, llvm::Value* b, llvm::Value* c, llvm::Value* m, const ir::ProductExtents& sizes, Dim lda, Dim ldb, Dim ldc,
                 bool transpose_a, bool transpose_b);
   void emit_convolution();
+  bool emit_winograd();
   void emit_convolution_pack();
   void emit_convolution_weight();
   void collect_grouped(bool transposed);
@@ -177,7 +182,7 @@ class KernelEmitter {
   Builder builder_;
   llvm::Function* function_ = nullptr;
   std::vector<std::uint32_t> arguments_;
-  llvm::Value *begin_ = nullptr, *end_ = nullptr, *chunk_ = nullptr, *n_ = nullptr, *ctx_ = nullptr;
+  llvm::Value *begin_ = nullptr, *end_ = nullptr, *chunk_ = nullptr, *piece_begin_ = nullptr, *piece_end_ = nullptr, *n_ = nullptr, *ctx_ = nullptr;
 };
 
 }  // namespace sinter::codegen

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <set>
 
 #include "ir/step.h"
 
@@ -20,6 +21,9 @@ class StepEmitter {
   StepEmitter(EmitContext& context, bool profile) : context_(context), profile_(profile), b_(context.module.getContext()) {}
 
   void run(const std::vector<std::size_t>& part_of, std::size_t part) {
+    for (const Kernel& kernel : context_.schedule.kernels)
+      for (const ValueId value : {kernel.product, kernel.staging})
+        if (value != no_value) private_.insert(context_.plan.buffer_of[value]);
     for (std::size_t k = 0; k < part_of.size(); ++k) {
       if (part != 0 && part != part_of[k]) continue;
       KernelEmitter emitter(context_, context_.schedule.kernels[k]);
@@ -38,6 +42,7 @@ class StepEmitter {
     thread_ = step_->getArg(1);
     b_.SetInsertPoint(block("entry"));
     n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
+    next_claims_ = context_.schedule.phases.size();
     for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
     b_.CreateRetVoid();
   }
@@ -48,21 +53,83 @@ class StepEmitter {
 
   void emit_phase(std::size_t p) {
     const Phase& phase = context_.schedule.phases[p];
-    // Chunks of each loop, and where they begin in the phase's numbering.
-    std::vector<Value*> sizes, firsts;
-    Value* total = number(0);
+    const bool last = p + 1 == context_.schedule.phases.size();
+    if (!phase.stages) {
+      emit_jobs(p, whole_loops(phase, false));
+    } else {
+      // A single sample is cut into pieces where there are threads to share them.
+      llvm::BasicBlock *pieces = block("pieces"), *chunks = block("chunks"), *done = block("phase_done");
+      b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(n_, number(1)), b_.CreateICmpSGT(threads(), number(1))), pieces, chunks);
+      b_.SetInsertPoint(chunks);
+      emit_jobs(p, whole_loops(phase, false));
+      b_.CreateBr(done);
+      b_.SetInsertPoint(pieces);
+      for (std::size_t stage = 0; stage < phase.stages; ++stage) {
+        std::vector<Job> jobs = stage ? std::vector<Job>{} : whole_loops(phase, true);
+        for (const Loop& loop : phase.loops)
+          for (const std::size_t k : loop.kernels)
+            if (loop.domain.samples && context_.schedule.kernels[k].stage == stage) jobs.push_back(pieces_of(loop, k));
+        emit_jobs(next_claims_++, jobs);
+        if (stage + 1 < phase.stages) emit_barrier();
+      }
+      b_.CreateBr(done);
+      b_.SetInsertPoint(done);
+    }
+    if (!last) emit_barrier();
+  }
+
+  /// Work in `count` chunks that any thread may run in any order.
+  struct Job {
+    Value* count;
+    std::function<void(Value* chunk)> run;
+  };
+
+  /// The loops of a phase; or only those that are not over samples.
+  std::vector<Job> whole_loops(const Phase& phase, bool without_samples) {
+    std::vector<Job> jobs;
     for (const Loop& loop : phase.loops) {
-      Value* units = loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
-      Value* size = emit_chunk_units(b_, units, loop.limits);
-      sizes.push_back(size);
+      if (without_samples && loop.domain.samples) continue;
+      Value *units = units_of(loop), *size = emit_chunk_units(b_, units, loop.limits);
+      jobs.push_back({divide_up(units, size), [this, &loop, size](Value* chunk) { emit_chunk(loop, chunk, size); }});
+    }
+    return jobs;
+  }
+
+  /// A kernel's pieces of a single sample: two chunks a thread, each with about as many.
+  Job pieces_of(const Loop& loop, std::size_t k) {
+    Value* all = number(context_.schedule.kernels[k].pieces);
+    Value* size = divide_up(all, b_.CreateMul(threads(), number(2)));
+    return {divide_up(all, size), [this, &loop, k, all, size](Value* chunk) {
+              Value* first = b_.CreateMul(chunk, size);
+              Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, size), all);
+              emit_call(loop, k, {number(0), number(1), number(0), first, last}, true);
+            }};
+  }
+
+  Value* threads() { return b_.CreateSExt(field(offsetof(StepContext, threads), b_.getInt32Ty()), b_.getInt64Ty()); }
+  Value* divide_up(Value* a, Value* b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, number(1))), b); }
+  Value* units_of(const Loop& loop) {
+    return loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
+  }
+
+  void emit_barrier() {
+    b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
+                  field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
+  }
+
+  /// Jobs whose chunks are claimed by the counters numbered `claims`.
+  void emit_jobs(std::size_t claims, const std::vector<Job>& jobs) {
+    std::vector<Value*> firsts;  // chunks of all jobs are numbered one after the other
+    Value* total = number(0);
+    for (const Job& job : jobs) {
       firsts.push_back(total);
-      total = b_.CreateAdd(total, b_.CreateUDiv(b_.CreateAdd(units, b_.CreateSub(size, number(1))), size));
+      total = b_.CreateAdd(total, job.count);
     }
     // Shares: the thread's own first, then those of the threads after it.
+    Value *threads = this->threads(), *self = b_.CreateSExt(thread_, b_.getInt64Ty()),
+          *counters = field(offsetof(StepContext, claims), b_.getPtrTy());
     llvm::BasicBlock *before = b_.GetInsertBlock(), *share = block("share"), *claim = block("claim"), *healthy = block("healthy"),
                      *work = block("work"), *next_share = block("next_share"), *done = block("done");
-    Value *threads = b_.CreateSExt(field(offsetof(StepContext, threads), b_.getInt32Ty()), b_.getInt64Ty()),
-          *self = b_.CreateSExt(thread_, b_.getInt64Ty()), *counters = field(offsetof(StepContext, claims), b_.getPtrTy());
     b_.CreateBr(share);
     b_.SetInsertPoint(share);
     llvm::PHINode* turn = b_.CreatePHI(b_.getInt64Ty(), 2);
@@ -71,7 +138,7 @@ class StepEmitter {
     Value* owner = b_.CreateSelect(b_.CreateICmpUGE(sum, threads), b_.CreateSub(sum, threads), sum);
     Value* from = b_.CreateUDiv(b_.CreateMul(owner, total), threads);
     Value* to = b_.CreateUDiv(b_.CreateMul(b_.CreateAdd(owner, number(1)), total), threads);
-    Value* place = b_.CreateAdd(b_.CreateMul(threads, number(static_cast<std::int64_t>(p))), owner);
+    Value* place = b_.CreateAdd(b_.CreateMul(threads, number(static_cast<std::int64_t>(claims))), owner);
     Value* counter = b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {b_.CreateMul(place, number(claim_spacing))});
     b_.CreateBr(claim);
     b_.SetInsertPoint(claim);
@@ -90,49 +157,55 @@ class StepEmitter {
     turn->addIncoming(next_turn, next_share);
     b_.CreateCondBr(b_.CreateICmpULT(next_turn, threads), share, done);
     b_.SetInsertPoint(work);
-    for (std::size_t l = phase.loops.size(); l-- > 0;) {
-      llvm::BasicBlock *mine = block("loop"), *next = block("next");
-      b_.CreateCondBr(b_.CreateICmpUGE(chunk, firsts[l]), mine, next);
+    for (std::size_t j = jobs.size(); j-- > 0;) {
+      llvm::BasicBlock *mine = block("job"), *next = block("next");
+      b_.CreateCondBr(b_.CreateICmpUGE(chunk, firsts[j]), mine, next);
       b_.SetInsertPoint(mine);
-      emit_chunk(phase.loops[l], b_.CreateSub(chunk, firsts[l]), sizes[l]);
+      jobs[j].run(b_.CreateSub(chunk, firsts[j]));
       b_.CreateBr(claim);
       b_.SetInsertPoint(next);
     }
     b_.CreateBr(claim);
     b_.SetInsertPoint(done);
-    if (p + 1 < context_.schedule.phases.size())
-      b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
-                    field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
   }
 
   void emit_chunk(const Loop& loop, Value* chunk, Value* size) {
-    Value* units = loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
     Value* begin = b_.CreateMul(chunk, size);
-    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units);
-    for (const std::size_t k : loop.kernels) {
-      std::vector<Value*> arguments;
-      for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, begin));
-      arguments.insert(arguments.end(), {begin, end, chunk, n_, ctx_});
-      Value* before = profile_ ? clock() : nullptr;
-      b_.CreateCall(functions_[k], arguments);
-      if (profile_) tell(k, begin, end, before);
-    }
+    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units_of(loop));
+    for (const std::size_t k : loop.kernels) emit_call(loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
   }
 
-  /// Address of row 0 of a buffer. Chunk scratch holds only the rows of the chunk, so its row 0 lies before it.
-  Value* base(std::uint32_t buffer, const Loop& loop, Value* begin) {
+  /// What a kernel is called over: see codegen/emit/kernel_emitter.h.
+  struct Range {
+    Value *begin, *end, *chunk, *piece_begin, *piece_end;
+  };
+
+  void emit_call(const Loop& loop, std::size_t k, const Range& r, bool shared) {
+    std::vector<Value*> arguments;
+    for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, r.begin, shared));
+    arguments.insert(arguments.end(), {r.begin, r.end, r.chunk, r.piece_begin, r.piece_end, n_, ctx_});
+    Value* before = profile_ ? clock() : nullptr;
+    b_.CreateCall(functions_[k], arguments);
+    if (profile_) tell(k, r.begin, r.end, before);
+  }
+
+  /// Address of row 0 of a buffer. Chunk scratch holds only the rows of the chunk, so its row 0 lies before it. Threads that share a sample use the
+  /// first one's, except for what is each kernel call's own: register tiles write past the last row of a product.
+  Value* base(std::uint32_t buffer, const Loop& loop, Value* begin, bool shared) {
     const BufferSpec& spec = context_.plan.buffers[buffer];
     if (spec.place != Place::scratch) {
       Value* list = field(offsetof(StepContext, buffers), b_.getPtrTy());
       return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), list, buffer));
     }
-    Value* own = b_.CreateMul(b_.CreateSExt(thread_, b_.getInt64Ty()), number(context_.plan.scratch_bytes));
-    const SymbolicLayout at = symbolic_layout(spec.type.shape);
-    if (loop.domain.samples && !spec.type.shape.has_batch())  // one for the whole chunk
-      return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {b_.CreateAdd(own, number(spec.offset))});
-    const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)),
-                       rows = loop.domain.samples ? at.rows.factor() : 1;
-    Value* offset = b_.CreateSub(b_.CreateAdd(own, number(spec.offset)), b_.CreateMul(begin, number(row * rows)));
+    const bool whole_chunk = loop.domain.samples && !spec.type.shape.has_batch();  // one for the whole chunk
+    Value* thread = shared && !private_.contains(buffer) ? number(0) : b_.CreateSExt(thread_, b_.getInt64Ty());
+    Value* offset = b_.CreateAdd(b_.CreateMul(thread, number(context_.plan.scratch_bytes)), number(spec.offset));
+    if (!whole_chunk) {
+      const SymbolicLayout at = symbolic_layout(spec.type.shape);
+      const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)),
+                         rows = loop.domain.samples ? at.rows.factor() : 1;
+      offset = b_.CreateSub(offset, b_.CreateMul(begin, number(row * rows)));
+    }
     return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {offset});
   }
 
@@ -152,6 +225,8 @@ class StepEmitter {
   std::vector<std::vector<std::uint32_t>> arguments_;
   llvm::Function* step_ = nullptr;
   Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr;
+  std::set<std::uint32_t> private_;  ///< buffers that each call of a kernel has to itself
+  std::size_t next_claims_ = 0;      ///< counters of the next stage; phases come first
 };
 
 }  // namespace

@@ -35,6 +35,27 @@ void KernelEmitter::emit_epilogue(Value* first, Value* last) {
   if (scalar && !is_flat(shape)) loop(first, last, 1, [&](Value* row) { zero_pads(shape, row); });
 }
 
+/// The same for columns [first, last) of a row; whole vectors from `first` on, up to the last column or to a multiple of them.
+void KernelEmitter::emit_epilogue_of_row(Value* row, Value* first, Value* last) {
+  const Shape& shape = kernel_.shape;
+  const SymbolicLayout at = symbolic_layout(shape);
+  const std::int64_t columns = at.cols.factor(), whole = columns / lanes * lanes;
+  const bool scalar = needs_scalars(shape);
+  const auto site = [&](Value* column, unsigned width, unsigned valid) {
+    Memo memo;
+    store_results(shape, {row, column, width, valid}, memo);
+  };
+  const auto least = [&](std::int64_t most) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last, constant(most)); };
+  if (scalar) loop(first, least(columns), 1, [&](Value* column) { site(column, 1, 1); });
+  else loop(first, least(whole), lanes, [&](Value* column) { site(column, lanes, lanes); });
+  if (columns == whole && columns == at.stride.factor()) return;
+  when(builder_.CreateICmpSGE(last, constant(columns)), [&](Value*) {
+    if (scalar) zero_pads(shape, row);
+    else if (whole < columns)
+      site(constant(whole), static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - whole)), static_cast<unsigned>(columns - whole));
+  });
+}
+
 /// Zeros, to which each row of the updates is added in order. A chunk looks through all indices for those of its own rows.
 void KernelEmitter::collect(const ir::ScatterAddRows& op) {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);

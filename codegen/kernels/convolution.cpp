@@ -2,18 +2,17 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/emit/kernel_emitter.h"
-#include "codegen/kernels/convolution_plan.h"
+#include "codegen/kernels/image_copy.h"
 #include "codegen/kernels/product_tile.h"
 
 namespace sinter::codegen {
 
 using llvm::Value;
 
-class ConvolutionEmitter {
+class ConvolutionEmitter : ImageWords {
  public:
   explicit ConvolutionEmitter(KernelEmitter& kernel)
-      : e_(kernel),
-        b_(kernel.builder_),
+      : ImageWords(kernel),
         node_(kernel.context_.graph.node(kernel.kernel_.anchor)),
         conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)),
         plan_(plan_convolution(kernel.context_.graph, kernel.kernel_.anchor)) {}
@@ -22,14 +21,15 @@ class ConvolutionEmitter {
   void emit_images() {
     const Shape& shape = e_.kernel_.shape;
     source_ = e_.value_of(node_.inputs[0]);
-    zero_copy();
     if (!KernelEmitter::is_flat(shape)) {
       tiles_ = plan_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor(), e_.context_.unit);
       note();
     }
+    const bool cut = e_.kernel_.piece == Piece::rows;  // of windows
+    Value *begin = cut ? e_.piece_begin_ : number(0), *end = cut ? e_.piece_end_ : number(plan_.h.windows);
     for_each_image([&](Value* image) {
-      copy_image(image);
-      e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
+      copy_image(image, begin, end);
+      e_.loop(begin, end, 1, [&](Value* oh) {
         Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
         Value* from = copy_at(mul(oh, plan_.h.step * plan_.copy_row()));
         if (KernelEmitter::is_flat(shape)) dot_row(first, from);
@@ -46,7 +46,7 @@ class ConvolutionEmitter {
     tiles_ = plan_tiles(plan_.w.windows, stride, e_.context_.unit);
     note();
     for_each_image([&](Value* image) {
-      zero_copy();
+      zero_from(copy_at(number(0)), plan_.h.copy * plan_.copy_row());
       e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
         Value* gradients = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
         e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1, [&](Value* part) { scatter_row(gradients, oh, part, stride); });
@@ -79,14 +79,13 @@ class ConvolutionEmitter {
   void emit_weight() {
     source_ = e_.value_of(node_.inputs[0]);
     gradient_ = e_.value_of(node_.inputs[1]);
-    zero_copy();
     const bool flat = conv_.features == 1;
     if (!flat) {
       tiles_ = plan_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor(), e_.context_.unit);
       note();
     }
     for_each_image([&](Value* image) {
-      copy_image(image);
+      copy_image(image, number(0), number(plan_.h.windows));
       Value* number_in_chunk = b_.CreateSub(image, e_.kernel_.domain.samples ? e_.begin_ : number(0));
       e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
         e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
@@ -101,13 +100,6 @@ class ConvolutionEmitter {
 
  private:
   // ---- words ----
-  Value* number(std::int64_t n) const { return e_.constant(n); }
-  Value* add(Value* a, Value* b) { return b_.CreateAdd(a, b, "", true, true); }
-  Value* mul(Value* a, std::int64_t n) { return b_.CreateMul(a, number(n), "", true, true); }
-  Value* div(Value* a, std::int64_t n) { return b_.CreateUDiv(a, number(n)); }
-  Value* rem(Value* a, std::int64_t n) { return b_.CreateURem(a, number(n)); }
-  const Type& type(ValueId value) const { return e_.context_.schedule.values[value].type; }
-  Value* float_at(Value* base, Value* offset) { return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {offset}); }
   Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), offset); }
   Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
   void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
@@ -118,43 +110,11 @@ class ConvolutionEmitter {
   }
 
   // ---- the copy of an image ----
-  void zero_copy() {
-    const std::int64_t all = plan_.copy_elements();
-    llvm::Type* vector = e_.memory_type(DType::f32, lanes);
-    e_.loop(number(0), number(all / lanes * lanes), lanes,
-            [&](Value* i) { b_.CreateAlignedStore(llvm::Constant::getNullValue(vector), copy_at(i), llvm::Align(4)); });
-    e_.loop(number(all / lanes * lanes), number(all), 1, [&](Value* i) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), copy_at(i)); });
-  }
-
-  /// The elements of an axis that lie in the copy: [0, last). A stride may leave the end out.
-  static std::int64_t kept(const ConvolutionPlan::Axis& axis) { return std::clamp<std::int64_t>(axis.copy - axis.first, 0, axis.source); }
-
-  /// Pads stay the zeros that they are: what a vector stores past the last channel are zeros too, or overwritten by the next pixel.
-  void copy_image(Value* image) {
-    const Shape& shape = type(source_).shape;
-    const SymbolicLayout at = symbolic_layout(shape);
-    const std::int64_t columns = kept(plan_.w);
-    e_.loop(number(0), number(kept(plan_.h)), 1, [&](Value* h) {
-      Value *row = mul(add(mul(image, plan_.h.source), h), plan_.w.source), *to = place_of(h);
-      if (KernelEmitter::is_flat(shape)) {  // one channel: the row is adjacent
-        const auto move = [&](Value* w, unsigned width) {
-          Value* from = e_.address(source_, number(0), add(row, w));
-          b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4)), float_at(to, w), llvm::Align(4));
-        };
-        const std::int64_t whole = columns / lanes * lanes;
-        e_.loop(number(0), number(whole), lanes, [&](Value* w) { move(w, lanes); });
-        e_.loop(number(whole), number(columns), 1, [&](Value* w) { move(w, 1); });
-        return;
-      }
-      e_.loop(number(0), number(columns), 1, [&](Value* w) {
-        Value *from = e_.address(source_, add(row, w), number(0)), *target = float_at(to, mul(w, plan_.channels));
-        for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
-          const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - c));
-          Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), float_at(from, number(c)), llvm::Align(4));
-          b_.CreateAlignedStore(x, float_at(target, number(c)), llvm::Align(4));
-        }
-      });
-    });
+  /// What the windows of rows [begin, end) of the result lie over.
+  void copy_image(Value* image, Value* begin, Value* end) {
+    const auto& h = plan_.h;
+    Value *first = mul(begin, h.step), *last = add(mul(sub(end, number(1)), h.step), number((h.size - 1) * h.dilation + 1));
+    ImageCopy(e_, source_, h, plan_.w, plan_.channels).rows(image, first, last, copy_at(mul(first, plan_.copy_row())));
   }
 
   /// Where row h of the image begins in the copy.
@@ -164,7 +124,7 @@ class ConvolutionEmitter {
   void copy_back(Value* image) {
     const Shape& shape = e_.kernel_.shape;
     const bool flat = KernelEmitter::is_flat(shape);
-    const std::int64_t rows = kept(plan_.h), columns = kept(plan_.w), stride = symbolic_layout(shape).stride.factor();
+    const std::int64_t rows = plan_.h.kept(), columns = plan_.w.kept(), stride = symbolic_layout(shape).stride.factor();
     const auto pixel = [&](Value* from, Value* row) {
       for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
         const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, stride - c)),
@@ -191,7 +151,7 @@ class ConvolutionEmitter {
     Value* row = add(mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row()), mul(kw, plan_.w.dilation * plan_.channels));
     for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
       Value* a = flat ? e_.address(source_, number(0), add(first, ow)) : e_.address(source_, add(first, ow), number(0));
-      for_each_panel([&](const Panels& panels, Value* column) {
+      for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
         llvm::Function* tile = tile_function(
             e_.context_, {.widths = panels.widths, .rows = rows, .ldc = stride, .walk = Tile::Walk::spread, .lda = lda, .accumulate = false});
         Value* b = float_at(e_.pointer(e_.kernel_.packed), add(mul(part, conv_.features * stride), column));
@@ -212,19 +172,6 @@ class ConvolutionEmitter {
   }
 
   // ---- rows of results ----
-  /// Calls body with the first row and the size of each tile.
-  void for_each_tile(const Cut& rows, const std::function<void(Value*, unsigned)>& body) {
-    const std::int64_t large = rows.large * rows.size;
-    e_.loop(number(0), number(large), rows.size, [&](Value* row) { body(row, rows.size); });
-    if (rows.small)
-      e_.loop(number(large), number(large + rows.small * (rows.size - 1)), rows.size - 1, [&](Value* row) { body(row, rows.size - 1); });
-  }
-
-  void for_each_panel(const std::function<void(const Panels&, Value*)>& body) {
-    for (const Panels& panels : tiles_.panels)
-      e_.loop(number(0), number(panels.count * panels.columns), panels.columns, [&](Value* from) { body(panels, add(from, number(panels.column))); });
-  }
-
   /// The rows of the windows of row `oh` that are not all pads, [first, last): at least one, so that there is a result.
   std::pair<Value*, Value*> rows_of_window(Value* oh) {
     const auto& h = plan_.h;
@@ -234,7 +181,7 @@ class ConvolutionEmitter {
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(high));
     };
     Value* start = mul(oh, h.step);
-    return {bounded(b_.CreateSub(number(h.first), start), 0, h.size - 1), bounded(b_.CreateSub(number(h.first + h.source), start), 1, h.size)};
+    return {bounded(sub(number(h.first), start), 0, h.size - 1), bounded(sub(number(h.first + h.source), start), 1, h.size)};
   }
 
   /// The pixels from row `first` of the result on, whose windows begin at `from`.
@@ -242,7 +189,7 @@ class ConvolutionEmitter {
     const bool several = plan_.runs_a_row() > 1;
     const ValueId right = e_.value_of(node_.inputs[1]);
     const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor();
-    for_each_panel([&](const Panels& panels, Value* column) {
+    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
       for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
                                                            .rows = rows,
@@ -301,7 +248,7 @@ class ConvolutionEmitter {
   /// Adds an image's part to the rows from `row` on of the slots, those of one run: windows as columns, times the gradients of all pixels.
   void weight_rows(Value* image, Value* number_in_chunk, Value* from, Value* row) {
     const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
-    for_each_panel([&](const Panels& panels, Value* column) {
+    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
       Value* b = e_.address(gradient_, mul(image, plan_.h.windows * plan_.w.windows), column);
       for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
@@ -338,8 +285,6 @@ class ConvolutionEmitter {
       }
   }
 
-  KernelEmitter& e_;
-  Builder& b_;
   const ir::Node& node_;
   const ir::Convolution conv_;
   const ConvolutionPlan plan_;
@@ -351,6 +296,7 @@ class ConvolutionEmitter {
 
 void KernelEmitter::emit_convolution() {
   const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(context_.graph.node(kernel_.anchor).op);
+  if (emit_winograd()) return;
   if (tiles_convolution(context_.graph, kernel_.anchor)) {
     ConvolutionEmitter emitter(*this);
     return transposed ? emitter.emit_adjoint() : emitter.emit_images();
@@ -360,9 +306,12 @@ void KernelEmitter::emit_convolution() {
   emit_epilogue(first, last);
 }
 
-void KernelEmitter::emit_convolution_pack() { ConvolutionEmitter(*this).emit_pack(); }
+void KernelEmitter::emit_convolution_pack() {
+  if (!emit_winograd()) ConvolutionEmitter(*this).emit_pack();
+}
 
 void KernelEmitter::emit_convolution_weight() {
+  if (emit_winograd()) return;
   if (tiles_convolution(context_.graph, kernel_.anchor)) return ConvolutionEmitter(*this).emit_weight();
   grouped_weight();
 }

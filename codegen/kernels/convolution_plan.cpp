@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a) {
-  return {a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before, a.out, a.size, a.stride, a.dilation};
+  return {{a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before}, a.out, a.size, a.stride, a.dilation};
 }
 
 }  // namespace
@@ -42,14 +42,14 @@ Cut cut(std::int64_t count, std::int64_t most) {
   return {static_cast<unsigned>(size), tiles - small, small};
 }
 
-ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit) {
-  // What a tile costs for each contracted index, in vector operations: multiply-adds, of which some must be under way at once, and a little for
-  // loads and the loop.
+double tile_cost(std::int64_t rows, std::int64_t vectors) {
+  // Multiply-adds, of which some must be under way at once, and a little for loads and the loop.
   constexpr double least_sums = 8, overhead = 1;
-  const auto cost = [&](std::int64_t tile_rows, std::int64_t vectors) {
-    const double sums = static_cast<double>(tile_rows * vectors), loads = static_cast<double>(tile_rows + vectors);
-    return std::max({sums, least_sums, loads / 2}) + overhead;
-  };
+  const auto sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
+  return std::max({sums, least_sums, loads / 2}) + overhead;
+}
+
+ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit) {
   ConvolutionTiles best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
@@ -58,12 +58,10 @@ ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit u
     double total = 0;
     const auto add = [&](std::int64_t column, std::int64_t columns, std::int64_t count) {
       if (!count) return;
-      Panels p{column, columns, count, {}, tiles.rows.size};
-      p.widths.assign(static_cast<std::size_t>(columns / unit.lanes), unit.lanes);
-      if (columns % unit.lanes) p.widths.push_back(static_cast<unsigned>(columns % unit.lanes));
+      Panels p{column, columns, count, widths_of(columns, unit.lanes), tiles.rows.size};
       const auto v = static_cast<std::int64_t>(p.widths.size());
-      total += static_cast<double>(count) * (static_cast<double>(tiles.rows.large) * cost(tiles.rows.size, v) +
-                                             static_cast<double>(tiles.rows.small) * cost(tiles.rows.size - 1, v));
+      total += static_cast<double>(count) * (static_cast<double>(tiles.rows.large) * tile_cost(tiles.rows.size, v) +
+                                             static_cast<double>(tiles.rows.small) * tile_cost(tiles.rows.size - 1, v));
       tiles.panels.push_back(std::move(p));
     };
     add(0, each, stride / each);

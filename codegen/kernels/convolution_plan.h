@@ -3,6 +3,7 @@
 // an image a sum of runs that are products of gradients by the kernel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,11 +23,17 @@ bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
 /// Rows of a tile at most.
 inline constexpr std::int64_t most_convolution_rows = 14;
 
+/// Along one axis of an image.
+struct CopyAxis {
+  std::int64_t source = 1, copy = 1;  ///< extents of the image and its copy
+  std::int64_t first = 0;             ///< where the image's first element lies in the copy
+  /// Elements of the image that lie in the copy, the first ones: a stride may leave the end out.
+  std::int64_t kept() const { return std::clamp<std::int64_t>(copy - first, 0, source); }
+};
+
 /// The copy of one image, and the windows over it.
 struct ConvolutionPlan {
-  struct Axis {
-    std::int64_t source = 1, copy = 1;  ///< extents of the image and its copy
-    std::int64_t first = 0;             ///< where the image's first element lies in the copy
+  struct Axis : CopyAxis {
     std::int64_t windows = 1, size = 1, step = 1, dilation = 1;
   };
   Axis h, w;
@@ -49,6 +56,9 @@ struct Cut {
   std::int64_t large = 0, small = 0;
 };
 Cut cut(std::int64_t count, std::int64_t most);
+
+/// What a register tile costs for each contracted index, in vector operations.
+double tile_cost(std::int64_t rows, std::int64_t vectors);
 
 /// Columns cut into panels, and rows into tiles, such that few lanes and registers are idle: `rows` adjacent ones of a stride of `stride` floats.
 struct ConvolutionTiles {

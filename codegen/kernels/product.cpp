@@ -31,10 +31,10 @@ class ProductEmitter {
     plan_ = plan_product(product_, e_.kernel_.packed != no_value, e_.context_.unit);
     e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", to_text(plan_, product_)));
     choose_left();
-    if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
-    if (plan_.k_block == 0) pass(number(0), k_end_);
-    else e_.loop(number(0), k_end_, plan_.k_block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(plan_.k_block)), k_end_)); });
-    if (!plan_.one_pass()) e_.emit_pointwise();
+    if (e_.kernel_.piece != Piece::columns) return emit_rows();
+    Value* single = b_.CreateICmpEQ(b_.CreateSub(end_, begin_), number(1));
+    e_.when(single, [&](Value*) { emit_row(); });
+    e_.when(b_.CreateNot(single), [&](Value*) { emit_rows(); });
   }
 
   /// Rows [begin, end) of the right operand, panel after panel.
@@ -48,6 +48,39 @@ class ProductEmitter {
   }
 
  private:
+  void emit_rows() {
+    if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
+    if (plan_.k_block == 0) pass(number(0), k_end_);
+    else e_.loop(number(0), k_end_, plan_.k_block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(plan_.k_block)), k_end_)); });
+    if (!plan_.one_pass()) e_.emit_pointwise();
+  }
+
+  // ---- a single row ----
+  /// The kernel's pieces of one row: b is read once, where it lies, a few adjacent vectors of each of its rows.
+  void emit_row() {
+    const std::int64_t stride = right_stride(), each = std::min<std::int64_t>(piece_columns, most_row_vectors * e_.context_.unit.lanes),
+                       whole = stride / each * each;
+    Value* first = b_.CreateMul(e_.piece_begin_, number(piece_columns));
+    Value* last = least(b_.CreateMul(e_.piece_end_, number(piece_columns)), number(stride));
+    const std::int64_t block = kind_ == Left::converted ? most_k() : 0;
+    const auto columns = [&](Value* column, std::int64_t count, Value* k, Value* k_stop, Value* left) {
+      llvm::Function* tile = tile_function(
+          e_.context_,
+          {.widths = widths_of(count, e_.context_.unit.lanes), .rows = 1, .ldc = 0, .walk = Tile::Walk::rows, .lda = 0, .accumulate = block != 0});
+      b_.CreateCall(tile, {e_.address(e_.kernel_.product, begin_, column), e_.address(e_.value_of(product_.right), k, column), number(right_stride()),
+                           b_.CreateSub(k_stop, k), k, left});
+    };
+    const auto pass = [&](Value* k, Value* k_stop) {
+      Value* left = kind_ == Left::converted ? static_cast<Value*>(copy_) : left_at(begin_, k);
+      if (kind_ == Left::converted) convert(begin_, k, k_stop, copy_);
+      e_.loop(first, least(last, number(whole)), each, [&](Value* column) { columns(column, each, k, k_stop, left); });
+      if (whole < stride) e_.when(b_.CreateICmpEQ(last, number(stride)), [&](Value*) { columns(number(whole), stride - whole, k, k_stop, left); });
+    };
+    if (!block) pass(number(0), k_end_);
+    else e_.loop(number(0), k_end_, block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(block)), k_end_)); });
+    e_.emit_epilogue_of_row(begin_, first, last);
+  }
+
   // ---- words ----
   Value* number(std::int64_t n) const { return e_.constant(n); }
   Value* least(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }

@@ -24,14 +24,13 @@ unsigned tile_rows(std::size_t vectors, VectorUnit unit) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(fits, 1, most_tile_rows));
 }
 
-/// Vectors that cover so many columns (a multiple of 8): whole registers, then one of what is left.
+}  // namespace
+
 std::vector<unsigned> widths_of(std::int64_t columns, unsigned lanes) {
   std::vector<unsigned> widths(static_cast<std::size_t>(columns / lanes), lanes);
   if (columns % lanes) widths.push_back(static_cast<unsigned>(columns % lanes));
   return widths;
 }
-
-}  // namespace
 
 std::int64_t ProductPlan::widest() const {
   std::int64_t most = 0;

@@ -58,6 +58,12 @@ ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit);
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);
 
+/// Vectors that cover so many columns (a multiple of 8): whole registers, then one of what is left.
+std::vector<unsigned> widths_of(std::int64_t columns, unsigned lanes);
+
+/// Vectors of a tile of one row: enough chains of multiply-adds to hide what each waits for.
+inline constexpr std::int64_t most_row_vectors = 8;
+
 /// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
 inline constexpr std::int64_t most_tile_rows = 8;
 

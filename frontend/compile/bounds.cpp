@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/compile/winograd_bound.h"
 #include "ir/reference.h"
 
 namespace sinter {
@@ -58,7 +59,9 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   std::vector<ir::Array> magnitudes;
   for (const Bounded* x : in)
     magnitudes.push_back(is_float(x->value.dtype) ? mapped(*x, [](double v, double e) { return std::abs(v) + e; }) : x->value);
-  const ir::Array total = evaluate(op, type, magnitudes, n);
+  const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
+  const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, n);
+  if (mixed) terms += winograd_terms;
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * total.data[i];
   for (std::size_t k = first_float; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
@@ -157,8 +160,8 @@ double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, co
         } else if constexpr (std::is_same_v<O, ir::Cumsum>) return static_cast<double>(in[0]->value.extents[static_cast<std::size_t>(o.axis)]);
         else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) return static_cast<double>(in[0]->value.extents.back());
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) return static_cast<double>(in[0]->value.elements());
-        else if constexpr (std::is_same_v<O, ir::Conv2D> || std::is_same_v<O, ir::Conv2DTranspose>)
-          return static_cast<double>(in[1]->value.elements());
+        else if constexpr (std::is_same_v<O, ir::Conv2D>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[3] + 1);
+        else if constexpr (std::is_same_v<O, ir::Conv2DTranspose>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[2] + 1);
         else if constexpr (std::is_same_v<O, ir::Conv2DWeight>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[3]);
         else if constexpr (ir::IsPool<O> || ir::IsUnpool<O>) return static_cast<double>(o.kernel.elements().factor() + 2);
         else return static_cast<double>(in[0]->value.elements()) / static_cast<double>(std::max<std::int64_t>(1, result.value.elements()));

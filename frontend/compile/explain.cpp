@@ -5,6 +5,7 @@
 
 #include "frontend/compile/step_impl.h"
 #include "ir/cost.h"
+#include "ir/layout.h"
 #include "ir/print.h"
 
 namespace sinter {
@@ -75,6 +76,13 @@ std::string StepCore::explain() const {
     out << "threads at N = " << n << ": " << threads << "; " << work << " flops and " << bytes << " bytes are " << std::setprecision(1)
         << seconds * 1e6 << " us of one core by the cost model, the widest phase has " << chunks << (chunks == 1 ? " chunk\n" : " chunks\n")
         << std::setprecision(0);
+    const StepImage& image = variant.executor().image();
+    std::int64_t states = 0;
+    for (const ir::StateSpec& state : compiled.graph.states())
+      states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
+    const std::int64_t arenas = image.fixed_bytes + image.batch_bytes * padded_batch(n), scratch = image.scratch_bytes * threads;
+    out << "peak memory at N = " << n << ": " << arenas + scratch + states << " bytes; of them " << states << " of states, " << arenas
+        << " of arenas, " << scratch << " of chunk scratch; inputs and outputs come on top\n";
   }
   if (!compiled.report.products.empty()) out << "products:\n";
   for (const std::string& product : compiled.report.products) out << "  " << product << "\n";

@@ -1,6 +1,7 @@
 // Convolutions over images [N, H, W, C], channels last, with kernels w [KH, KW, C / groups, F]: forward and its two adjoints, a set that gradients
 // do not leave. In machine learning's sense: the kernel is not mirrored. Groups cut C and F into as many parts that see only each other.
-// Every path accumulates in the order (kernel row, kernel column, channel), from 0, pads as zeros.
+// Interpreter and reference accumulate in the order (kernel row, kernel column, channel), from 0, pads as zeros. Compiled steps do, or compute
+// convolutions of 3 × 3 with fewer multiplications (ir/winograd.h), in an order of their own.
 #pragma once
 
 #include "ir/op.h"

@@ -68,6 +68,7 @@ StepImage image() {
                    {Place::output, 0, {DType::f32, {n, outputs}}, 0, "y"},
                    {Place::output, 1, {DType::f32, {outputs}}, 0, "total"}};
   image.phases.resize(2);
+  image.claims = 2;
   image.phases[0].loops = {{n, {.most = rows_a_chunk}}};
   image.phases[0].work.flops_per_sample = 2 * features * outputs;
   image.phases[1].loops = {{}};

@@ -1,0 +1,53 @@
+// The words that emitters of kernels on images share, and the copy of an image that convolutions read.
+#pragma once
+
+#include "codegen/emit/kernel_emitter.h"
+#include "codegen/kernels/convolution_plan.h"
+
+namespace sinter::codegen {
+
+/// Arithmetic on places in memory, in floats.
+class ImageWords {
+ protected:
+  explicit ImageWords(KernelEmitter& kernel) : e_(kernel), b_(kernel.builder_) {}
+
+  llvm::Value* number(std::int64_t n) const { return e_.constant(n); }
+  llvm::Value* add(llvm::Value* a, llvm::Value* b) { return b_.CreateAdd(a, b, "", true, true); }
+  llvm::Value* sub(llvm::Value* a, llvm::Value* b) { return b_.CreateSub(a, b); }
+  llvm::Value* mul(llvm::Value* a, std::int64_t n) { return b_.CreateMul(a, number(n), "", true, true); }
+  llvm::Value* div(llvm::Value* a, std::int64_t n) { return b_.CreateUDiv(a, number(n)); }
+  llvm::Value* rem(llvm::Value* a, std::int64_t n) { return b_.CreateURem(a, number(n)); }
+  llvm::Value* least(llvm::Value* a, llvm::Value* b);
+  llvm::Value* float_at(llvm::Value* base, llvm::Value* offset) { return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {offset}); }
+  llvm::Value* float_at(llvm::Value* base, std::int64_t offset) { return float_at(base, number(offset)); }
+  const Type& type(ValueId value) const { return e_.context_.schedule.values[value].type; }
+  std::int64_t stride_of(ValueId value) const { return symbolic_layout(type(value).shape).stride.factor(); }
+  /// Zeros `count` adjacent floats. May set floats past them.
+  void zero_from(llvm::Value* to, std::int64_t count);
+  /// Calls body with the first row and the size of each tile.
+  void for_each_tile(const Cut& rows, const std::function<void(llvm::Value*, unsigned)>& body);
+  /// Calls body with each panel and its first column.
+  void for_each_panel(const std::vector<Panels>& panels, const std::function<void(const Panels&, llvm::Value*)>& body);
+
+  KernelEmitter& e_;
+  Builder& b_;
+};
+
+/// Images of a value [N, H, W, C], dense and with their pads as zeros.
+class ImageCopy : ImageWords {
+ public:
+  ImageCopy(KernelEmitter& kernel, ValueId source, const CopyAxis& h, const CopyAxis& w, std::int64_t channels)
+      : ImageWords(kernel), source_(source), h_(h), w_(w), channels_(channels) {}
+
+  /// Rows [first, last) of the copy of an image, to `to` on. May set up to 15 floats past them.
+  void rows(llvm::Value* image, llvm::Value* first, llvm::Value* last, llvm::Value* to);
+
+ private:
+  void pixels(llvm::Value* pixel, llvm::Value* to);
+
+  ValueId source_;
+  CopyAxis h_, w_;
+  std::int64_t channels_;
+};
+
+}  // namespace sinter::codegen

@@ -1,0 +1,95 @@
+// A call with one sample is cut into pieces that all threads share.
+#include "frontend/core/apply.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::HasSubstr;
+
+#ifdef SINTER_JIT
+std::vector<float> floats_of(const std::vector<Tensor>& tensors) {
+  std::vector<float> all;
+  for (const Tensor& t : tensors)
+    for (const float v : t.to_vector<float>()) all.push_back(v);
+  return all;
+}
+
+/// Expects the same bytes of sample 0 whether it comes alone, on any number of threads, or with others; returns what explain() says.
+std::string expect_shared(const std::function<std::vector<Tensor>(const Tensor&)>& model, const Tensor& batch) {
+  const auto step = [&](int threads) {
+    return StepCore([&](std::span<const Tensor> in) { return model(in[0]); },
+                    {.mode = Mode::graph, .threads = threads, .force = true, .kinds = {InputKind::batch}}, std::source_location::current());
+  };
+  const Tensor alone = slice(batch, 0, 0, 1);
+  StepCore one = step(1);
+  const Tensor *all[] = {&batch}, *first[] = {&alone};
+  std::vector<Tensor> expected = one.call(all);
+  for (Tensor& t : expected) t = slice(t, 0, 0, 1);
+  EXPECT_EQ(floats_of(one.call(first)), floats_of(expected));
+  for (const int threads : {2, 3, 7}) {
+    StepCore shared = step(threads);
+    for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(floats_of(shared.call(first)), floats_of(expected)) << threads << " threads";
+    EXPECT_EQ(floats_of(shared.call(all)), floats_of(one.call(all))) << threads << " threads";
+    EXPECT_EQ(shared.compile_count(), 1u);
+  }
+  return one.explain();
+}
+
+TEST(SingleSample, DenseLayersByColumns) {
+  seed(1);
+  nn::Sequential model{nn::Dense(100, 504, nn::Activation::relu), nn::Dense(504, 300, nn::Activation::sigmoid), nn::Dense(300, 10)};
+  const std::string text = expect_shared([&](const Tensor& x) { return std::vector{softmax(model(x))}; }, random({5, 100}, 1));
+  EXPECT_THAT(text, HasSubstr("a single sample in 4 pieces"));
+}
+
+TEST(SingleSample, DenseLayersOnSequencesByRows) {
+  seed(2);
+  nn::Sequential model{nn::Dense(20, 50, nn::Activation::tanh), nn::Dense(50, 3)};
+  const auto each_place = [&](const Tensor& x) { return std::vector{reshape(model(reshape(x, {Dim::batch(37), 20})), {Dim::batch(), 37, 3})}; };
+  const std::string text = expect_shared(each_place, random({3, 37, 20}, 1));
+  EXPECT_THAT(text, HasSubstr("a single sample in 37 pieces"));
+}
+
+TEST(SingleSample, BytesThatAreConvertedOnTheWay) {
+  seed(3);
+  nn::Dense first(700, 200), second(200, 3);
+  const Tensor bytes = cast(random({4, 700}, 1, 0, 255), DType::u8);
+  (void)expect_shared([&](const Tensor& x) { return std::vector{second(relu(first(cast(x, DType::f32) * (1.0f / 255))))}; }, bytes);
+}
+
+TEST(SingleSample, ConvolutionsAndPoolsByRows) {
+  seed(4);
+  nn::Sequential direct{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}),     nn::Conv2D(20, 50, {5}, nn::Activation::relu),
+                        nn::AveragePool2D({2}), nn::Conv2D(50, 1, {1}), nn::Flatten(),
+                        nn::Dense(16, 10)};
+  const std::string text = expect_shared([&](const Tensor& x) { return std::vector{direct(x)}; }, random({3, 28, 28, 1}, 1));
+  EXPECT_THAT(text, HasSubstr("a single sample in 24 pieces"));
+}
+
+TEST(SingleSample, ConvolutionsWithFewMultiplicationsByRowsOfTiles) {
+  seed(5);
+  nn::Sequential model{nn::Conv2D(8, 24, {3}, nn::Activation::relu, {.padding = Padding::same()}),
+                       nn::Conv2D(24, 40, {3}, nn::Activation::relu, {.padding = Padding::same()}), nn::GlobalAveragePool()};
+  const std::string text = expect_shared([&](const Tensor& x) { return std::vector{model(x)}; }, random({3, 19, 22, 8}, 1));
+  EXPECT_THAT(text, HasSubstr("Winograd F(4×4, 3×3)"));
+  EXPECT_THAT(text, HasSubstr("a single sample in 5 pieces"));
+}
+
+TEST(SingleSample, StepsThatUpdateAreNotCut) {
+  const Parameter w("w", random({300, 300}, 1));
+  StepCore step(
+      [&](std::span<const Tensor> in) {
+        const Tensor y = matmul(in[0], w);
+        w.assign(w * 0.5f);
+        return std::vector{y};
+      },
+      {.mode = Mode::graph, .kinds = {InputKind::batch}}, std::source_location::current());
+  const Tensor x = random({1, 300}, 2), *in[] = {&x};
+  (void)step.call(in);
+  EXPECT_THAT(step.explain(), testing::Not(HasSubstr("a single sample in")));
+}
+#endif
+
+}  // namespace
+}  // namespace sinter::test
