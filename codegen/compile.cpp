@@ -10,6 +10,8 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <map>
+#include <numeric>
 
 #include "codegen/cache.h"
 #include "codegen/emit/step.h"
@@ -109,60 +111,118 @@ ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
 /// Kernels from which on another thread of the compiler pays, and how many at most.
 constexpr std::size_t kernels_a_part = 6, most_parts = 2;
 
-/// What a part of a step is made from.
+/// What all parts of a step are made from.
 struct Source {
   const ir::Graph& graph;
   const Schedule& schedule;
   const MemoryPlan& plan;
   const std::vector<std::size_t>& part_of;
-  std::size_t part;
   ir::NodeId fault;
-  llvm::TargetMachine& machine;
   const std::string& cache_folder;
   const Options& options;
 };
 
-/// A part of a step: an object.
-struct Part {
-  std::string object, target;
-  bool cache_hit = false;
-  std::vector<std::string> products;
-  std::vector<Stage> stages;
-  double seconds() const {
-    double sum = 0;
-    for (const Stage& stage : stages) sum += stage.second;
-    return sum;
+/// A part of a step: a module with some of its kernels, on its way to an object.
+class Part {
+ public:
+  Part(const Source& source, std::size_t number, std::unique_ptr<llvm::TargetMachine> machine)
+      : source_(source),
+        number_(number),
+        machine_(std::move(machine)),
+        module_("sinter", llvm_),
+        context_{module_, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine_), source.options.perf_map, {}, {}} {}
+
+  /// The kernels, and the names of the shared functions that they call.
+  void emit() {
+    Stages stages(this->stages);
+    emit_part(context_, source_.part_of, number_, source_.options.profile);
+    stages.done("emit");
   }
+  const EmitContext& context() const { return context_; }
+  std::size_t instructions() const { return module_.getInstructionCount(); }
+
+  /// The object, with the bodies of these shared functions in it.
+  void compile(const std::vector<SharedFunction>& functions) {
+    const Options& options = source_.options;
+    Stages stages(this->stages);
+    for (const SharedFunction& function : functions) function.define(context_);
+    std::string problem;
+    llvm::raw_string_ostream problems(problem);
+    if (llvm::verifyModule(module_, &problems)) throw InternalError("codegen", "the emitted IR is wrong: " + problem);
+    dump(options.dump_folder, "step.ll", [&] { return ir_text(module_); });
+    stages.done("check");
+
+    const std::string key = source_.cache_folder.empty() ? "" : cache_key(bitcode_of(module_), target_text(*machine_), code_version());
+    std::optional<std::string> read = read_cache(source_.cache_folder, key);
+    cache_hit = read.has_value();
+    if (!read) {
+      optimize(module_, *machine_);
+      stages.done("optimize");
+      dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module_); });
+      dump(options.dump_folder, "step.s", [&] { return emit_assembly(module_, *machine_); });
+      read = emit_object(module_, *machine_);
+      stages.done("machine code");
+      write_cache(source_.cache_folder, key, *read);
+    }
+    object = std::move(*read);
+  }
+
+  std::string target() const { return target_text(*machine_); }
+
+  std::string object;
+  bool cache_hit = false;
+  std::vector<Stage> stages;
+
+ private:
+  const Source& source_;
+  std::size_t number_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  llvm::LLVMContext llvm_;
+  llvm::Module module_;
+  EmitContext context_;
 };
 
-void compile_part(const Source& source, Part& result) {
-  const Options& options = source.options;
-  Stages stages(result.stages);
-  llvm::LLVMContext llvm;
-  llvm::Module module("sinter", llvm);
-  EmitContext context{module, source.graph, source.schedule, source.plan, source.fault, vector_unit(source.machine), options.perf_map, {}};
-  emit_part(context, source.part_of, source.part, options.profile);
-  result.products = std::move(context.notes);
-  result.target = target_text(source.machine);
-  std::string problem;
-  llvm::raw_string_ostream problems(problem);
-  if (llvm::verifyModule(module, &problems)) throw InternalError("codegen", "the emitted IR is wrong: " + problem);
-  dump(options.dump_folder, "step.ll", [&] { return ir_text(module); });
-  stages.done("emit");
-
-  const std::string key = source.cache_folder.empty() ? "" : cache_key(bitcode_of(module), result.target, code_version());
-  std::optional<std::string> object = read_cache(source.cache_folder, key);
-  result.cache_hit = object.has_value();
-  if (!object) {
-    optimize(module, source.machine);
-    stages.done("optimize");
-    dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module); });
-    dump(options.dump_folder, "step.s", [&] { return emit_assembly(module, source.machine); });
-    object = emit_object(module, source.machine);
-    stages.done("machine code");
-    write_cache(source.cache_folder, key, *object);
+/// Which part gets the body of each shared function: the one with the fewest instructions so far, longest bodies first.
+std::vector<std::vector<SharedFunction>> divide_shared(const std::vector<std::unique_ptr<Part>>& parts) {
+  std::map<std::string, SharedFunction> all;
+  std::vector<std::size_t> loads;
+  for (const auto& part : parts) {
+    all.insert(part->context().shared.begin(), part->context().shared.end());
+    loads.push_back(part->instructions());
   }
-  result.object = std::move(*object);
+  std::vector<const SharedFunction*> order;
+  for (const auto& [name, function] : all) order.push_back(&function);
+  std::stable_sort(order.begin(), order.end(), [](const SharedFunction* a, const SharedFunction* b) { return a->size > b->size; });
+  std::vector<std::vector<SharedFunction>> shares(parts.size());
+  for (const SharedFunction* function : order) {
+    const auto least = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
+    loads[least] += function->size;
+    shares[least].push_back(*function);
+  }
+  return shares;
+}
+
+/// Runs f(part) for each part, on a thread of its own each if there are some, else on this one; what goes wrong in one is thrown here.
+template <class F>
+void for_each_part(std::size_t parts, int threads, const F& f) {
+  const auto policy = threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
+  std::vector<std::future<void>> others;
+  for (std::size_t part = 1; part < parts; ++part) others.push_back(std::async(policy, f, part));
+  f(0);
+  for (auto& other : others) other.get();
+}
+
+/// The parts of a step, compiled.
+std::vector<std::unique_ptr<Part>> compile_parts(const Source& source, std::size_t count,
+                                                 const std::function<std::unique_ptr<llvm::TargetMachine>()>& machine) {
+  std::vector<std::unique_ptr<Part>> parts(count);
+  for_each_part(count, source.options.threads, [&](std::size_t part) {
+    parts[part] = std::make_unique<Part>(source, part, machine());
+    parts[part]->emit();
+  });
+  const std::vector<std::vector<SharedFunction>> shares = divide_shared(parts);
+  for_each_part(count, source.options.threads, [&](std::size_t part) { parts[part]->compile(shares[part]); });
+  return parts;
 }
 
 }  // namespace
@@ -186,30 +246,24 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   const ir::NodeId fault = node_named(graph, options.fault);
   const std::size_t parts = options.dump_folder.empty() ? std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts) : 1;
   const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
-  std::vector<Part> made(parts);
-  const auto make = [&](std::size_t part) {
-    const std::unique_ptr<llvm::TargetMachine> machine = target_machine(options.target);
-    compile_part({graph, schedule, plan, part_of, part, fault, *machine, folder, options}, made[part]);
-  };
-  // Each part is made by a thread of its own, or by this one where there is no other; what goes wrong in one is thrown here.
-  const auto policy = options.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
-  std::vector<std::future<void>> others;
-  for (std::size_t part = 1; part < parts; ++part) others.push_back(std::async(policy, make, part));
-  make(0);
-  for (auto& other : others) other.get();
+  const std::vector<std::unique_ptr<Part>> made =
+      compile_parts({graph, schedule, plan, part_of, fault, folder, options}, parts, [&] { return target_machine(options.target); });
   stages.skip();
   // What the slowest part took.
-  const auto slowest = std::max_element(made.begin(), made.end(), [](const Part& a, const Part& b) { return a.seconds() < b.seconds(); });
-  result.report.stages.insert(result.report.stages.end(), slowest->stages.begin(), slowest->stages.end());
+  const auto seconds = [](const std::unique_ptr<Part>& part) {
+    return std::accumulate(part->stages.begin(), part->stages.end(), 0.0, [](double sum, const Stage& stage) { return sum + stage.second; });
+  };
+  const auto& slowest = **std::max_element(made.begin(), made.end(), [&](const auto& a, const auto& b) { return seconds(a) < seconds(b); });
+  result.report.stages.insert(result.report.stages.end(), slowest.stages.begin(), slowest.stages.end());
   std::vector<std::string> objects;
   result.report.cache_hit = true;
-  for (Part& part : made) {
-    objects.push_back(std::move(part.object));
-    result.report.cache_hit = result.report.cache_hit && part.cache_hit;
-    result.report.products.insert(result.report.products.end(), part.products.begin(), part.products.end());
+  for (const std::unique_ptr<Part>& part : made) {
+    objects.push_back(std::move(part->object));
+    result.report.cache_hit = result.report.cache_hit && part->cache_hit;
+    result.report.products.insert(result.report.products.end(), part->context().notes.begin(), part->context().notes.end());
   }
   std::sort(result.report.products.begin(), result.report.products.end());
-  result.report.target = made.front().target;
+  result.report.target = made.front()->target();
   LoadedCode code = load_objects(objects, options.perf_map);
   stages.done("load");
 
@@ -230,13 +284,13 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
 }
 
 std::string emit_object(const ir::Graph& graph, const std::string& target) {
-  const std::unique_ptr<llvm::TargetMachine> machine = other_machine(target);
   const Schedule schedule = make_schedule(graph, false);
   verify_schedule(graph, schedule);
   const MemoryPlan plan = plan_memory(schedule, false);
-  Part part;
-  compile_part({graph, schedule, plan, divide_kernels(schedule, 1), 0, ir::no_node, *machine, "", {}}, part);
-  return std::move(part.object);
+  const std::vector<std::size_t> part_of = divide_kernels(schedule, 1);
+  const Options options;
+  return std::move(
+      compile_parts({graph, schedule, plan, part_of, ir::no_node, "", options}, 1, [&] { return other_machine(target); }).front()->object);
 }
 
 }  // namespace sinter::codegen

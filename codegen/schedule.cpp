@@ -131,7 +131,7 @@ class Builder {
         if (product_of(graph_, kernel.anchor).op.transpose_b) return;
         return cut(Piece::columns, (at.stride.factor() + piece_columns - 1) / piece_columns);
       case KernelKind::convolution:
-        if (!std::holds_alternative<ir::Conv2D>(anchor) || !tiles_convolution(graph_, kernel.anchor)) return;
+        if (!std::holds_alternative<ir::Conv2D>(anchor) || !tiles_convolution(graph_, kernel.anchor) || kernel.shape[0] != Dim::batch()) return;
         if (const std::optional<WinogradPlan> winograd = plan_winograd(graph_, kernel.anchor)) return cut(Piece::rows, winograd->strips);
         return cut(Piece::rows, plan_convolution(graph_, kernel.anchor).h.windows);
       default:

@@ -27,6 +27,16 @@ KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : conte
   if (kernel.staging != no_value) add(kernel.staging);
 }
 
+llvm::Function* declare_shared(EmitContext& context, const std::string& name, llvm::FunctionType* type, std::size_t size,
+                               const std::function<void(EmitContext&)>& define) {
+  context.shared.try_emplace(name, SharedFunction{size, define});
+  if (llvm::Function* made = context.module.getFunction(name)) return made;
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, context.module);
+  if (!context.named) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->addFnAttr(llvm::Attribute::NoInline);  // constants of an epilogue around it would take registers
+  return function;
+}
+
 llvm::Function* KernelEmitter::declare() {
   llvm::LLVMContext& llvm = context_.module.getContext();
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));

@@ -21,17 +21,31 @@ namespace sinter::codegen {
 /// Lanes of the virtual vector: the same on every target, so that sums have the same bytes.
 inline constexpr unsigned lanes = 16;
 
+struct EmitContext;
+
+/// An innermost function that several kernels call: about how many instructions it has, and what emits its body into a module. Modules only declare
+/// those that they call; each is then defined in one of them.
+struct SharedFunction {
+  std::size_t size;
+  std::function<void(EmitContext&)> define;
+};
+
 /// What kernels of a step share.
 struct EmitContext {
   llvm::Module& module;
   const ir::Graph& graph;
   const Schedule& schedule;
   const MemoryPlan& plan;
-  ir::NodeId fault = ir::no_node;  ///< node to perturb
-  VectorUnit unit;                 ///< registers of the target
-  bool named = false;              ///< functions can be looked up by name, for a profiler
-  std::vector<std::string> notes;  ///< what the chooser of tiles decided, for explain()
+  ir::NodeId fault = ir::no_node;                ///< node to perturb
+  VectorUnit unit;                               ///< registers of the target
+  bool named = false;                            ///< functions can be looked up by name, for a profiler
+  std::vector<std::string> notes;                ///< what the chooser of tiles decided, for explain()
+  std::map<std::string, SharedFunction> shared;  ///< those that the kernels of this module call, by name
 };
+
+/// The declaration of a shared function in this module, made at the first call.
+llvm::Function* declare_shared(EmitContext& context, const std::string& name, llvm::FunctionType* type, std::size_t size,
+                               const std::function<void(EmitContext&)>& define);
 
 /// chunk_of (ir/step.h) in IR.
 llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, const ChunkLimits& limits);

@@ -86,7 +86,7 @@ class ConvolutionEmitter : ImageWords {
     }
     for_each_image([&](Value* image) {
       copy_image(image, number(0), number(plan_.h.windows));
-      Value* number_in_chunk = b_.CreateSub(image, e_.kernel_.domain.samples ? e_.begin_ : number(0));
+      Value* number_in_chunk = sub(image, first_image());
       e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
         e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
           Value* from = copy_at(add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
@@ -104,10 +104,7 @@ class ConvolutionEmitter : ImageWords {
   Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
   void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
 
-  void for_each_image(const std::function<void(Value*)>& body) {
-    if (e_.kernel_.domain.samples) e_.loop(e_.begin_, e_.end_, 1, body);
-    else e_.loop(number(0), e_.extent(conv_.images), 1, body);
-  }
+  void for_each_image(const std::function<void(Value*)>& body) { e_.loop(first_image(), last_image(), 1, body); }
 
   // ---- the copy of an image ----
   /// What the windows of rows [begin, end) of the result lie over.

@@ -8,7 +8,9 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
+namespace {
+
+std::string name_of(const Tile& tile) {
   std::string name = str("tile_", tile.rows, "x");
   for (const unsigned width : tile.widths) name += str(width, "_");
   name += str("c", tile.ldc, tile.accumulate ? "_more" : "");
@@ -16,19 +18,14 @@ llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
   if (tile.walk == Tile::Walk::list) name += "_list";
   if (tile.walk == Tile::Walk::spread) name += str("_s", tile.lda);
   if (tile.runs) name += "_runs";
-  if (llvm::Function* made = context.module.getFunction(name)) return made;
+  return name;
+}
 
+void define(EmitContext& context, const Tile& tile) {
+  llvm::Function* function = tile_function(context, tile);
   llvm::LLVMContext& llvm = context.module.getContext();
   Builder build(llvm);
   llvm::Type *type = build.getFloatTy(), *pointer = build.getPtrTy();
-  std::vector<llvm::Type*> types{pointer, pointer, build.getInt64Ty(), build.getInt64Ty(), build.getInt64Ty()};
-  types.insert(types.end(), tile.walk == Tile::Walk::rows ? tile.rows : 1, pointer);
-  if (tile.walk == Tile::Walk::list) types.push_back(build.getInt64Ty());
-  if (tile.runs) types.insert(types.end(), 3, build.getInt64Ty());
-  auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(build.getVoidTy(), types, false), llvm::Function::LinkOnceODRLinkage, name, context.module);
-  if (!context.named) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  function->addFnAttr(llvm::Attribute::NoInline);  // constants of an epilogue around it would take registers
   function->addParamAttr(0, llvm::Attribute::NoAlias);
   auto* before = llvm::BasicBlock::Create(llvm, "entry", function);
   auto* run = tile.runs ? llvm::BasicBlock::Create(llvm, "run", function) : nullptr;
@@ -109,7 +106,20 @@ llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
   for (unsigned i = 0; i < tile.rows; ++i)
     for (std::size_t j = 0; j < vectors; ++j) build.CreateAlignedStore(sums[i * vectors + j], c_at(i, j), llvm::Align(4));
   build.CreateRetVoid();
-  return function;
+}
+
+}  // namespace
+
+llvm::Function* tile_function(EmitContext& context, const Tile& tile) {
+  llvm::LLVMContext& llvm = context.module.getContext();
+  llvm::Type *pointer = llvm::PointerType::getUnqual(llvm), *number = llvm::Type::getInt64Ty(llvm);
+  std::vector<llvm::Type*> types{pointer, pointer, number, number, number};
+  types.insert(types.end(), tile.walk == Tile::Walk::rows ? tile.rows : 1, pointer);
+  if (tile.walk == Tile::Walk::list) types.push_back(number);
+  if (tile.runs) types.insert(types.end(), 3, number);
+  const std::size_t sums = tile.rows * tile.widths.size();
+  return declare_shared(context, name_of(tile), llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), 4 * sums + 20,
+                        [tile](EmitContext& into) { define(into, tile); });
 }
 
 }  // namespace sinter::codegen

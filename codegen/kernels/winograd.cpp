@@ -91,28 +91,22 @@ class LinearMap {
 /// A transform of square grids of vectors, to = matrix · from · matrixᵀ.
 struct Transform {
   const char* name;
-  const ir::Matrix& matrix;
+  ir::Matrix matrix;
   unsigned width;             ///< floats of a vector
   bool clipped_from = false;  ///< only the first rows and columns of `from` exist, the others count as zeros
   bool clipped_to = false;    ///< only the first rows and columns of `to` exist
 };
 
 /// void transform(ptr to, i64 to_row, i64 to_column, ptr from, i64 from_row, i64 from_column, i64 vectors, i64 rows, i64 columns): of adjacent
-/// vectors, with floats from row to row and from column to column of each grid, and where it is clipped how many rows and columns exist. Made at the
-/// first call for a form.
-llvm::Function* transform_function(EmitContext& context, const Transform& t) {
+/// vectors, with floats from row to row and from column to column of each grid, and where it is clipped how many rows and columns exist.
+llvm::Function* transform_function(EmitContext& context, const Transform& t);
+
+void define(EmitContext& context, const Transform& t) {
   const std::size_t n = t.matrix.front().size(), k = t.matrix.size();
-  const std::string name =
-      str("winograd_", t.name, "_", n, "_", k, "_", t.width, t.clipped_from ? "_clipped_from" : "", t.clipped_to ? "_clipped_to" : "");
-  if (llvm::Function* made = context.module.getFunction(name)) return made;
+  llvm::Function* function = transform_function(context, t);
   llvm::LLVMContext& llvm = context.module.getContext();
   Builder b(llvm);
   llvm::Type *number = b.getInt64Ty(), *pointer = b.getPtrTy(), *element = b.getFloatTy(), *vector = llvm::FixedVectorType::get(element, t.width);
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(b.getVoidTy(), {pointer, number, number, pointer, number, number, number, number, number}, false),
-      llvm::Function::LinkOnceODRLinkage, name, context.module);
-  if (!context.named) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  function->addFnAttr(llvm::Attribute::NoInline);
   function->addParamAttr(0, llvm::Attribute::NoAlias);
   function->addParamAttr(3, llvm::Attribute::NoAlias);
   const auto argument = [&](unsigned i) { return function->getArg(i); };
@@ -170,7 +164,17 @@ llvm::Function* transform_function(EmitContext& context, const Transform& t) {
   b.CreateCondBr(b.CreateICmpSLT(next, argument(6)), body, done);
   b.SetInsertPoint(done);
   b.CreateRetVoid();
-  return function;
+}
+
+llvm::Function* transform_function(EmitContext& context, const Transform& t) {
+  const std::size_t n = t.matrix.front().size(), k = t.matrix.size();
+  const std::string name =
+      str("winograd_", t.name, "_", n, "_", k, "_", t.width, t.clipped_from ? "_clipped_from" : "", t.clipped_to ? "_clipped_to" : "");
+  llvm::LLVMContext& llvm = context.module.getContext();
+  llvm::Type *number = llvm::Type::getInt64Ty(llvm), *pointer = llvm::PointerType::getUnqual(llvm);
+  auto* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), {pointer, number, number, pointer, number, number, number, number, number}, false);
+  return declare_shared(context, name, type, 4 * n * (n + k), [t](EmitContext& into) { define(into, t); });
 }
 
 }  // namespace
@@ -190,8 +194,8 @@ class WinogradEmitter : ImageWords {
     const std::int64_t rows = adjoint ? plan_.columns : plan_.channels;  // of a place of the kernel
     if (!adjoint) {
       e_.loop(e_.begin_, e_.end_, 1, [&](Value* channel) {
-        for_each_width(stride, [&](Value* column, unsigned width, std::int64_t vectors) {
-          transform({"kernel", matrix, width}, float_at(packed, add(mul(channel, plan_.stride), column)), plan_.size() * to_column, to_column,
+        for_each_part(stride, [&](Value* column, std::int64_t vectors) {
+          transform({"kernel", matrix, lanes_}, float_at(packed, add(mul(channel, plan_.stride), column)), plan_.size() * to_column, to_column,
                     e_.address(w, channel, column), 3 * rows * stride, rows * stride, vectors);
         });
       });
@@ -200,20 +204,20 @@ class WinogradEmitter : ImageWords {
     // Turned round, and with channels and features exchanged: columns are gathered first.
     Value* turned = e_.variable(llvm::ArrayType::get(b_.getFloatTy(), 9 * 16), "turned", 64);
     e_.loop(e_.begin_, e_.end_, 1, [&](Value* feature) {
-      const auto gathered = [&](Value* column, unsigned width) {
+      const auto gathered = [&](Value* column) {
         e_.loop(number(0), number(9), 1, [&](Value* place) {
-          e_.loop(number(0), number(width), 1, [&](Value* i) {
+          e_.loop(number(0), number(lanes_), 1, [&](Value* i) {
             Value* channel = least(add(column, i), number(rows - 1));  // pads repeat the last: no result depends on them
             Value* x = b_.CreateLoad(b_.getFloatTy(), e_.address(w, add(mul(place, rows), channel), feature));
-            b_.CreateStore(x, float_at(turned, add(mul(sub(number(8), place), width), i)));
+            b_.CreateStore(x, float_at(turned, add(mul(sub(number(8), place), lanes_), i)));
           });
         });
-        transform({"kernel", matrix, width}, float_at(packed, add(mul(feature, plan_.stride), column)), plan_.size() * to_column, to_column, turned,
-                  3 * width, width, 1);
+        transform({"kernel", matrix, lanes_}, float_at(packed, add(mul(feature, plan_.stride), column)), plan_.size() * to_column, to_column, turned,
+                  3 * lanes_, lanes_, 1);
       };
       const std::int64_t whole = plan_.stride / lanes_ * lanes_;
-      e_.loop(number(0), number(whole), lanes_, [&](Value* column) { gathered(column, lanes_); });
-      if (whole < plan_.stride) gathered(number(whole), static_cast<unsigned>(plan_.stride - whole));
+      e_.loop(number(0), number(whole), lanes_, [&](Value* column) { gathered(column); });
+      if (whole < plan_.stride) gathered(number(plan_.stride - lanes_));
     });
   }
 
@@ -245,9 +249,9 @@ class WinogradEmitter : ImageWords {
     const ir::Matrix matrix = ir::transposed(plan_.form->kernel);
     const std::int64_t from_column = plan_.sums_number();
     e_.loop(number(0), number(plan_.channels), 1, [&](Value* channel) {
-      for_each_width(plan_.stride, [&](Value* column, unsigned width, std::int64_t vectors) {
+      for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
         Value* row = add(mul(e_.chunk_, 9 * plan_.channels), channel);
-        transform({"weight", matrix, width}, e_.address(e_.kernel_.slots, row, column), 3 * from_column, from_column,
+        transform({"weight", matrix, lanes_}, e_.address(e_.kernel_.slots, row, column), 3 * from_column, from_column,
                   staged(plan_.sums_at(), add(mul(channel, plan_.stride), column)), plan_.size() * from_column, from_column, vectors);
       });
     });
@@ -259,13 +263,11 @@ class WinogradEmitter : ImageWords {
 
   // ---- strips: rows of tiles, numbered through the images of the chunk ----
   Value* first_strip() {
-    if (!e_.kernel_.domain.samples) return number(0);
-    Value* first = mul(e_.begin_, plan_.strips);
+    Value* first = mul(first_image(), plan_.strips);
     return e_.kernel_.piece == Piece::rows ? add(first, e_.piece_begin_) : first;
   }
   Value* last_strip() {
-    if (!e_.kernel_.domain.samples) return mul(e_.extent(convolution_of(e_.context_.graph, e_.kernel_.anchor).images), plan_.strips);
-    Value* last = mul(e_.end_, plan_.strips);
+    Value* last = mul(last_image(), plan_.strips);
     return e_.kernel_.piece == Piece::rows ? sub(last, sub(number(plan_.strips), e_.piece_end_)) : last;
   }
   void for_each_block(const std::function<void(Value*, Value*)>& body) {
@@ -283,11 +285,11 @@ class WinogradEmitter : ImageWords {
     b_.CreateCall(transform_function(e_.context_, t), {to, number(to_row), number(to_column), from, number(from_row), number(from_column),
                                                        number(vectors), rows ? rows : number(0), columns ? columns : number(0)});
   }
-  /// Calls body for the whole vectors of so many columns, then for what is left.
-  void for_each_width(std::int64_t columns, const std::function<void(Value*, unsigned, std::int64_t)>& body) {
-    const std::int64_t whole = columns / lanes_;
-    if (whole) body(number(0), lanes_, whole);
-    if (columns % lanes_) body(number(whole * lanes_), static_cast<unsigned>(columns % lanes_), 1);
+  /// Calls body for the whole vectors of so many columns, and again for the last vector if it is not one of them: what it has in common with the one
+  /// before is computed twice.
+  void for_each_part(std::int64_t columns, const std::function<void(Value*, std::int64_t)>& body) {
+    body(number(0), columns / lanes_);
+    if (columns % lanes_) body(number(columns - lanes_), 1);
   }
 
   void transform_source(Value* strip, Value* place) {
@@ -318,8 +320,8 @@ class WinogradEmitter : ImageWords {
     const std::int64_t number_at = plan_.other_number();
     const ir::Matrix matrix = ir::transposed(plan_.form->output);
     each_tile(strip, place, [&](Value* pixel, Value* row, Value* rows, Value* columns) {
-      for_each_width(plan_.stride, [&](Value* column, unsigned width, std::int64_t vectors) {
-        transform({"gradient", matrix, width, clips(), false}, staged(plan_.other_at(), add(mul(row, plan_.stride), column)),
+      for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
+        transform({"gradient", matrix, lanes_, clips(), false}, staged(plan_.other_at(), add(mul(row, plan_.stride), column)),
                   plan_.size() * number_at, number_at, e_.address(gradient_, pixel, column), plan_.out_w * plan_.stride, plan_.stride, vectors, rows,
                   columns);
       });
@@ -329,8 +331,8 @@ class WinogradEmitter : ImageWords {
   void make_results(Value* strip, Value* place) {
     const std::int64_t number_at = plan_.other_number();
     each_tile(strip, place, [&](Value* pixel, Value* row, Value* rows, Value* columns) {
-      for_each_width(plan_.stride, [&](Value* column, unsigned width, std::int64_t vectors) {
-        transform({"output", plan_.form->output, width, false, clips()}, e_.address(e_.kernel_.product, pixel, column), plan_.out_w * plan_.stride,
+      for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
+        transform({"output", plan_.form->output, lanes_, false, clips()}, e_.address(e_.kernel_.product, pixel, column), plan_.out_w * plan_.stride,
                   plan_.stride, staged(plan_.other_at(), add(mul(row, plan_.stride), column)), plan_.size() * number_at, number_at, vectors, rows,
                   columns);
       });

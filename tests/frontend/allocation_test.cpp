@@ -66,9 +66,11 @@ TEST(Allocation, FitAllocatesNoMoreForMoreSteps) {
   EXPECT_EQ(count(10), count(32));  // 64 steps and 20
 }
 
-TEST(Allocation, NoneInAConvolutionalStep) {
+TEST(Allocation, NoneInLeNet) {
   if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
-  nn::Sequential model{nn::Conv2D(1, 5, {3}, Activation::relu), nn::MaxPool2D({2}), nn::Conv2D(5, 7, {3}), nn::Flatten(), nn::Dense(63, 4)};
+  nn::Sequential model{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}),
+                       nn::MaxPool2D({2}),     nn::Flatten(),      nn::Dense(800, 40, Activation::relu),
+                       nn::Dense(40, 4)};
   const std::vector<Parameter> parameters = model.parameters();
   optim::SGD optimizer({.learning_rate = 0.01, .momentum = 0.9});
   auto step = compile(
@@ -78,7 +80,7 @@ TEST(Allocation, NoneInAConvolutionalStep) {
         return loss;
       },
       {.threads = 2, .force = true});
-  const Tensor x = random({16, 12, 12, 1}, 1), y = random_labels(16, 4, 2), ragged_x = random({3, 12, 12, 1}, 1), ragged_y = random_labels(3, 4, 2);
+  const Tensor x = random({16, 28, 28, 1}, 1), y = random_labels(16, 4, 2), ragged_x = random({3, 28, 28, 1}, 1), ragged_y = random_labels(3, 4, 2);
   for (int i = 0; i < 3; ++i) step(x, y), step(ragged_x, ragged_y);
   const std::int64_t before = allocations();
   for (int i = 0; i < 50; ++i) step(x, y), step(ragged_x, ragged_y);

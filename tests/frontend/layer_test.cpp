@@ -48,6 +48,27 @@ TEST(Dropout, EagerAndCompiledDropTheSame) {
     for (std::size_t i = 0; i < result.size(); ++i) EXPECT_NEAR(result[i], results[0][i], 1e-5 * results[0][i]);
 }
 
+TEST(Dropout, MasksOfImagesAreTheSameEagerlyAndCompiledOnAnyNumberOfThreads) {
+  const Tensor images = Tensor::filled({DType::f32, {9, 12, 10, 20}}, 1);
+  std::vector<std::vector<float>> results;
+  for (const Mode mode : modes())
+    for (const int threads : {1, 2, 3, 4}) {
+      seed(6);
+      nn::Dropout elements(0.4);
+      nn::SpatialDropout channels(0.3);
+      auto step = compile(
+          [&](const Tensor& x) {
+            const nn::TrainingScope training;
+            return channels(elements(x));
+          },
+          {.mode = mode, .threads = threads, .force = true});
+      (void)step(images);
+      results.push_back(step(images).to_vector<float>());
+    }
+  for (const auto& result : results) EXPECT_EQ(result, results[0]);
+  EXPECT_GT(std::count(results[0].begin(), results[0].end(), 0.0f), 9000);
+}
+
 TEST(BatchNorm, NormalizesTheBatchAndKeepsStatistics) {
   for (const Mode mode : modes()) {
     nn::BatchNorm norm(2, {.momentum = 0.5, .epsilon = 1e-3});
