@@ -1,7 +1,7 @@
 // Convolutions with fewer multiplications: minimal filtering (Winograd 1980; for images Lavin and Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016). m × m results of a 3 × 3 kernel take (m + 2)² multiplications for each channel and feature instead of 9 m²:
+// Networks", 2016). m × m results of an r × r kernel take (m + r - 1)² multiplications for each channel and feature instead of m² r²:
 //   y = output (Σ over channels of (kernel w kernelᵀ) ⊙ (input x inputᵀ)) outputᵀ
-// over a tile x of m + 2 rows and columns. The sums over channels are (m + 2)² ordinary products of matrices.
+// over a tile x of m + r - 1 rows and columns. The sums over channels are (m + r - 1)² ordinary products of matrices.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@ namespace sinter::ir {
 using Matrix = std::vector<std::vector<double>>;
 Matrix transposed(const Matrix& matrix);
 
-/// F(m × m, 3 × 3).
+/// F(m × m, r × r).
 struct Winograd {
-  std::int64_t results = 0;  ///< m
-  Matrix input;              ///< of a tile, [m + 2, m + 2]
-  Matrix kernel;             ///< [m + 2, 3]
-  Matrix output;             ///< [m, m + 2]
-  std::int64_t size() const { return results + 2; }
+  std::int64_t results = 0, taps = 0;  ///< m and r
+  Matrix input;                        ///< [size, size]
+  Matrix kernel;                       ///< [size, r]
+  Matrix output;                       ///< [m, size]
+  std::int64_t size() const { return results + taps - 1; }
 };
 
-/// How a convolution and its adjoints are computed in compiled steps; null: directly. A function of shape alone, so that bytes don't depend on the
-/// machine: the form that takes the fewest vector operations, if there are enough channels and features.
-const Winograd* winograd_of(const Convolution& convolution);
+/// How a convolution or its adjoint in the kernel, or with `adjoint` that in the image, is computed in compiled steps; null: directly. A function of
+/// shape alone, so that bytes don't depend on the machine: the form that takes the fewest vector operations, if there are enough channels and
+/// features.
+const Winograd* winograd_of(const Convolution& convolution, bool adjoint);
 
-/// The same convolution as seen from its adjoint: the image is a convolution of the results, with pads of 2 less those of the convolution, by the
+/// The same convolution as seen from its adjoint: the image is a convolution of the results, with pads of r - 1 less those of the convolution, by the
 /// kernel turned round, channels and features exchanged.
 inline std::int64_t adjoint_pad(const SlidingAxis& axis) { return axis.size - 1 - axis.before; }
 

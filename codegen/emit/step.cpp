@@ -95,10 +95,10 @@ class StepEmitter {
     return jobs;
   }
 
-  /// A kernel's pieces of a single sample: two chunks a thread, each with about as many.
+  /// A kernel's pieces of a single sample: a chunk a thread, each with about as many.
   Job pieces_of(const Loop& loop, std::size_t k) {
     Value* all = number(context_.schedule.kernels[k].pieces);
-    Value* size = divide_up(all, b_.CreateMul(threads(), number(2)));
+    Value* size = divide_up(all, threads());
     return {divide_up(all, size), [this, &loop, k, all, size](Value* chunk) {
               Value* first = b_.CreateMul(chunk, size);
               Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, size), all);

@@ -33,9 +33,9 @@ std::int64_t WinogradPlan::capacity() const { return up(block * tiles_a_strip, g
 
 std::optional<WinogradPlan> plan_winograd(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
-  const ir::Winograd* form = ir::winograd_of(c);
-  if (!form) return {};
   const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op);
+  const ir::Winograd* form = ir::winograd_of(c, adjoint);
+  if (!form) return {};
   WinogradPlan plan;
   plan.form = form;
   plan.weight = std::holds_alternative<ir::Conv2DWeight>(graph.node(anchor).op);
@@ -44,7 +44,7 @@ std::optional<WinogradPlan> plan_winograd(const ir::Graph& graph, ir::NodeId anc
   plan.stride = symbolic_layout(Shape{1, plan.columns}).stride.factor();
   const auto axis = [&](const ir::SlidingAxis& a, std::int64_t& out) {
     out = adjoint ? a.in : a.out;
-    return CopyAxis{adjoint ? a.out : a.in, up(out, form->results) * form->results + 2, adjoint ? ir::adjoint_pad(a) : a.before};
+    return CopyAxis{adjoint ? a.out : a.in, up(out, form->results) * form->results + form->taps - 1, adjoint ? ir::adjoint_pad(a) : a.before};
   };
   plan.h = axis(c.sliding.h, plan.out_h);
   plan.w = axis(c.sliding.w, plan.out_w);
@@ -78,9 +78,9 @@ std::vector<Panels> plan_winograd_tiles(std::int64_t stride, VectorUnit unit) {
 }
 
 std::string to_text(const WinogradPlan& plan, const std::vector<Panels>& panels) {
-  const std::int64_t m = plan.results();
+  const std::int64_t m = plan.results(), r = plan.form->taps;
   std::string text =
-      str("Winograd F(", m, "×", m, ", 3×3), blocks of ", plan.block * plan.tiles_a_strip, " tiles, ", plan.numbers(), " products of ");
+      str("Winograd F(", m, "×", m, ", ", r, "×", r, "), blocks of ", plan.block * plan.tiles_a_strip, " tiles, ", plan.numbers(), " products of ");
   if (plan.weight) text += str("[", plan.channels, ",tiles]·[tiles,", plan.columns, "]");
   else text += str("[tiles,", plan.channels, "]·[", plan.channels, ",", plan.columns, "]");
   for (const Panels& p : panels)

@@ -1,6 +1,6 @@
 // How a convolution is computed with few multiplications (ir/winograd.h): rows of tiles of the source are transformed until there is a block of them,
-// then each of the (m + 2)² numbers of a tile is a product of matrices, [tiles, channels] · [channels, features], and tiles of results are made of
-// those. The adjoint in the image is the same convolution of the gradients; the adjoint in the kernel is the sum over tiles of products of
+// then each of the (m + r - 1)² numbers of a tile is a product of matrices, [tiles, channels] · [channels, features], and tiles of results are made
+// of those. The adjoint in the image is the same convolution of the gradients; the adjoint in the kernel is the sum over tiles of products of
 // transformed images and transformed gradients, which a chunk keeps until its end.
 #pragma once
 

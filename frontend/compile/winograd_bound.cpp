@@ -24,7 +24,7 @@ Matrix times(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-/// Images [N, H, W, C] or kernels [3, 3, C, F]: element (a, b, c, d), 0 outside of the middle extents.
+/// Images [N, H, W, C] or kernels [R, R, C, F]: element (a, b, c, d), 0 outside of the middle extents.
 struct Grid {
   const ir::Array& array;
   std::size_t at(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) const {
@@ -60,12 +60,13 @@ void add_product(Matrix& sum, const Matrix& a, const Matrix& b) {
 struct Form {
   explicit Form(const ir::Winograd& w)
       : results(w.results),
+        taps(static_cast<std::size_t>(w.taps)),
         size(static_cast<std::size_t>(w.size())),
         input(absolute(w.input)),
         kernel(absolute(w.kernel)),
         output(absolute(w.output)) {}
   std::int64_t results;
-  std::size_t size;
+  std::size_t taps, size;
   Matrix input, kernel, output;
   Matrix zeros() const { return Matrix(size, std::vector<double>(size)); }
 };
@@ -77,15 +78,16 @@ ir::Array convolved(const Form& form, const ir::Array& source, const ir::Array& 
   const Grid to{result}, w{kernel};
   const auto channels = static_cast<std::size_t>(source.extents[3]), features = static_cast<std::size_t>(extents[3]);
   const Matrix kernel_right = ir::transposed(form.kernel), output_right = ir::transposed(form.output);
+  const auto last = static_cast<std::int64_t>(form.taps) - 1;
   std::vector<Matrix> kernels;
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t f = 0; f < features; ++f) {
-      Matrix taps(3, std::vector<double>(3));
-      for (std::size_t i = 0; i < 3; ++i)
-        for (std::size_t j = 0; j < 3; ++j) {
+      Matrix taps(form.taps, std::vector<double>(form.taps));
+      for (std::size_t i = 0; i < form.taps; ++i)
+        for (std::size_t j = 0; j < form.taps; ++j) {
           const auto a = static_cast<std::int64_t>(i), b = static_cast<std::int64_t>(j), p = static_cast<std::int64_t>(c),
                      q = static_cast<std::int64_t>(f);
-          taps[i][j] = kernel.data[adjoint ? w.at(2 - a, 2 - b, q, p) : w.at(a, b, p, q)];
+          taps[i][j] = kernel.data[adjoint ? w.at(last - a, last - b, q, p) : w.at(a, b, p, q)];
         }
       kernels.push_back(times(times(form.kernel, taps), kernel_right));
     }
@@ -121,8 +123,8 @@ ir::Array correlated(const Form& form, const ir::Array& image, const ir::Array& 
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t f = 0; f < features; ++f) {
       const Matrix taps = times(times(left_kernel, sums[c * features + f]), form.kernel);
-      for (std::size_t i = 0; i < 3; ++i)
-        for (std::size_t j = 0; j < 3; ++j) result.data[((i * 3 + j) * channels + c) * features + f] = taps[i][j];
+      for (std::size_t i = 0; i < form.taps; ++i)
+        for (std::size_t j = 0; j < form.taps; ++j) result.data[((i * form.taps + j) * channels + c) * features + f] = taps[i][j];
     }
   return result;
 }
@@ -135,7 +137,7 @@ std::optional<ir::Array> winograd_magnitude(const ir::Op& op, std::span<const ir
         if constexpr (ir::IsConvolution<O>) {
           const ir::Array &a = magnitudes[0], &b = magnitudes[1];
           const ir::Convolution c = ir::convolution_of(o, Shape::fixed(a.extents), Shape::fixed(b.extents));
-          const ir::Winograd* winograd = ir::winograd_of(c);
+          const ir::Winograd* winograd = ir::winograd_of(c, std::is_same_v<O, ir::Conv2DTranspose>);
           if (!winograd) return {};
           const Form form(*winograd);
           const auto &h = c.sliding.h, &w = c.sliding.w;

@@ -1,0 +1,270 @@
+#include "codegen/schedule_order.h"
+
+#include <algorithm>
+
+#include "ir/kernel.h"
+
+namespace sinter::codegen {
+
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+
+/// From this size on, a right operand does not stay in the second-level cache from chunk to chunk.
+constexpr std::int64_t much_elements = 256 * 1024;
+
+class Order {
+ public:
+  Order(const Graph& graph, Schedule& schedule) : graph_(graph), s_(schedule), producer_(schedule.values.size(), none) {
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k) {
+      const Kernel& kernel = s_.kernels[k];
+      for (const Write& write : kernel.writes) producer_[write.value] = k;
+      if (kernel.product != no_value) producer_[kernel.product] = k;
+      if (kernel.slots != no_value && kernel.kind == Kernel::Kind::partial) producer_[kernel.slots] = k;
+      if (kernel.packed != no_value && kernel.kind == Kernel::Kind::pack) producer_[kernel.packed] = k;
+    }
+  }
+
+  void run() {
+    place_state_writes();
+    assign_phases();
+  }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  bool reaches(std::size_t from, std::size_t to) const {
+    std::vector<char> seen(s_.kernels.size());
+    std::vector<std::size_t> stack{to};  // backwards over dependencies
+    while (!stack.empty()) {
+      const std::size_t k = stack.back();
+      stack.pop_back();
+      if (k == from) return true;
+      if (seen[k]++) continue;
+      for (const Read& read : s_.kernels[k].reads)
+        if (producer_[read.value] != none && producer_[read.value] != k) stack.push_back(producer_[read.value]);
+      for (const auto& [before, after] : anti_)
+        if (after == k) stack.push_back(before);
+    }
+    return false;
+  }
+
+  std::vector<std::size_t> readers_of(ValueId value) const {
+    std::vector<std::size_t> readers;
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k)
+      for (const Read& read : s_.kernels[k].reads)
+        if (read.value == value) readers.push_back(k);
+    return readers;
+  }
+
+  /// A state is overwritten after every reader of its old value; where that cannot be, its new value goes to memory first.
+  void place_state_writes() {
+    for (std::size_t k = 0, count = s_.kernels.size(); k < count; ++k)
+      for (std::size_t w = 0; w < s_.kernels[k].writes.size(); ++w) {
+        const Write write = s_.kernels[k].writes[w];
+        if (s_.values[write.value].home != StoredValue::Home::state) continue;
+        const ValueId old = s_.value_of[graph_.state_node(s_.values[write.value].index)];
+        bool in_place = true;
+        for (const Read& read : s_.kernels[k].reads) in_place = in_place && (read.value != old || read.same_rows);
+        for (const std::size_t reader : readers_of(old)) in_place = in_place && (reader == k || !reaches(k, reader));
+        std::size_t writer = k;
+        if (!in_place) writer = write_later(k, w);
+        for (const std::size_t reader : readers_of(old))
+          if (reader != writer) anti_.emplace_back(reader, writer);
+      }
+  }
+
+  std::size_t write_later(std::size_t k, std::size_t w) {
+    const Write write = s_.kernels[k].writes[w];
+    const auto temporary = static_cast<ValueId>(s_.values.size());
+    s_.values.push_back({StoredValue::Home::memory, 0, s_.values[write.value].type, write.node, "later " + s_.values[write.value].name});
+    s_.kernels[k].writes[w].value = temporary;
+    producer_.push_back(k);
+    Kernel copy;
+    copy.kind = Kernel::Kind::copy;
+    copy.shape = s_.values[write.value].type.shape;
+    copy.domain = domain_of(copy.shape);
+    copy.reads = {{temporary, true}};
+    copy.writes = {{write.node, write.value}};
+    // Readers of the node keep reading what the kernel wrote.
+    if (s_.value_of[write.node] == write.value) s_.value_of[write.node] = temporary;
+    for (Kernel& kernel : s_.kernels)
+      for (Read& read : kernel.reads)
+        if (read.value == write.value) read.value = temporary;
+    producer_[write.value] = s_.kernels.size();
+    s_.kernels.push_back(std::move(copy));
+    return s_.kernels.size() - 1;
+  }
+
+  bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
+    return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
+           before.kind != Kernel::Kind::partial;
+  }
+
+  void assign_phases() {
+    std::vector<std::size_t> order = topological();
+    std::size_t phases = 0;
+    // Weights are packed in a phase before all others, so that what reads them can still be one loop with what does not.
+    const auto packs_leaf = [&](const Kernel& kernel) { return kernel.kind == Kernel::Kind::pack && producer_[kernel.reads.front().value] == none; };
+    const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
+    for (const std::size_t k : order) {
+      Kernel& kernel = s_.kernels[k];
+      if (!packs_leaf(kernel)) kernel.phase = first;
+      for (const Read& read : kernel.reads) {
+        const std::size_t p = producer_[read.value];
+        if (p == none || p == k) continue;
+        kernel.phase = std::max(kernel.phase, s_.kernels[p].phase + (joinable(s_.kernels[p], kernel, read) ? 0 : 1));
+      }
+      for (const auto& [before, after] : anti_)
+        if (after == k) kernel.phase = std::max(kernel.phase, s_.kernels[before].phase + 1);
+      phases = std::max(phases, kernel.phase + 1);
+    }
+    s_.phases.resize(phases);
+    for (const std::size_t k : order) join_loop(k);
+    for (Phase& phase : s_.phases) {
+      std::vector<Loop> kept;
+      for (Loop& loop : phase.loops)
+        if (!loop.kernels.empty()) kept.push_back(std::move(loop));
+      phase.loops = std::move(kept);
+      for (std::size_t l = 0; l < phase.loops.size(); ++l) {
+        Loop& loop = phase.loops[l];
+        std::sort(loop.kernels.begin(), loop.kernels.end(), [&](std::size_t a, std::size_t b) { return position_[a] < position_[b]; });
+        for (const std::size_t k : loop.kernels) s_.kernels[k].loop = l;
+        set_chunks(loop);
+      }
+      set_stages(phase);
+    }
+  }
+
+  void set_stages(Phase& phase) {
+    bool cut = false;
+    std::size_t stages = 0;
+    for (const Loop& loop : phase.loops)
+      for (const std::size_t k : loop.kernels) {
+        Kernel& kernel = s_.kernels[k];
+        if (!loop.domain.samples) continue;
+        for (const Read& read : kernel.reads) {
+          const std::size_t p = producer_[read.value];
+          if (p == none || p == k || s_.kernels[p].phase != kernel.phase || s_.kernels[p].loop != kernel.loop) continue;
+          kernel.stage = std::max(kernel.stage, s_.kernels[p].stage + 1);
+        }
+        stages = std::max(stages, kernel.stage + 1);
+        cut = cut || kernel.pieces > 1;
+      }
+    if (cut) phase.stages = stages;
+  }
+
+  std::vector<std::size_t> topological() {
+    std::vector<std::size_t> waiting(s_.kernels.size()), order;
+    std::vector<std::vector<std::size_t>> users(s_.kernels.size());
+    const auto edge = [&](std::size_t from, std::size_t to) {
+      users[from].push_back(to);
+      ++waiting[to];
+    };
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k)
+      for (const Read& read : s_.kernels[k].reads)
+        if (producer_[read.value] != none && producer_[read.value] != k) edge(producer_[read.value], k);
+    for (const auto& [before, after] : anti_) edge(before, after);
+    std::vector<std::size_t> ready;
+    for (std::size_t k = 0; k < waiting.size(); ++k)
+      if (!waiting[k]) ready.push_back(k);
+    for (std::size_t next = 0; next < ready.size(); ++next) {
+      order.push_back(ready[next]);
+      for (const std::size_t user : users[ready[next]])
+        if (--waiting[user] == 0) ready.push_back(user);
+    }
+    if (order.size() != s_.kernels.size()) throw InternalError("schedule", "the kernels depend on each other in a circle");
+    position_.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) position_[order[i]] = i;
+    return order;
+  }
+
+  /// All loops over samples of a phase that have the same pace are one; loops over rows are joined where a kernel reads what another of the phase
+  /// wrote.
+  void join_loop(std::size_t k) {
+    Kernel& kernel = s_.kernels[k];
+    auto& loops = s_.phases[kernel.phase].loops;
+    std::size_t into = none;
+    const auto merge = [&](std::size_t l) {
+      if (into == none) into = l;
+      if (into == l) return;
+      loops[into].kernels.insert(loops[into].kernels.end(), loops[l].kernels.begin(), loops[l].kernels.end());
+      loops[l].kernels.clear();
+    };
+    for (std::size_t l = 0; l < loops.size(); ++l) {
+      if (loops[l].kernels.empty()) continue;
+      bool joins = kernel.domain.samples && loops[l].domain.samples && kernel.pace == loops[l].pace;
+      for (const Read& read : kernel.reads)
+        joins = joins || (producer_[read.value] != none &&
+                          std::find(loops[l].kernels.begin(), loops[l].kernels.end(), producer_[read.value]) != loops[l].kernels.end());
+      if (joins) merge(l);
+    }
+    if (into == none) {
+      loops.push_back({kernel.domain, kernel.pace, {}, {}});
+      into = loops.size() - 1;
+    }
+    loops[into].kernels.push_back(k);
+  }
+
+  void set_chunks(Loop& loop) const {
+    double bytes = 1;
+    for (const std::size_t k : loop.kernels) {
+      const auto add = [&](ValueId value) {
+        const SymbolicLayout at = symbolic_layout(s_.values[value].type.shape);
+        bytes += static_cast<double>(at.rows.factor() * at.stride.factor()) * static_cast<double>(size_of(s_.values[value].type.dtype)) /
+                 (loop.domain.samples ? 1.0 : static_cast<double>(std::max<std::int64_t>(1, loop.domain.units.factor())));
+      };
+      for (const Read& read : s_.kernels[k].reads)
+        if (read.same_rows) add(read.value);
+      for (const Write& write : s_.kernels[k].writes) add(write.value);
+      if (!loop.domain.samples || s_.kernels[k].anchor == ir::no_node) continue;
+      const NodeId left = graph_.node(s_.kernels[k].anchor).inputs[0];
+      if (ir::is_row_view(graph_, left) && graph_.node(left).type.shape[0].is_batch())
+        bytes += static_cast<double>(symbolic_layout(graph_.node(left).type.shape).stride.factor()) * 4;
+    }
+    constexpr double chunk_bytes = 1024 * 1024;
+    const double most = chunk_bytes / bytes;
+    if (loop.pace == Pace::slots) {
+      loop.limits = {.least = 1, .most = std::int64_t{1} << 40, .granule = 1};
+      return;
+    }
+    if (loop.pace == Pace::images) {
+      loop.limits = {.least = 1, .most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most), 1, 64), .granule = 1};
+      return;
+    }
+    loop.limits.most = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
+                                           : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
+    // Each chunk of a product reads all of its right operand: the larger that is, the more rows should share it.
+    const auto reads_much = [&](std::size_t k) {
+      const Kernel& kernel = s_.kernels[k];
+      if (kernel.product == no_value || kernel.kind != Kernel::Kind::nodes) return false;
+      const ir::Node& anchor = graph_.node(kernel.anchor);
+      if (!std::holds_alternative<ir::Matmul>(anchor.op) && !std::holds_alternative<ir::Dense>(anchor.op)) return false;
+      const SymbolicLayout at = symbolic_layout(graph_.node(anchor.inputs[1]).type.shape);
+      return at.rows.is_fixed() && at.cols.is_fixed() && at.rows.factor() * at.stride.factor() >= much_elements;
+    };
+    if (loop.domain.samples && std::any_of(loop.kernels.begin(), loop.kernels.end(), reads_much)) loop.limits.least = 32;
+    // Each chunk of a scatter looks through all indices: few chunks.
+    const auto scatters = [&](std::size_t k) {
+      return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::ScatterAddRows>(graph_.node(s_.kernels[k].anchor).op);
+    };
+    if (std::any_of(loop.kernels.begin(), loop.kernels.end(), scatters)) {
+      loop.limits.least = (loop.domain.units.factor() / 4 + 7) / 8 * 8 + 8;
+      loop.limits.most = std::max(loop.limits.least, loop.limits.most);
+    }
+    if (loop.domain.units == Dim(1)) loop.limits.most = 1;
+  }
+
+  const Graph& graph_;
+  Schedule& s_;
+  std::vector<std::size_t> producer_;                      // by value
+  std::vector<std::pair<std::size_t, std::size_t>> anti_;  // reader of an old state before its writer
+  std::vector<std::size_t> position_;
+};
+
+}  // namespace
+
+void order_kernels(const Graph& graph, Schedule& schedule) { Order(graph, schedule).run(); }
+
+}  // namespace sinter::codegen
