@@ -20,6 +20,8 @@ bool dead_gradients(ir::Graph& graph, PassContext& context);
 bool constant_fold(ir::Graph& graph, PassContext& context);
 /// Identities that hold for every number, infinities and NaN included; most are what gradient rules leave behind.
 bool simplify(ir::Graph& graph, PassContext& context);
+/// op(reshape(x)) → reshape(op(x)) for pointwise ops and sums, where the reshape keeps the columns.
+bool reshape_past_pointwise(ir::Graph& graph, PassContext& context);
 /// log(softmax(x)) → log_softmax(x), and its gradient with it: nothing overflows and nothing is divided by a probability of 0.
 bool log_softmax(ir::Graph& graph, PassContext& context);
 /// max_pool(relu(x)) → relu(max_pool(x)), and their gradients with them.

@@ -28,6 +28,8 @@ std::span<const Pass> pipeline() {
       {"constant_fold", constant_fold},
       // Before all that looks for a form: seeds times 1, broadcasts and double reshapes of gradients stand between the nodes of one.
       {"simplify", simplify},
+      // Before all that looks for neighbours: reshapes between a convolution and its bias, relu and pool are gone.
+      {"reshape_past_pointwise", reshape_past_pointwise},
       // Before common_subexpressions: the program may take the log_softmax that this makes elsewhere, too.
       {"log_softmax", log_softmax},
       // Before common_subexpressions: the pools that it makes for gradients are those of the forward part.

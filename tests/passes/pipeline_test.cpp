@@ -136,8 +136,9 @@ TEST(Pipeline, DumpsTextAndDot) {
   passes::optimize(graph, options);
   const auto names = passes::pass_names();
   for (std::size_t i = 0; i < names.size(); ++i)
-    for (const char* ending : {".txt", ".dot"}) EXPECT_TRUE(std::filesystem::exists(folder / "deep" / str("0", i + 1, "-", names[i], ending)));
-  std::ifstream last(folder / "deep" / str("0", passes::pass_names().size(), "-group.txt"));
+    for (const char* ending : {".txt", ".dot"})
+      EXPECT_TRUE(std::filesystem::exists(folder / "deep" / str(i < 9 ? "0" : "", i + 1, "-", names[i], ending)));
+  std::ifstream last(folder / "deep" / str(passes::pass_names().size(), "-group.txt"));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(last), {}), to_text(graph));
   std::ofstream(folder / "file") << "in the way";
   options.dump_folder = (folder / "file").string();

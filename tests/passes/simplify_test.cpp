@@ -89,5 +89,50 @@ TEST_F(SimplifyTest, NothingToDo) {
   EXPECT_TRUE(result.notes.empty());
 }
 
+// ---- reshapes ----
+
+struct ReshapeTest : ::testing::Test {
+  Graph graph{"g"};
+  Value x = graph.add_input({"x", {DType::f32, {n, 1, 5, 4}}});
+  Value b = graph.add_state({"b", {DType::f32, {4}}});
+
+  std::string moved(Value y) {
+    graph.add_output(y);
+    run(passes::reshape_past_pointwise, graph);
+    const std::string all = text(graph);
+    return all.substr(all.find('\n') + 1);
+  }
+};
+
+TEST_F(ReshapeTest, PastBiasAndReluUntilOneThatUndoesIt) {
+  const Value z = reshape(x, {n, 5, 4}) + b;
+  EXPECT_EQ(moved(reshape(graph.add(Relu{}, {z}), {n, 1, 5, 4})),
+            "  %0: f32[N,1,5,4] = add(%x, %b)\n"
+            "  %1: f32[N,1,5,4] = relu(%0)\n"
+            "  return %1\n");
+}
+TEST_F(ReshapeTest, TwoOfTheSameKind) {
+  EXPECT_EQ(moved(reshape(x, {n, 5, 4}) * reshape(-x, {n, 5, 4})),
+            "  %0: f32[N,1,5,4] = neg(%x)\n"
+            "  %1: f32[N,1,5,4] = mul(%x, %0)\n"
+            "  %2: f32[N,5,4] = reshape(%1, shape=[N,5,4])\n"
+            "  return %2\n");
+}
+TEST_F(ReshapeTest, PastSums) {
+  graph.add_output(graph.add(Sum{1, 2}, {reshape(x, {n, 5, 4})}));
+  EXPECT_EQ(moved(graph.add(Sum{0, 2}, {reshape(x, {n, 5, 4})})),
+            "  %0: f32[N,4] = sum(%x, first=1, last=3)\n"
+            "  %1: f32[4] = sum(%x, first=0, last=3)\n"
+            "  return %0, %1\n");
+}
+TEST_F(ReshapeTest, StaysBeforeWhatBroadcastsByItsShape) {
+  const Value rows = graph.add_state({"rows", {DType::f32, {5, 4}}});
+  EXPECT_THAT(moved(reshape(x, {n, 5, 4}) + rows), HasSubstr("add(%0, %rows)"));
+}
+TEST_F(ReshapeTest, StaysWhereColumnsChange) { EXPECT_THAT(moved(-reshape(x, {n, 20})), HasSubstr("neg(%0)")); }
+TEST_F(ReshapeTest, StaysBeforeSumsOfSplitAxes) {
+  EXPECT_THAT(moved(graph.add(Sum{1, 2}, {reshape(graph.add_input({"y", {DType::f32, {n, 15, 4}}}), {n, 3, 5, 4})})), HasSubstr("sum(%0, first=1"));
+}
+
 }  // namespace
 }  // namespace sinter::test
