@@ -70,7 +70,11 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       lives[kernel.staging].touch(kernel.phase, kernel.loop, true);
       lives[kernel.staging].staging = true;
     }
-    if (kernel.packed != no_value) lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
+    if (kernel.packed != no_value) {
+      lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
+      if (kernel.kind == Kernel::Kind::pack && schedule.phases[kernel.phase].once)
+        lives[kernel.packed].last = ~std::size_t{0};  // kept for later calls
+    }
     if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
   }
 

@@ -18,6 +18,12 @@ Domain domain_of(const Shape& shape) {
   return {symbolic_layout(shape).rows, false};
 }
 
+bool updates_states(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.states().size(); ++i)
+    if (graph.updates()[i] != ir::no_node && graph.updates()[i] != graph.state_node(i)) return true;
+  return false;
+}
+
 namespace {
 
 using ir::Graph;
@@ -108,7 +114,7 @@ class Builder {
   }
 
   void set_pieces(Kernel& kernel) const {
-    if (kernel.kind != Kernel::Kind::nodes || !kernel.domain.samples || updates_states()) return;
+    if (kernel.kind != Kernel::Kind::nodes || !kernel.domain.samples || updates_states(graph_)) return;
     const SymbolicLayout at = symbolic_layout(kernel.shape);
     const auto cut = [&](Piece piece, std::int64_t pieces) {
       kernel.piece = piece;
@@ -131,12 +137,6 @@ class Builder {
       default:
         return;
     }
-  }
-
-  bool updates_states() const {
-    for (std::size_t i = 0; i < graph_.states().size(); ++i)
-      if (graph_.updates()[i] != ir::no_node && graph_.updates()[i] != graph_.state_node(i)) return true;
-    return false;
   }
 
   void add_groups() {

@@ -90,6 +90,8 @@ struct Phase {
   std::vector<Loop> loops;
   /// Where a single sample is cut into pieces, the kernels of loops over samples come stage after stage with barriers between; 0: nothing is cut.
   std::size_t stages = 0;
+  /// Its kernels pack states, in a step that updates none: a call may leave it out if the states are those of the call before.
+  bool once = false;
 };
 
 struct Schedule {

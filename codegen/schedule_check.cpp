@@ -45,7 +45,7 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
 std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
   std::string text = str("schedule: ", schedule.phases.size(), schedule.phases.size() == 1 ? " phase\n" : " phases\n");
   for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
-    text += str("  phase ", p + 1, "\n");
+    text += str("  phase ", p + 1, schedule.phases[p].once ? ", left out if no state has changed\n" : "\n");
     for (const Loop& loop : schedule.phases[p].loops) {
       text += str("    over ", loop.domain.units,
                   loop.domain.samples           ? " samples"

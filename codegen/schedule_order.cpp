@@ -121,6 +121,10 @@ class Order {
       phases = std::max(phases, kernel.phase + 1);
     }
     s_.phases.resize(phases);
+    // The first phase packs leaves; a step that updates no state has no reader that comes before a writer.
+    const auto packs_state = [&](const Kernel& kernel) { return s_.values[kernel.reads.front().value].home == StoredValue::Home::state; };
+    if (first && !updates_states(graph_))
+      s_.phases[0].once = std::all_of(s_.kernels.begin(), s_.kernels.end(), [&](const Kernel& k) { return k.phase > 0 || packs_state(k); });
     for (const std::size_t k : order) join_loop(k);
     for (Phase& phase : s_.phases) {
       std::vector<Loop> kept;

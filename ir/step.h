@@ -38,6 +38,7 @@ struct StepContext {
   std::uint32_t fault;             ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)
   void (*barrier)(StepContext*, std::int32_t thread);
   void (*gemm)(const GemmCall*);
+  std::uint32_t packed;      ///< not 0: what is packed of states by a step that updates none is what the call before has packed
   void* runtime;             ///< the launcher's own
   std::uint64_t (*clock)();  ///< nanoseconds
   /// Told of each call of a kernel, where the step was compiled to tell: on `thread`, over the units [begin, end) of its domain, from `start` to

@@ -52,7 +52,9 @@ struct Executor::Impl {
   SpanObserver observer;
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
   std::atomic<bool> busy{false};
-  std::size_t last = 0;  ///< lane of the last step that ran
+  std::size_t last = 0;                   ///< lane of the last step that ran
+  std::vector<std::byte*> packed_states;  ///< states of the last run
+  bool packed = false;                    ///< the last run was one step and ended well
 
   static void span(StepContext* context, std::int32_t thread, std::uint32_t kernel, std::int64_t begin, std::int64_t end, std::uint64_t start,
                    std::uint64_t stop) {
@@ -62,10 +64,12 @@ struct Executor::Impl {
 
   Lane& lane(std::int64_t step) { return lanes[static_cast<std::size_t>(step) % lanes.size()]; }
 
-  void grow(Buffer& arena, std::size_t bytes) const {
-    if (arena.bytes() >= bytes && arena) return;
+  /// Whether it is new memory.
+  bool grow(Buffer& arena, std::size_t bytes) const {
+    if (arena.bytes() >= bytes && arena) return false;
     arena = {};  // first, so that the pool can hand it out again
     arena = Buffer::zeroed(bytes);
+    return true;
   }
 
   void require(std::string_view what, std::size_t got, std::size_t needed) const {
@@ -110,7 +114,13 @@ struct Executor::Impl {
     lane.context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
     lane.context.scratch = scratch.data();
     lane.context.fault = 0;
+    lane.context.packed = 0;
     lane.context.threads = threads;
+  }
+
+  /// Whether what the run before has packed of its states is still that of these.
+  bool is_packed(const Bindings& bindings) const {
+    return packed && bindings.states_unchanged && std::equal(packed_states.begin(), packed_states.end(), bindings.states.begin());
   }
 
   Executor::Estimate estimate(std::int64_t batch, int threads) const {
@@ -132,11 +142,14 @@ struct Executor::Impl {
     sequence.bind(sequence.with, 0, first);
     check(first);
     threads = choose_threads(sequence.most_batch, threads, force);
-    grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes));
+    if (grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes))) packed = false;
     grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded_batch(sequence.most_batch)));
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
     for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
     bind(lane(0), first, threads);
+    lane(0).context.packed = is_packed(first);
+    std::copy_n(first.states.begin(), packed_states.size(), packed_states.begin());
+    packed = false;
     struct Call {
       Impl& impl;
       const Sequence& sequence;
@@ -163,7 +176,9 @@ struct Executor::Impl {
     };
     run_team(threads, body, &call, &lane(0).context.threads);
     last = static_cast<std::size_t>(call.last) % lanes.size();
-    return std::atomic_ref(lanes[last].context.fault).load();
+    const std::uint32_t fault = std::atomic_ref(lanes[last].context.fault).load();
+    packed = !fault && sequence.steps == 1;
+    return fault;
   }
 };
 
@@ -177,6 +192,7 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
     if (spec.place == Place::output) impl.outputs = std::max(impl.outputs, count);
   }
   impl.no_tables.resize(impl.inputs + 1);
+  impl.packed_states.resize(impl.states);
   for (Lane& lane : impl.lanes) {
     lane.buffers.resize(impl.image.buffers.size());
     lane.context.buffers = lane.buffers.data();

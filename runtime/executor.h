@@ -17,6 +17,7 @@ struct Bindings {
   std::span<std::byte* const> inputs, states, outputs;
   std::span<const std::int64_t> table_rows;  ///< one an input, 0 for those that are no table
   std::int64_t batch = 1;
+  bool states_unchanged = false;  ///< since the last run, if that had the same memory for them; what was packed of them is used again
 };
 
 /// Several runs in a row, inside one dispatch of the team.

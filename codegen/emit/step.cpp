@@ -54,6 +54,13 @@ class StepEmitter {
   void emit_phase(std::size_t p) {
     const Phase& phase = context_.schedule.phases[p];
     const bool last = p + 1 == context_.schedule.phases.size();
+    llvm::BasicBlock* after = nullptr;
+    if (phase.once) {
+      llvm::BasicBlock* now = block("now");
+      after = block("packed");
+      b_.CreateCondBr(b_.CreateICmpEQ(field(offsetof(StepContext, packed), b_.getInt32Ty()), b_.getInt32(0)), now, after);
+      b_.SetInsertPoint(now);
+    }
     if (!phase.stages) {
       emit_jobs(p, whole_loops(phase, false));
     } else {
@@ -76,6 +83,10 @@ class StepEmitter {
       b_.SetInsertPoint(done);
     }
     if (!last) emit_barrier();
+    if (after) {
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+    }
   }
 
   /// Work in `count` chunks that any thread may run in any order.

@@ -215,9 +215,12 @@ class ProductEmitter {
   /// Whether the call has enough rows: a condition at run time where their number is N and the operand could be read in place.
   Value* reads_packed() {
     const Dim m = product_.sizes.m;
-    if (op_.transpose_b || m.is_fixed()) return b_.getTrue();
+    if (op_.transpose_b || m.is_fixed() || packs_for_later_calls()) return b_.getTrue();
     return b_.CreateICmpSGE(e_.extent(m), number(paying_rows));
   }
+
+  /// A pack that later calls use is made whatever this call's rows.
+  bool packs_for_later_calls() const { return e_.kernel_.kind == Kernel::Kind::pack && e_.context_.schedule.phases[e_.kernel_.phase].once; }
 
   Value* packed_at(const Panels& panels, Value* column, Value* k) {
     Value* panel = b_.CreateInBoundsGEP(b_.getFloatTy(), e_.pointer(e_.kernel_.packed), {b_.CreateMul(column, k_end_)});

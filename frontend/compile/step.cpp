@@ -140,7 +140,7 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
   for (std::size_t i = 0; i < recorded->cells.size(); ++i)
     if (const ir::NodeId update = graph.updates()[i]; update != ir::no_node) {
       recorded->cells[i]->buffer = values[update].buffer();
-      ++recorded->cells[i]->version;
+      recorded->cells[i]->changed();
     }
   std::vector<Tensor> out;
   for (const ir::NodeId id : graph.outputs()) out.push_back(values[id]);

@@ -159,6 +159,7 @@ Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std:
   inputs_.resize(graph.inputs().size());
   table_rows_.resize(graph.inputs().size());
   states_.resize(graph.states().size());
+  versions_.resize(graph.states().size());
   outputs_.resize(graph.outputs().size());
   unpadded_.resize(graph.outputs().size());
   const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
@@ -191,7 +192,8 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
       outputs_[i] = out[i].buffer().data();
     }
   }
-  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch}, threads, force);
+  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch, states_unchanged()}, threads, force);
+  for (std::size_t i = 0; i < versions_.size(); ++i) versions_[i] = compiled_->traced.cells[i]->version;
   finish(fault);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (unpadded_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, batch, unpadded_[i].data());
@@ -210,11 +212,17 @@ void Variant::bind_states() {
   }
 }
 
+bool Variant::states_unchanged() const {
+  for (std::size_t i = 0; i < versions_.size(); ++i)
+    if (versions_[i] != compiled_->traced.cells[i]->version) return false;
+  return true;
+}
+
 void Variant::finish(std::uint32_t fault) {
   const ir::Graph& graph = compiled_->graph;
-  if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
   for (std::size_t i = 0; i < states_.size(); ++i)
-    if (graph.updates()[i] != ir::no_node) ++compiled_->traced.cells[i]->version;
+    if (graph.updates()[i] != ir::no_node) compiled_->traced.cells[i]->changed();
+  if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
 }
 
 Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {

@@ -82,9 +82,12 @@ class Variant {
   std::shared_ptr<const CompiledGraph> compiled_;
   runtime::Executor executor_;
   void bind_states();
+  /// Whether all states have the values that they had in the last call.
+  bool states_unchanged() const;
   void finish(std::uint32_t fault);
 
   std::vector<std::byte*> inputs_, states_, outputs_;
+  std::vector<std::uint64_t> versions_;    ///< of the states in the last call
   std::vector<runtime::Buffer> unpadded_;  ///< for outputs whose batch is the last of several dimensions
   std::vector<std::int64_t> table_rows_;
 };

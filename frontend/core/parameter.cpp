@@ -1,5 +1,7 @@
 #include "frontend/core/parameter.h"
 
+#include <atomic>
+
 #include "frontend/core/record_node.h"
 #include "frontend/core/trace.h"
 
@@ -10,6 +12,11 @@ Parameter::Parameter(std::string name, const Tensor& initial, bool trainable) {
   if (!initial.buffer())
     throw UserError(name, "a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace");
   cell_ = std::make_shared<Cell>(Cell{std::move(name), initial.type(), trainable, 0, initial.buffer()});
+}
+
+void Cell::changed() {
+  static std::atomic<std::uint64_t> versions{0};
+  version = ++versions;
 }
 
 Tensor Parameter::read() const {
@@ -30,7 +37,7 @@ void Parameter::assign(const Tensor& value, std::source_location where) const {
   if (!value.buffer())
     throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));
   cell_->buffer = value.buffer();
-  ++cell_->version;
+  cell_->changed();
 }
 
 }  // namespace sinter

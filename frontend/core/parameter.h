@@ -15,8 +15,11 @@ struct Cell {
   std::string name;
   Type type;
   bool trainable = true;
-  std::uint64_t version = 0;  ///< counts assignments, those by compiled steps too
+  std::uint64_t version = 0;  ///< of the value: another after each assignment, those by compiled steps too, and never one that any value had before
   runtime::Buffer buffer;
+
+  /// To be called after each change of the value.
+  void changed();
 };
 
 class Parameter {

@@ -117,8 +117,8 @@ void Optimizer::exchange_averages() {
   for (const Slot& slot : slots_) {
     if (!slot.owner || slot.name != "average") continue;
     std::swap(slot.owner->buffer, slot.value.cell()->buffer);
-    ++slot.owner->version;
-    ++slot.value.cell()->version;
+    slot.owner->changed();
+    slot.value.cell()->changed();
     any = true;
   }
   if (!any) throw UserError(name_, "there are no moving averages; set common.average_decay and update once");

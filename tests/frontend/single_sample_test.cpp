@@ -76,6 +76,38 @@ TEST(SingleSample, ConvolutionsWithFewMultiplicationsByRowsOfTiles) {
   EXPECT_THAT(text, HasSubstr("a single sample in 5 pieces"));
 }
 
+TEST(Packing, WeightsArePackedOnceAndAgainWhenTheyChange) {
+  seed(6);
+  nn::Sequential model{nn::Conv2D(8, 24, {3}, nn::Activation::relu), nn::Flatten(), nn::Dense(24 * 6 * 6, 600)};
+  StepCore step([&](std::span<const Tensor> in) { return std::vector{model(in[0])}; }, {.mode = Mode::graph, .kinds = {InputKind::batch}},
+                std::source_location::current());
+  const Tensor images = random({20, 8, 8, 8}, 1), alone = slice(images, 0, 0, 1), *one[] = {&alone}, *many[] = {&images};
+  const auto check = [&](const char* when) {
+    const std::vector<float> expected = model(images).to_vector<float>();
+    for (int repeat = 0; repeat < 3; ++repeat)  // a call with one sample reads wide products where they lie, but must not leave them unpacked
+      for (const auto& in : {std::span<const Tensor* const>(one), std::span<const Tensor* const>(many)}) {
+        const std::vector<float> got = step.call(in)[0].to_vector<float>();
+        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-4) << when << ", " << i;
+      }
+  };
+  check("at first");
+  EXPECT_THAT(step.explain(), HasSubstr("left out if no state has changed"));
+  const std::vector<Parameter> parameters = model.parameters();
+  for (const Parameter& p : parameters) p.assign(p.read() * 0.5f);
+  check("after an assignment");
+  const std::vector<Tensor> before = {parameters[0].read(), parameters[2].read()};
+  optim::SGD optimizer({.learning_rate = 0.1});
+  auto train = compile([&](const Tensor& x) {
+    const Tensor loss = mean(square(model(x)));
+    optimizer.update(parameters, grad(loss, parameters));
+    return loss;
+  });
+  train(images);
+  check("after a compiled step");
+  parameters[0].assign(before[0]);
+  check("after going back");
+}
+
 TEST(SingleSample, StepsThatUpdateAreNotCut) {
   const Parameter w("w", random({300, 300}, 1));
   StepCore step(
