@@ -129,7 +129,7 @@ class Builder {
         if (!fits_tiles(graph_, kernel.anchor)) return;
         if (at.rows.factor() > 1) return cut(Piece::rows, at.rows.factor());
         if (product_of(graph_, kernel.anchor).op.transpose_b) return;
-        return cut(Piece::columns, (at.stride.factor() + piece_columns - 1) / piece_columns);
+        return cut(Piece::columns, divide_up(at.stride.factor(), piece_columns));
       case KernelKind::convolution:
         if (!std::holds_alternative<ir::Conv2D>(anchor) || !tiles_convolution(graph_, kernel.anchor) || kernel.shape[0] != Dim::batch()) return;
         if (const std::optional<WinogradPlan> winograd = plan_winograd(graph_, kernel.anchor)) return cut(Piece::rows, winograd->strips);

@@ -29,15 +29,14 @@ bool is_row(const Shape& shape, std::size_t rank) {
 /// op(reshape(x), reshape(y), row) → reshape(op(x, y, row)); no_node if that is not the form.
 NodeId before_pointwise(ir::Graph& graph, NodeId id) {
   const ir::Node node = graph.node(id);
+  const auto below = [&](NodeId input) { return graph.node(input).type.shape == node.type.shape ? below_reshape(graph, input) : ir::no_node; };
   const Shape* from = nullptr;
   for (const NodeId input : node.inputs)
-    if (const NodeId below = below_reshape(graph, input); below != ir::no_node && graph.node(input).type.shape == node.type.shape)
-      from = &graph.node(below).type.shape;
+    if (const NodeId x = below(input); x != ir::no_node) from = &graph.node(x).type.shape;
   if (!from) return ir::no_node;
   std::vector<NodeId> operands;
   for (const NodeId input : node.inputs) {
-    const NodeId below = below_reshape(graph, input);
-    if (below != ir::no_node && graph.node(below).type.shape == *from) operands.push_back(below);
+    if (const NodeId x = below(input); x != ir::no_node && graph.node(x).type.shape == *from) operands.push_back(x);
     else if (is_row(graph.node(input).type.shape, from->rank())) operands.push_back(input);
     else return ir::no_node;
   }

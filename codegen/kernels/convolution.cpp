@@ -14,7 +14,6 @@ class ConvolutionEmitter : ImageWords {
   explicit ConvolutionEmitter(KernelEmitter& kernel)
       : ImageWords(kernel),
         node_(kernel.context_.graph.node(kernel.kernel_.anchor)),
-        conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)),
         plan_(plan_convolution(kernel.context_.graph, kernel.kernel_.anchor)) {}
 
   /// conv2d: a row of pixels at a time, each followed by the epilogue.
@@ -283,7 +282,6 @@ class ConvolutionEmitter : ImageWords {
   }
 
   const ir::Node& node_;
-  const ir::Convolution conv_;
   const ConvolutionPlan plan_;
   ConvolutionTiles tiles_;
   ValueId source_ = no_value, gradient_ = no_value;

@@ -7,8 +7,6 @@ namespace sinter::codegen {
 
 namespace {
 
-constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a) {
   return {{a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before}, a.out, a.size, a.stride, a.dilation};
 }
@@ -38,8 +36,12 @@ ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
 }
 
 Cut cut(std::int64_t count, std::int64_t most) {
-  const std::int64_t tiles = up(count, most), size = up(count, tiles), small = tiles * size - count;
+  const std::int64_t tiles = divide_up(count, most), size = divide_up(count, tiles), small = tiles * size - count;
   return {static_cast<unsigned>(size), tiles - small, small};
+}
+
+std::int64_t most_rows(std::int64_t vectors, VectorUnit unit) {
+  return std::min<std::int64_t>((unit.registers - 1 - vectors) / vectors, most_convolution_rows);
 }
 
 double tile_cost(std::int64_t rows, std::int64_t vectors) {
@@ -53,19 +55,14 @@ ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit u
   ConvolutionTiles best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
-    const std::int64_t most = std::min<std::int64_t>((unit.registers - 1 - vectors) / vectors, most_convolution_rows), each = vectors * unit.lanes;
-    ConvolutionTiles tiles{{}, cut(rows, most)};
+    ConvolutionTiles tiles{cut_panels(stride, vectors * unit.lanes, unit.lanes), cut(rows, most_rows(vectors, unit))};
     double total = 0;
-    const auto add = [&](std::int64_t column, std::int64_t columns, std::int64_t count) {
-      if (!count) return;
-      Panels p{column, columns, count, widths_of(columns, unit.lanes), tiles.rows.size};
+    for (Panels& p : tiles.panels) {
       const auto v = static_cast<std::int64_t>(p.widths.size());
-      total += static_cast<double>(count) * (static_cast<double>(tiles.rows.large) * tile_cost(tiles.rows.size, v) +
-                                             static_cast<double>(tiles.rows.small) * tile_cost(tiles.rows.size - 1, v));
-      tiles.panels.push_back(std::move(p));
-    };
-    add(0, each, stride / each);
-    add(stride / each * each, stride % each, stride % each ? 1 : 0);
+      p.rows = tiles.rows.size;
+      total += static_cast<double>(p.count) * (static_cast<double>(tiles.rows.large) * tile_cost(tiles.rows.size, v) +
+                                               static_cast<double>(tiles.rows.small) * tile_cost(tiles.rows.size - 1, v));
+    }
     if (total < least) least = total, best = std::move(tiles);
   }
   return best;

@@ -57,6 +57,8 @@ struct Cut {
 };
 Cut cut(std::int64_t count, std::int64_t most);
 
+/// Rows of a tile that leave registers for a row of b and an element of a.
+std::int64_t most_rows(std::int64_t vectors, VectorUnit unit);
 /// What a register tile costs for each contracted index, in vector operations.
 double tile_cost(std::int64_t rows, std::int64_t vectors);
 

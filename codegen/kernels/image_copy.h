@@ -9,8 +9,7 @@ namespace sinter::codegen {
 /// Arithmetic on places in memory, in floats.
 class ImageWords {
  protected:
-  explicit ImageWords(KernelEmitter& kernel)
-      : e_(kernel), b_(kernel.builder_), images_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor).images) {}
+  explicit ImageWords(KernelEmitter& kernel) : e_(kernel), b_(kernel.builder_), conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)) {}
 
   llvm::Value* number(std::int64_t n) const { return e_.constant(n); }
   llvm::Value* add(llvm::Value* a, llvm::Value* b) { return b_.CreateAdd(a, b, "", true, true); }
@@ -24,8 +23,8 @@ class ImageWords {
   const Type& type(ValueId value) const { return e_.context_.schedule.values[value].type; }
   std::int64_t stride_of(ValueId value) const { return symbolic_layout(type(value).shape).stride.factor(); }
   /// The images of the chunk, [first, last), of so many in all.
-  llvm::Value* first_image() { return e_.kernel_.domain.samples ? mul(e_.begin_, images_.factor()) : number(0); }
-  llvm::Value* last_image() { return e_.kernel_.domain.samples ? mul(e_.end_, images_.factor()) : e_.extent(images_); }
+  llvm::Value* first_image() { return e_.kernel_.domain.samples ? mul(e_.begin_, conv_.images.factor()) : number(0); }
+  llvm::Value* last_image() { return e_.kernel_.domain.samples ? mul(e_.end_, conv_.images.factor()) : e_.extent(conv_.images); }
   /// Zeros `count` adjacent floats. May set floats past them.
   void zero_from(llvm::Value* to, std::int64_t count);
   /// Calls body with the first row and the size of each tile.
@@ -35,7 +34,7 @@ class ImageWords {
 
   KernelEmitter& e_;
   Builder& b_;
-  const Dim images_;
+  const ir::Convolution conv_;  ///< that the kernel computes
 };
 
 /// Images of a value [N, H, W, C], dense and with their pads as zeros.

@@ -8,8 +8,6 @@ namespace sinter::codegen {
 
 namespace {
 
-constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Bytes of b that a pass may keep in the second-level cache while tiles stream over it.
 constexpr std::int64_t pass_bytes = 288 * 1024;
 /// Contracted indices a pass where a block of b is copied, or where each is another row (another page) of a.
@@ -25,6 +23,14 @@ unsigned tile_rows(std::size_t vectors, VectorUnit unit) {
 }
 
 }  // namespace
+
+std::vector<Panels> cut_panels(std::int64_t columns, std::int64_t each, unsigned lanes) {
+  std::vector<Panels> panels;
+  const std::int64_t whole = columns / each;
+  if (whole) panels.push_back({0, each, whole, widths_of(each, lanes), 0});
+  if (columns % each) panels.push_back({whole * each, columns % each, 1, widths_of(columns % each, lanes), 0});
+  return panels;
+}
 
 std::vector<unsigned> widths_of(std::int64_t columns, unsigned lanes) {
   std::vector<unsigned> widths(static_cast<std::size_t>(columns / lanes), lanes);
@@ -73,15 +79,10 @@ ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit) {
   const std::int64_t stride = product.result_layout.stride.factor();
   const Dim k = product.sizes.k;
   // Panels as even as whole vectors allow, so that there are at most two kinds of tiles.
-  const std::int64_t vectors = up(stride, unit.lanes), panels = up(vectors, most_vectors(unit)), each = up(vectors, panels) * unit.lanes;
-  const std::int64_t whole = stride / each;
-  const auto add = [&](std::int64_t column, std::int64_t columns, std::int64_t count) {
-    Panels p{column, columns, count, widths_of(columns, unit.lanes), 0};
-    p.rows = tile_rows(p.widths.size(), unit);
-    if (count) plan.panels.push_back(std::move(p));
-  };
-  add(0, each, whole);
-  if (stride % each) add(whole * each, stride % each, 1);
+  const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, most_vectors(unit)),
+                     each = divide_up(vectors, panels) * unit.lanes;
+  plan.panels = cut_panels(stride, each, unit.lanes);
+  for (Panels& p : plan.panels) p.rows = tile_rows(p.widths.size(), unit);
 
   using Right = ProductPlan::Right;
   plan.right = packs ? Right::packed : product.op.transpose_b ? Right::copied : Right::in_place;

@@ -58,6 +58,11 @@ ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit);
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);
 
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Columns cut into panels of `each`, and one of what is left; rows are still to be chosen.
+std::vector<Panels> cut_panels(std::int64_t columns, std::int64_t each, unsigned lanes);
+
 /// Vectors that cover so many columns (a multiple of 8): whole registers, then one of what is left.
 std::vector<unsigned> widths_of(std::int64_t columns, unsigned lanes);
 

@@ -6,8 +6,6 @@ namespace sinter::codegen {
 
 namespace {
 
-constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// What the rows of every register tile divide.
 constexpr std::int64_t granule = 24;
 constexpr std::int64_t most_tiles = 3 * granule;
@@ -21,7 +19,7 @@ std::int64_t strips_a_block(std::int64_t tiles_a_strip) {
   for (std::int64_t strips = 1; strips * tiles_a_strip <= most_tiles; ++strips) {
     const auto tiles = static_cast<double>(strips * tiles_a_strip);
     const double cost =
-        static_cast<double>(up(strips * tiles_a_strip, static_cast<std::int64_t>(rows))) * rows / tiles + reading / tiles + tiles * spilling;
+        static_cast<double>(divide_up(strips * tiles_a_strip, static_cast<std::int64_t>(rows))) * rows / tiles + reading / tiles + tiles * spilling;
     if (cost < least) least = cost, best = strips;
   }
   return best;
@@ -29,7 +27,7 @@ std::int64_t strips_a_block(std::int64_t tiles_a_strip) {
 
 }  // namespace
 
-std::int64_t WinogradPlan::capacity() const { return up(block * tiles_a_strip, granule) * granule; }
+std::int64_t WinogradPlan::capacity() const { return divide_up(block * tiles_a_strip, granule) * granule; }
 
 std::optional<WinogradPlan> plan_winograd(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
@@ -44,12 +42,12 @@ std::optional<WinogradPlan> plan_winograd(const ir::Graph& graph, ir::NodeId anc
   plan.stride = symbolic_layout(Shape{1, plan.columns}).stride.factor();
   const auto axis = [&](const ir::SlidingAxis& a, std::int64_t& out) {
     out = adjoint ? a.in : a.out;
-    return CopyAxis{adjoint ? a.out : a.in, up(out, form->results) * form->results + form->taps - 1, adjoint ? ir::adjoint_pad(a) : a.before};
+    return CopyAxis{adjoint ? a.out : a.in, divide_up(out, form->results) * form->results + form->taps - 1, adjoint ? ir::adjoint_pad(a) : a.before};
   };
   plan.h = axis(c.sliding.h, plan.out_h);
   plan.w = axis(c.sliding.w, plan.out_w);
-  plan.strips = up(plan.out_h, form->results);
-  plan.tiles_a_strip = up(plan.out_w, form->results);
+  plan.strips = divide_up(plan.out_h, form->results);
+  plan.tiles_a_strip = divide_up(plan.out_w, form->results);
   plan.block = strips_a_block(plan.tiles_a_strip);
   return plan;
 }
@@ -58,20 +56,14 @@ std::vector<Panels> plan_winograd_tiles(std::int64_t stride, VectorUnit unit) {
   std::vector<Panels> best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
-    const std::int64_t each = vectors * unit.lanes;
-    std::vector<Panels> panels;
+    std::vector<Panels> panels = cut_panels(stride, vectors * unit.lanes, unit.lanes);
     double total = 0;
-    const auto add = [&](std::int64_t column, std::int64_t columns, std::int64_t count) {
-      if (!count) return;
-      Panels p{column, columns, count, widths_of(columns, unit.lanes), 0};
+    for (Panels& p : panels) {
       const auto v = static_cast<std::int64_t>(p.widths.size());
-      p.rows = static_cast<unsigned>(std::min<std::int64_t>((unit.registers - 1 - v) / v, most_convolution_rows));
+      p.rows = static_cast<unsigned>(most_rows(v, unit));
       while (granule % p.rows) --p.rows;
-      total += static_cast<double>(count * granule / p.rows) * tile_cost(p.rows, v);
-      panels.push_back(std::move(p));
-    };
-    add(0, each, stride / each);
-    add(stride / each * each, stride % each, stride % each ? 1 : 0);
+      total += static_cast<double>(p.count * granule / p.rows) * tile_cost(p.rows, v);
+    }
     if (total < least) least = total, best = std::move(panels);
   }
   return best;
