@@ -190,14 +190,14 @@ std::vector<std::vector<SharedFunction>> divide_shared(const std::vector<std::un
     all.insert(part->context().shared.begin(), part->context().shared.end());
     loads.push_back(part->instructions());
   }
-  std::vector<const SharedFunction*> order;
-  for (const auto& [name, function] : all) order.push_back(&function);
-  std::stable_sort(order.begin(), order.end(), [](const SharedFunction* a, const SharedFunction* b) { return a->size > b->size; });
+  std::vector<std::pair<std::string, SharedFunction>> order(all.begin(), all.end());
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.second.size != b.second.size ? a.second.size > b.second.size : a.first < b.first; });
   std::vector<std::vector<SharedFunction>> shares(parts.size());
-  for (const SharedFunction* function : order) {
+  for (const auto& [name, function] : order) {
     const auto least = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
-    loads[least] += function->size;
-    shares[least].push_back(*function);
+    loads[least] += function.size;
+    shares[least].push_back(function);
   }
   return shares;
 }
