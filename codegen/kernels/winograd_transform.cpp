@@ -69,8 +69,9 @@ class LinearMap {
   Value* sum(const Terms& terms) {
     // What needs no multiplication comes first.
     const auto plain = [](const auto& term) { return std::abs(term.second) == 1; };
-    Terms order = terms;
-    std::stable_partition(order.begin(), order.end(), [&](const auto& term) { return term.second == 1; });
+    Terms order;
+    for (const bool first : {true, false})
+      std::copy_if(terms.begin(), terms.end(), std::back_inserter(order), [&](const auto& term) { return (term.second == 1) == first; });
     Value* total = nullptr;
     for (const auto& [x, factor] : order) {
       if (!total) total = factor == 1 ? x : b_.CreateFMul(x, llvm::ConstantFP::get(x->getType(), factor));
