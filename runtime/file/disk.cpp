@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "ir/error.h"
+#include "runtime/file/file_system.h"
 
 namespace sinter::runtime {
 
@@ -18,7 +20,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) { return path
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::filesystem::path path, Durability durability) : path_(std::move(path)), durability_(durability) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored))
     throw UserError(path_.string(), "cannot write the file: it is a folder; give the name of a file");
@@ -27,48 +29,46 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     if (!ignored) path_ = target;
   }
   static std::atomic<unsigned> counter{0};
+  int error = 0;
   do {  // a name that exists is left from a process that died
-    temporary_ = str(path_.string(), ".tmp-", ::getpid(), "-", counter++);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (descriptor_ < 0 && errno == EEXIST);
-  if (descriptor_ < 0) fail("create it");
+    temporary_ = str(path_.string(), temporary_infix, ::getpid(), "-", counter++);
+    error = FileSystem::current().create(temporary_, 0666, descriptor_);
+  } while (error == EEXIST);
+  require("create it", error);
   struct stat old{};
   if (::stat(path_.c_str(), &old) == 0) (void)::fchmod(descriptor_, old.st_mode & 0777);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  FileSystem::current().close(descriptor_);
+  FileSystem::current().remove(temporary_);
 }
 
-void AtomicFile::fail(const char* what) const {
-  throw UserError(path_.string(), str("cannot write the file: failed to ", what, " (", std::strerror(errno),
+void AtomicFile::require(const char* what, int error) const {
+  if (error == 0) return;
+  throw UserError(path_.string(), str("cannot write the file: failed to ", what, " (", std::strerror(error),
                                       "); choose a folder that exists, is writable and has space"));
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail("write to it");
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    std::size_t count = 0;
+    require("write to it", FileSystem::current().write(descriptor_, bytes, count));
+    if (count == 0) require("write to it", ENOSPC);
+    bytes = bytes.subspan(count);
   }
 }
 
 void AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) fail("flush it to the disk");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("give it its name");
-  ::close(descriptor_);
-  descriptor_ = -1;
-  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) fail("open its folder");
-  // Some file systems have no fsync for folders and say EINVAL.
-  const bool flushed = ::fsync(folder) == 0 || errno == EINVAL;
-  const int reason = errno;
-  ::close(folder);
-  errno = reason;
-  if (!flushed) fail("flush its folder to the disk");
+  FileSystem& system = FileSystem::current();
+  if (durability_ == Durability::synced) require("flush it to the disk", system.sync(descriptor_));
+  const int error = system.close(std::exchange(descriptor_, -1));
+  if (const int failed = error ? error : system.rename(temporary_, path_.string())) {
+    system.remove(temporary_);
+    require("give it its name", failed);
+  }
+  if (durability_ == Durability::synced) require("flush its folder to the disk", system.sync_folder(folder_of(path_).string()));
 }
 
 InputFile::InputFile(const std::filesystem::path& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {

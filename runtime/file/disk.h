@@ -6,14 +6,21 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace sinter::runtime {
+
+/// Whether a committed file is on the disk when commit() returns, or may still be lost (never torn in a running system) if the machine fails.
+enum class Durability : std::uint8_t { synced, unsynced };
+
+/// What stands between the name of a file and the rest of the name of its temporary file.
+inline constexpr std::string_view temporary_infix = ".tmp-";
 
 /// Writes a file so that a crash at any moment leaves the old file or the new one, never a part: a temporary file in the same folder, fsync,
 /// rename, fsync of the folder. Without commit() nothing changes. Errors are UserErrors that name the file and the system's reason.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(std::filesystem::path path, Durability durability = Durability::synced);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -22,9 +29,10 @@ class AtomicFile {
   void commit();
 
  private:
-  [[noreturn]] void fail(const char* what) const;
+  void require(const char* what, int error) const;
 
   std::filesystem::path path_;
+  Durability durability_;
   std::string temporary_;
   int descriptor_ = -1;
 };

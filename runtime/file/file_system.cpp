@@ -1,0 +1,62 @@
+#include "runtime/file/file_system.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+namespace sinter::runtime {
+
+namespace {
+
+int result(int returned) { return returned == 0 ? 0 : errno; }
+
+std::atomic<FileSystem*> in_use{nullptr};
+
+}  // namespace
+
+int FileSystem::create(const std::string& path, unsigned mode, int& descriptor) {
+  descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  return descriptor < 0 ? errno : 0;
+}
+
+int FileSystem::write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) {
+  ssize_t count = 0;
+  do count = ::write(descriptor, bytes.data(), bytes.size());
+  while (count < 0 && errno == EINTR);
+  written = count < 0 ? 0 : static_cast<std::size_t>(count);
+  return count < 0 ? errno : 0;
+}
+
+int FileSystem::sync(int descriptor) { return result(::fsync(descriptor)); }
+int FileSystem::close(int descriptor) { return result(::close(descriptor)); }
+int FileSystem::rename(const std::string& from, const std::string& to) { return result(std::rename(from.c_str(), to.c_str())); }
+int FileSystem::remove(const std::string& path) { return result(::unlink(path.c_str())); }
+
+int FileSystem::sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  const int error = result(::fsync(descriptor));
+  ::close(descriptor);
+  return error == EINVAL ? 0 : error;  // some file systems have no fsync for folders
+}
+
+int FileSystem::make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && !std::filesystem::is_directory(path, error)) return ENOTDIR;
+  return error.value();
+}
+
+FileSystem& FileSystem::current() {
+  static FileSystem system;
+  FileSystem* other = in_use.load();
+  return other ? *other : system;
+}
+
+FileSystem* FileSystem::exchange(FileSystem* other) { return in_use.exchange(other); }
+
+}  // namespace sinter::runtime

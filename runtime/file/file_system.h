@@ -1,0 +1,35 @@
+// What a writer of files asks of the system: one function a call, so that a test can make each of them fail, stop or be recorded.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace sinter::runtime {
+
+/// The POSIX calls. Each returns 0 or an errno; all may be called from several threads at once.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  /// A new file, open for writing; EEXIST if there is one of this name.
+  virtual int create(const std::string& path, unsigned mode, int& descriptor);
+  /// Writes the first `written` of these bytes, of which there may be fewer than asked for.
+  virtual int write(int descriptor, std::span<const std::byte> bytes, std::size_t& written);
+  /// Returns when the file's content is on the disk.
+  virtual int sync(int descriptor);
+  virtual int close(int descriptor);
+  virtual int rename(const std::string& from, const std::string& to);
+  /// Returns when names that were made, changed or removed in the folder are on the disk.
+  virtual int sync_folder(const std::string& folder);
+  virtual int remove(const std::string& path);
+  /// Makes a folder and those above it; 0 if there is one.
+  virtual int make_folder(const std::string& path);
+
+  /// The one in use.
+  static FileSystem& current();
+  /// For tests: from now on this one is in use, which must outlive its use; null: the system's. Returns the one before.
+  static FileSystem* exchange(FileSystem* other);
+};
+
+}  // namespace sinter::runtime
