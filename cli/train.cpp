@@ -15,9 +15,9 @@ namespace {
 
 struct Settings {
   TaskSettings task;
-  std::string out = "model.sinter", log, report, tensorboard, activation = "relu", optimizer = "adam";
+  std::string out = "model.sinter", log, report, checkpoints, tensorboard, activation = "relu", optimizer = "adam";
   std::string hidden = "64,32";  // a list, with commas
-  std::int64_t epochs = 50, batch_size = 32, patience = 0;
+  std::int64_t epochs = 50, batch_size = 32, patience = 0, checkpoint_every = 0;
   double learning_rate = 1e-3, dropout = 0, l2 = 0;
   int threads = 0;
   bool eager = false, quiet = false, balance = false;
@@ -92,6 +92,7 @@ void run(const Settings& s) {
                      .verbose = !s.quiet,
                      .stop_on_interrupt = true};
   if (s.balance && task.classes) options.class_weights = data::balanced_class_weights(task.train.y, task.outputs);
+  options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
   add_callbacks(options, s, task);
   if (!s.quiet)
     std::cout << task.train.size() << " rows to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, " << task.inputs
@@ -130,6 +131,8 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--log", s.log, "CSV file for one line an epoch");
   command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files");
   command.add_option("--report", s.report, "HTML file for a page of curves, model, times and compiled graph");
+  command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command goes on after it was ended");
+  command.add_option("--checkpoint-every", s.checkpoint_every, "Checkpoints also after every so many steps");
   command.add_flag("--eager", s.eager, "Do not compile");
   command.add_flag("--quiet", s.quiet, "No line an epoch");
 }

@@ -1,6 +1,7 @@
 // Everything that a user of Sinter needs.
 #pragma once
 
+#include "frontend/checkpoint/options.h"
 #include "frontend/compile/step.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/image.h"

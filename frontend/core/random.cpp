@@ -27,6 +27,12 @@ std::uint32_t RandomStream::next() {
   return block_[static_cast<std::size_t>(4 - left_--)];
 }
 
+void RandomStream::go_to(std::uint64_t place) {
+  counter_ = place / 4;
+  left_ = 0;
+  for (std::uint64_t i = 0; i < place % 4; ++i) next();
+}
+
 double RandomStream::uniform() { return next() * 0x1p-32; }
 
 double RandomStream::normal() {

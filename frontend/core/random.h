@@ -18,6 +18,10 @@ class RandomStream {
   double normal();                           ///< mean 0, variance 1 (Box and Muller 1958)
   std::uint32_t below(std::uint32_t bound);  ///< in [0, bound), without bias (Lemire 2019)
 
+  /// How many numbers next() has given, and from which it goes on: any place of the stream costs the same.
+  std::uint64_t place() const { return counter_ * 4 - static_cast<std::uint64_t>(left_); }
+  void go_to(std::uint64_t place);
+
  private:
   std::uint64_t key_, stream_, counter_ = 0;
   std::array<std::uint32_t, 4> block_{};

@@ -1,10 +1,6 @@
 #include "frontend/file/model_file.h"
 
-#include "runtime/file/container.h"
-
 namespace sinter {
-
-namespace {
 
 runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer) {
   runtime::NamedArray array{std::move(name), type.dtype, type.shape.extents(1), {}};
@@ -12,6 +8,8 @@ runtime::NamedArray to_array(std::string name, const Type& type, const runtime::
   runtime::copy_to_dense({type, buffer.data()}, array.bytes.data());
   return array;
 }
+
+namespace {
 
 std::string captured_name(const std::string& graph, std::size_t index) { return str(graph, "/captured/", index); }
 
@@ -28,7 +26,8 @@ Tensor find_array(const runtime::Archive& archive, const std::string& path, cons
 
 }  // namespace
 
-void write_model_file(const std::string& path, const std::map<std::string, Traced>& graphs, const std::map<std::string, std::string>& metadata) {
+runtime::Archive model_archive(const std::string& path, const std::map<std::string, Traced>& graphs,
+                               const std::map<std::string, std::string>& metadata) {
   runtime::Archive archive;
   archive.metadata = metadata;
   std::map<std::string, const Cell*> written;
@@ -45,7 +44,11 @@ void write_model_file(const std::string& path, const std::map<std::string, Trace
     for (std::size_t i = 0; i < traced.captured.size(); ++i)
       archive.arrays.push_back(to_array(captured_name(name, declared + i), traced.captured[i].type(), traced.captured[i].buffer()));
   }
-  runtime::save(path, archive);
+  return archive;
+}
+
+void write_model_file(const std::string& path, const std::map<std::string, Traced>& graphs, const std::map<std::string, std::string>& metadata) {
+  runtime::save(path, model_archive(path, graphs, metadata));
 }
 
 ModelFile read_model_file(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/core/trace.h"
+#include "runtime/file/container.h"
 
 namespace sinter {
 
@@ -16,7 +17,12 @@ struct ModelFile {
   std::map<std::string, std::string> metadata;  ///< kind, epoch, …
 };
 
-/// Throws UserError if the file cannot be written, or if two cells of one name differ.
+/// An array of a file, of a value that `buffer` holds.
+runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer);
+/// What a file of this path has. Throws UserError if two cells of one name differ.
+runtime::Archive model_archive(const std::string& path, const std::map<std::string, Traced>& graphs,
+                               const std::map<std::string, std::string>& metadata);
+/// Writes it. Throws UserError if the file cannot be written.
 void write_model_file(const std::string& path, const std::map<std::string, Traced>& graphs, const std::map<std::string, std::string>& metadata);
 
 /// Throws UserError naming the file for anything missing, damaged or inconsistent.

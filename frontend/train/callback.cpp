@@ -25,7 +25,18 @@ bool Monitor::improved(const EpochResult& result) {
   return better;
 }
 
+void Monitor::save(SavedState& state) const {
+  if (any_) state.set("best", best_);
+}
+
+void Monitor::restore(const SavedState& state) {
+  any_ = state.has("best");
+  if (any_) best_ = state.number("best");
+}
+
 namespace {
+constexpr std::int64_t most_epochs = std::int64_t{1} << 53;
+
 void require_patience(const char* where, std::int64_t patience) {
   if (patience < 0) throw UserError(where, str("patience must not be negative, got ", patience));
 }
@@ -63,6 +74,23 @@ void EarlyStopping::on_train_end(Trainer& trainer) {
   best_.clear();
 }
 
+void EarlyStopping::save(SavedState& state) const {
+  monitor_.save(state);
+  state.set("waited", static_cast<double>(waited_));
+  state.set("best_epoch", static_cast<double>(best_epoch_));
+  state.set("stopped_epoch", static_cast<double>(stopped_epoch_));
+  for (std::size_t i = 0; i < best_.size(); ++i) state.set(str("parameter.", i), best_[i]);
+}
+
+void EarlyStopping::restore(const SavedState& state) {
+  monitor_.restore(state);
+  waited_ = state.integer("waited", 0, most_epochs);
+  best_epoch_ = state.integer("best_epoch", 0, most_epochs);
+  stopped_epoch_ = state.integer("stopped_epoch", 0, most_epochs);
+  best_.clear();
+  while (state.has(str("parameter.", best_.size()))) best_.push_back(state.tensor(str("parameter.", best_.size())));
+}
+
 // ---- checkpoint ----
 
 BestCheckpoint::BestCheckpoint(std::string path, std::string monitor) : path_(std::move(path)), monitor_(std::move(monitor)) {
@@ -72,6 +100,8 @@ void BestCheckpoint::on_train_begin(Trainer&) { monitor_.reset(); }
 void BestCheckpoint::on_epoch_end(Trainer& trainer, const EpochResult& result) {
   if (monitor_.improved(result)) trainer.save(path_);
 }
+void BestCheckpoint::save(SavedState& state) const { monitor_.save(state); }
+void BestCheckpoint::restore(const SavedState& state) { monitor_.restore(state); }
 
 // ---- plateau ----
 
@@ -97,17 +127,47 @@ void ReduceOnPlateau::on_epoch_end(Trainer& trainer, const EpochResult& result) 
   }
 }
 
+void ReduceOnPlateau::save(SavedState& state) const {
+  monitor_.save(state);
+  state.set("waited", static_cast<double>(waited_));
+}
+
+void ReduceOnPlateau::restore(const SavedState& state) {
+  monitor_.restore(state);
+  waited_ = state.integer("waited", 0, most_epochs);
+}
+
 // ---- csv ----
 
-CsvLog::CsvLog(std::string path, bool append) : path_(std::move(path)) {
-  std::error_code ignored;
-  header_ = !append || !std::filesystem::exists(path_, ignored) || std::filesystem::file_size(path_, ignored) == 0;
+CsvLog::CsvLog(std::string path, bool append) : path_(std::move(path)), append_(append) {
+  open(true);  // what is wrong with the path is said before training
+  file_.close();
+}
+
+void CsvLog::open(bool append) {
   file_.open(path_, append ? std::ios::app : std::ios::trunc);
   if (!file_) throw UserError(path_, "cannot be opened for writing; does its folder exist?");
+  std::error_code ignored;
+  header_ = !append || std::filesystem::file_size(path_, ignored) == 0;
   file_.precision(9);
 }
 
+void CsvLog::save(SavedState& state) const {
+  std::error_code ignored;
+  if (file_.is_open()) state.set("bytes", static_cast<double>(std::filesystem::file_size(path_, ignored)));
+}
+
+void CsvLog::restore(const SavedState& state) {
+  if (!state.has("bytes")) return;
+  const auto bytes = static_cast<std::uintmax_t>(state.integer("bytes", 0, std::int64_t{1} << 53));
+  std::error_code error;
+  if (std::filesystem::file_size(path_, error) > bytes && !error) std::filesystem::resize_file(path_, bytes, error);
+  if (error) throw UserError(path_, str("cannot go on in this file: ", error.message()));
+  open(true);
+}
+
 void CsvLog::on_epoch_end(Trainer&, const EpochResult& result) {
+  if (!file_.is_open()) open(append_);
   const auto values = result.values();
   if (header_) {
     file_ << "epoch";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/checkpoint/saved_state.h"
 #include "frontend/core/tensor.h"
 
 namespace sinter {
@@ -24,6 +25,10 @@ class Callback {
   virtual void on_batch_end(Trainer&, std::int64_t /*step*/, double /*loss*/) {}
   virtual void on_epoch_end(Trainer&, const EpochResult&) {}
   virtual void on_train_end(Trainer&) {}
+  /// What the callback must know to go on from a checkpoint, and back, after on_train_begin. Those that look at nothing but their arguments need
+  /// neither.
+  virtual void save(SavedState&) const {}
+  virtual void restore(const SavedState&) {}
 };
 
 namespace callback {
@@ -37,6 +42,8 @@ class Monitor {
   double best() const { return best_; }
   const std::string& name() const { return name_; }
   void reset();
+  void save(SavedState& state) const;
+  void restore(const SavedState& state);
 
  private:
   std::string name_;
@@ -57,6 +64,8 @@ class EarlyStopping : public Callback {
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
   void on_train_end(Trainer& trainer) override;
+  void save(SavedState& state) const override;
+  void restore(const SavedState& state) override;
   /// The best epoch, and the one after which it stopped (0: it did not).
   std::int64_t best_epoch() const { return best_epoch_; }
   std::int64_t stopped_epoch() const { return stopped_epoch_; }
@@ -74,6 +83,8 @@ class BestCheckpoint : public Callback {
   explicit BestCheckpoint(std::string path, std::string monitor = "val_loss");
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
+  void save(SavedState& state) const override;
+  void restore(const SavedState& state) override;
 
  private:
   std::string path_;
@@ -93,6 +104,8 @@ class ReduceOnPlateau : public Callback {
   explicit ReduceOnPlateau(ReduceOnPlateauOptions options = {});
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
+  void save(SavedState& state) const override;
+  void restore(const SavedState& state) override;
 
  private:
   ReduceOnPlateauOptions options_;
@@ -103,14 +116,18 @@ class ReduceOnPlateau : public Callback {
 /// One line an epoch: epoch and all values of EpochResult::values(), with a header. Throws UserError if the file cannot be written.
 class CsvLog : public Callback {
  public:
-  /// `append`: to a file that there is, without a second header.
+  /// `append`: to a file that there is, without a second header. A run that goes on from a checkpoint goes on in the file from there.
   explicit CsvLog(std::string path, bool append = false);
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
+  void save(SavedState& state) const override;
+  void restore(const SavedState& state) override;
 
  private:
+  void open(bool append);
+
   std::string path_;
+  bool append_, header_ = true;
   std::ofstream file_;
-  bool header_;
 };
 
 }  // namespace callback

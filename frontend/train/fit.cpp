@@ -7,6 +7,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "frontend/checkpoint/checkpoints.h"
 #include "frontend/compile/non_finite.h"
 #include "frontend/core/random.h"
 #include "frontend/train/piece_queue.h"
@@ -68,6 +69,13 @@ class Order {
     next_ = 0;
   }
   bool done() const { return next_ == order_.size(); }
+  /// Samples that have been in a batch.
+  std::int64_t place() const { return static_cast<std::int64_t>(next_); }
+  void skip(std::int64_t samples) {
+    if (samples > static_cast<std::int64_t>(order_.size()))
+      throw UserError("fit", str("the checkpoint is behind sample ", samples, " of a piece of ", order_.size(), " samples; use the data of the run"));
+    next_ = static_cast<std::size_t>(samples);
+  }
   /// Row numbers of the next batch; full batches lie in one tensor and smaller ones in another, rewritten in place.
   const Tensor& batch() {
     const std::size_t count = std::min(static_cast<std::size_t>(batch_size_), order_.size() - next_);
@@ -93,6 +101,9 @@ void check(const FitOptions& options) {
   if (options.steps_per_epoch < 0) throw UserError("fit", str("steps_per_epoch must not be negative, got ", options.steps_per_epoch));
   if (!(options.validation_split >= 0 && options.validation_split < 1))
     throw UserError("fit", str("validation_split must be in [0, 1), got ", options.validation_split));
+  if (options.checkpoint.every_steps < 0 || options.checkpoint.keep < 1)
+    throw UserError("fit", str("checkpoint.every_steps must not be negative and checkpoint.keep at least 1, got ", options.checkpoint.every_steps,
+                               " and ", options.checkpoint.keep));
 }
 
 }  // namespace
@@ -147,7 +158,7 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
   std::int64_t steps = (samples + options.batch_size - 1) / options.batch_size;
   if (options.steps_per_epoch) steps = std::min(steps, options.steps_per_epoch);
   const Piece whole = prepare(std::move(train), options, "fit");
-  const auto once = [&](std::int64_t) -> Impl::NextPiece {
+  const auto once = [&](const Impl::From&) -> Impl::NextPiece {
     return [&whole, given = false]() mutable { return std::exchange(given, true) ? std::nullopt : std::optional(whole); };
   };
   return impl_->run(*this, once, validation, std::min(samples, steps * options.batch_size), steps * options.epochs, options);
@@ -159,64 +170,91 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
   if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; give validation instead of it with a generator");
   if (options.schedule && !options.steps_per_epoch)
     throw UserError("fit", "a schedule needs to know how many steps there will be; set steps_per_epoch with a generator");
+  if (impl_->x_types.empty() && !options.checkpoint.folder.empty() && newest_checkpoint(options.checkpoint.folder))
+    if (const std::optional<Dataset> first = train(impl_->epoch + 1, 0)) impl_->accept(*first, "fit");
   PieceQueue queue(train, options);
-  const auto pieces = [&](std::int64_t epoch) -> Impl::NextPiece {
-    queue.start(epoch);
+  const auto pieces = [&](const Impl::From& from) -> Impl::NextPiece {
+    queue.start(from);
     return [&] { return queue.next(); };
   };
   return impl_->run(*this, pieces, options.validation, options.steps_per_epoch * options.batch_size, options.steps_per_epoch * options.epochs,
                     options);
 }
 
-std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const std::function<NextPiece(std::int64_t)>& pieces,
-                                            const std::optional<Dataset>& validation_data, std::int64_t samples, std::int64_t steps,
-                                            const FitOptions& fit) {
+std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces, const std::optional<Dataset>& validation_data, std::int64_t samples,
+                                            std::int64_t steps, const FitOptions& fit) {
   if (validation_data) {
     accept(*validation_data, "fit, validation");
     validation_data->check_finite("fit, validation");
   }
   follow_trainable();
-  const std::int64_t last_epoch = epoch + fit.epochs;
+  std::optional<Checkpoints> checkpoints;
+  RunState at{.first_epoch = epoch, .epoch = epoch, .history = {}, .now = {}};
+  if (!fit.checkpoint.folder.empty()) at = checkpoints.emplace(self, *this, fit, samples).resume(std::move(at));
+  const std::int64_t last_epoch = at.first_epoch + fit.epochs;
+  if (at.stopped || epoch == last_epoch) {  // the run had ended
+    checkpoints->restore_callbacks();
+    return at.history;
+  }
   Order order(fit.shuffle, fit.batch_size);
   std::optional<NonFiniteFinder> finder;
   Progress progress(std::cout, fit.verbose && stdout_is_terminal(), last_epoch);
   const InterruptGuard interrupts(fit.stop_on_interrupt);
   stopped = false;
+  bool interrupted = false;
   for (const auto& callback : fit.callbacks) callback->on_train_begin(self);
-  std::vector<EpochResult> history;
-  std::int64_t step = 0;
+  if (checkpoints && at.step) checkpoints->restore_callbacks();
   while (epoch < last_epoch && !stopped) {
     const auto start = std::chrono::steady_clock::now();
+    const auto seconds = [&, before = at.now.seconds] {
+      return before + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
     RandomStream random(fit.seed, static_cast<std::uint64_t>(epoch));
+    random.go_to(static_cast<std::uint64_t>(at.now.draws));
     if (fit.verbose) progress.start_epoch(epoch + 1, samples);
     for (const auto& callback : fit.callbacks) callback->on_epoch_begin(self, epoch + 1);
     std::optional<Tally> tally;
-    std::int64_t step_of_epoch = 0;
-    const auto more = [&] { return !stopped && (!fit.steps_per_epoch || step_of_epoch < fit.steps_per_epoch); };
-    const NextPiece next = pieces(epoch + 1);
-    while (more()) {
+    const auto more = [&] { return !stopped && (!fit.steps_per_epoch || at.now.step < fit.steps_per_epoch); };
+    const auto save_within_epoch = [&] {
+      at.now.row = order.place();
+      at.now.seconds = seconds();
+      at.now.tally = tally->save();
+      checkpoints->save(at);
+    };
+    const NextPiece next = pieces({epoch + 1, last_epoch, at.now.piece, at.now.steps_before_piece});
+    while (more() || !tally) {
       std::optional<Piece> piece = next();
       if (!piece) break;
       accept(piece->data, "fit");
       piece->weights = step_weights(piece->data, piece->weights);
-      if (!tally) tally.emplace(layout, options.metrics);
+      if (!tally) {
+        tally.emplace(layout, options.metrics);
+        if (at.now.step) tally->restore(at.now.tally);
+      }
       if (fit.find_non_finite && !finder) finder.emplace(train->record(table_specs()));
+      at.now.draws = static_cast<std::int64_t>(random.place());
       order.start(piece->data.size(), random);
+      order.skip(at.now.row);
       while (!order.done() && more()) {
-        if (fit.schedule) self.set_learning_rate(fit.schedule(step, steps));
+        if (fit.schedule) self.set_learning_rate(fit.schedule(at.step, steps));
         if (finder) finder->before();
         tally->run(*train, *piece, order.batch());
-        ++step, ++step_of_epoch;
-        if (finder && finder->failed(tally->results())) finder->report(tally->inputs(), str("step ", step_of_epoch, " of epoch ", epoch + 1));
+        ++at.step, ++at.now.step;
+        if (finder && finder->failed(tally->results())) finder->report(tally->inputs(), str("step ", at.now.step, " of epoch ", epoch + 1));
         if (fit.verbose) progress.advance(tally->samples(), tally->mean_loss());
-        for (const auto& callback : fit.callbacks) callback->on_batch_end(self, step, tally->mean_loss());
-        if (interrupts.interrupted()) self.stop();
+        for (const auto& callback : fit.callbacks) callback->on_batch_end(self, at.step, tally->mean_loss());
+        interrupted = interrupts.interrupted();
+        if (interrupted) self.stop();
+        if (checkpoints && (interrupted || checkpoints->due(at.step))) save_within_epoch();
       }
+      ++at.now.piece;
+      at.now.row = 0;
+      at.now.steps_before_piece = at.now.step;
     }
     if (!tally) throw UserError("fit", str("the generator has no piece 0 in epoch ", epoch + 1, "; an epoch needs at least one"));
     EpochResult result{++epoch, tally->mean_loss(), tally->accuracy(), {}, {}, self.learning_rate(), {}, tally->metrics(), {}};
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (validation_data && !interrupts.interrupted()) {
+    result.seconds = seconds();
+    if (validation_data && !interrupted) {
       const Evaluation judged = self.evaluate(*validation_data);
       result.validation_loss = judged.loss;
       result.validation_accuracy = judged.accuracy;
@@ -225,10 +263,18 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const std::function<N
     if (fit.verbose) progress.end_epoch(epoch_line(result, last_epoch, fit.find_non_finite));
     if (fit.on_epoch) fit.on_epoch(result);
     for (const auto& callback : fit.callbacks) callback->on_epoch_end(self, result);
-    history.push_back(result);
+    at.history.push_back(result);
+    at.epoch = epoch;
+    at.now = {};
+    if (checkpoints && epoch < last_epoch && !stopped) checkpoints->save(at);
   }
   for (const auto& callback : fit.callbacks) callback->on_train_end(self);
-  return history;
+  if (checkpoints) {
+    at.stopped = stopped;
+    if (!interrupted) checkpoints->save(at);  // at an interrupt there is one, from which the run goes on
+    checkpoints->finish();
+  }
+  return at.history;
 }
 
 Evaluation Trainer::evaluate(const Dataset& data) {

@@ -45,6 +45,15 @@ void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& w
   update(batch);
 }
 
+namespace {
+[[noreturn]] void fail_to_save(const std::string& name) {
+  throw UserError(name, "this metric cannot be kept in the middle of an epoch; override Metric::save and restore, or leave every_steps at 0");
+}
+}  // namespace
+
+void Metric::save(SavedState&) const { fail_to_save(name_); }
+void Metric::restore(const SavedState&) { fail_to_save(name_); }
+
 namespace metric {
 
 Pointer of_output(std::size_t number, Pointer metric) {
@@ -54,6 +63,19 @@ Pointer of_output(std::size_t number, Pointer metric) {
 }
 
 namespace {
+
+/// Sums to and from a saved state.
+template <class... Sums>
+void save_sums(SavedState& state, const Sums&... sums) {
+  state.set("sums", {sums...});
+}
+template <class... Sums>
+void restore_sums(const SavedState& state, Sums&... sums) {
+  const std::vector<double>& saved = state.numbers("sums");
+  if (saved.size() != sizeof...(sums)) throw UserError("metric", str("needs ", sizeof...(sums), " saved sums, got ", saved.size()));
+  std::size_t i = 0;
+  ((sums = saved[i++]), ...);
+}
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN(); }
 
@@ -86,6 +108,8 @@ class Mean : public Metric {
     }
   }
   double result() const override { return ratio(total_, weights_); }
+  void save(SavedState& state) const override { save_sums(state, total_, weights_); }
+  void restore(const SavedState& state) override { restore_sums(state, total_, weights_); }
 
  private:
   Of of_;
@@ -131,6 +155,8 @@ class YesNo : public Metric {
     }
   }
   double result() const override { return result_(counts_[1][1], counts_[0][1], counts_[1][0], counts_[0][0]); }
+  void save(SavedState& state) const override { save_sums(state, counts_[0][0], counts_[0][1], counts_[1][0], counts_[1][1]); }
+  void restore(const SavedState& state) override { restore_sums(state, counts_[0][0], counts_[0][1], counts_[1][0], counts_[1][1]); }
 
  private:
   double threshold_;
@@ -167,6 +193,17 @@ class Auc : public Metric {
     }
     return ratio(pairs, yes * no_below);
   }
+  void save(SavedState& state) const override {
+    std::vector<double> seen;
+    for (const Seen& s : seen_) seen.insert(seen.end(), {static_cast<double>(s.prediction), static_cast<double>(s.yes), s.weight});
+    state.set("seen", std::move(seen));
+  }
+  void restore(const SavedState& state) override {
+    const std::vector<double>& seen = state.numbers("seen");
+    if (seen.size() % 3) throw UserError(name(), str("needs three saved numbers a prediction, got ", seen.size()));
+    seen_.clear();
+    for (std::size_t i = 0; i < seen.size(); i += 3) seen_.push_back({static_cast<float>(seen[i]), seen[i + 1] != 0, seen[i + 2]});
+  }
 
  private:
   struct Seen {
@@ -196,6 +233,8 @@ class R2 : public Metric {
     }
   }
   double result() const override { return 1 - ratio(errors_, spread_); }
+  void save(SavedState& state) const override { save_sums(state, errors_, weights_, mean_, spread_); }
+  void restore(const SavedState& state) override { restore_sums(state, errors_, weights_, mean_, spread_); }
 
  private:
   double errors_ = 0, weights_ = 0, mean_ = 0, spread_ = 0;
@@ -263,6 +302,14 @@ double ConfusionMatrix::result() const {
   double right = 0;
   for (std::int64_t c = 0; c < classes_; ++c) right += count(c, c);
   return ratio(right, std::accumulate(counts_.begin(), counts_.end(), 0.0));
+}
+
+void ConfusionMatrix::save(SavedState& state) const { state.set("counts", counts_); }
+
+void ConfusionMatrix::restore(const SavedState& state) {
+  const std::vector<double>& counts = state.numbers("counts");
+  if (counts.size() != counts_.size()) throw UserError(name(), str("needs ", counts_.size(), " saved counts, got ", counts.size()));
+  counts_ = counts;
 }
 
 double ConfusionMatrix::count(std::int64_t actual, std::int64_t predicted) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/checkpoint/saved_state.h"
 #include "frontend/core/tensor.h"
 
 namespace sinter {
@@ -34,6 +35,10 @@ class Metric {
   virtual void update(const MetricBatch& batch) = 0;
   /// Of all batches since reset(); NaN if there is nothing to judge.
   virtual double result() const = 0;
+  /// What update() has gathered since reset(), for checkpoints in the middle of an epoch, and back. A metric that overrides neither throws UserError:
+  /// with it, checkpoints are for the ends of epochs.
+  virtual void save(SavedState& state) const;
+  virtual void restore(const SavedState& state);
   /// update() with prediction [N, ...] and target [N, ...] in memory; `weight` is [N] or undefined.
   void add(const Tensor& prediction, const Tensor& target, const Tensor& weight = {});
 
@@ -85,6 +90,8 @@ class ConfusionMatrix : public Metric {
   void reset() override;
   void update(const MetricBatch& batch) override;
   double result() const override;
+  void save(SavedState& state) const override;
+  void restore(const SavedState& state) override;
   double count(std::int64_t actual, std::int64_t predicted) const;
   /// Rows and columns with the class numbers around them.
   std::string to_text() const;

@@ -51,10 +51,10 @@ std::uint64_t Stopwatch::now() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-void PieceQueue::start(std::int64_t epoch) {
+void PieceQueue::start(const Trainer::Impl::From& from) {
   if (!queue_) {
-    epoch_ = epoch;
-    last_epoch_ = epoch + options_.epochs - 1;
+    epoch_ = from.epoch, last_epoch_ = from.last_epoch;
+    piece_ = from.piece, steps_ = from.steps;
     queue_.emplace([this] { return make(); }, options_.prefetch);
   }
   while (!at_end_) at_end_ = !queue_->next().value_or(std::nullopt);

@@ -38,8 +38,9 @@ class PieceQueue {
   PieceQueue(const Generator& generator, const FitOptions& options)
       : generator_(generator), options_(options), watch_("data", {"make a piece", "wait for a piece"}) {}
 
-  /// From now on next() gives the pieces of this epoch, the one after the last that was started.
-  void start(std::int64_t epoch);
+  /// From now on next() gives the pieces of an epoch. The first call may begin in the middle of one, each later one is of the epoch after, from its
+  /// first piece on.
+  void start(const Trainer::Impl::From& from);
   std::optional<Piece> next();
 
  private:

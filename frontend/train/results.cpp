@@ -45,6 +45,31 @@ void Tally::run(StepCore& step, const Piece& piece, const Tensor& rows) {
   }
 }
 
+SavedState Tally::save() const {
+  SavedState state;
+  state.set("samples", static_cast<double>(samples_));
+  state.set("loss", loss_);
+  state.set("losses", losses_);
+  state.set("correct", correct_);
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    SavedState of_metric;
+    metrics_[i]->save(of_metric);
+    state.add(str("metric.", i, "."), of_metric);
+  }
+  return state;
+}
+
+void Tally::restore(const SavedState& state) {
+  samples_ = state.integer("samples", 0, std::int64_t{1} << 53);
+  loss_ = state.number("loss");
+  for (auto& [name, sums] : {std::pair{"losses", &losses_}, {"correct", &correct_}}) {
+    const std::vector<double>& saved = state.numbers(name);
+    if (saved.size() != sums->size()) throw UserError("fit", str("needs ", sums->size(), " sums of ", name, ", the checkpoint has ", saved.size()));
+    *sums = saved;
+  }
+  for (std::size_t i = 0; i < metrics_.size(); ++i) metrics_[i]->restore(state.part(str("metric.", i, ".")));
+}
+
 std::optional<double> Tally::accuracy() const {
   if (layout_.outputs.size() != 1 || !layout_.outputs[0].correct) return std::nullopt;
   return correct_[0] / static_cast<double>(samples_);

@@ -44,6 +44,10 @@ class Tally {
   std::span<const Tensor* const> inputs() const { return in_; }
   std::span<const Tensor> results() const { return out_; }
 
+  /// Sums and metrics, for a checkpoint in the middle of an epoch.
+  SavedState save() const;
+  void restore(const SavedState& state);
+
   std::int64_t samples() const { return samples_; }
   double mean_loss() const { return loss_ / static_cast<double>(samples_); }
   /// Of a model of one output, where its targets are class numbers.

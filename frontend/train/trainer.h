@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/checkpoint/options.h"
 #include "frontend/compile/step.h"
 #include "frontend/nn/loss.h"
 #include "frontend/nn/module.h"
@@ -64,6 +65,8 @@ struct FitOptions {
   /// Watch every step for NaN and infinite numbers. At the first, parameters and optimizer go back to where they were before the step, and fit throws
   /// a UserError that names layer, line and op. Costs a copy of all states a step.
   bool find_non_finite = false;
+  /// Checkpoints from which a run that died goes on. fit returns the results of all epochs, those before included.
+  CheckpointOptions checkpoint = {};
 };
 
 struct Evaluation {
@@ -133,8 +136,9 @@ class Trainer {
   TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);
   std::int64_t epoch() const;
 
- private:
   struct Impl;
+
+ private:
   explicit Trainer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

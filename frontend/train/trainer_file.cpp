@@ -32,8 +32,10 @@ T number(const ModelFile& file, const std::string& path, const std::string& key)
 
 }  // namespace
 
-void Trainer::save(const std::string& path) {
-  Impl& impl = *impl_;
+void Trainer::save(const std::string& path) { runtime::save(path, impl_->archive(path)); }
+
+runtime::Archive Trainer::Impl::archive(const std::string& path) {
+  Impl& impl = *this;
   if (impl.x_types.empty()) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   const std::vector<Spec> tables = impl.table_specs();
   const bool returned_predictions = std::exchange(impl.returns_predictions, false);  // metrics are not saved
@@ -49,7 +51,7 @@ void Trainer::save(const std::string& path) {
   entries["inputs"] = std::to_string(impl.x_types.size());
   entries["outputs"] = std::to_string(impl.y_types.size());
   for (const auto& [key, value] : impl.metadata) entries[user_prefix + key] = value;
-  write_model_file(path, graphs, entries);
+  return model_archive(path, graphs, entries);
 }
 
 Trainer Trainer::load(const std::string& path, TrainerOptions options) {

@@ -8,6 +8,7 @@
 
 #include "frontend/train/results.h"
 #include "frontend/train/trainer.h"
+#include "runtime/file/container.h"
 
 namespace sinter {
 
@@ -47,10 +48,19 @@ struct Trainer::Impl {
   /// What `predict` returns for data of the known types.
   std::vector<Type> prediction_types() const;
 
+  /// What save() writes to the file `path`.
+  runtime::Archive archive(const std::string& path);
+
   using NextPiece = std::function<std::optional<Piece>()>;
-  /// fit() over epochs whose pieces `pieces(epoch)` gives. `samples` an epoch and `steps` in all: 0 if not known.
-  std::vector<EpochResult> run(Trainer& self, const std::function<NextPiece(std::int64_t epoch)>& pieces, const std::optional<Dataset>& validation,
-                               std::int64_t samples, std::int64_t steps, const FitOptions& options);
+  /// Which pieces of a run come next.
+  struct From {
+    std::int64_t epoch, last_epoch;  ///< from 1, over all calls of fit
+    std::int64_t piece, steps;       ///< of the epoch: the first piece, the steps before it
+  };
+  using Pieces = std::function<NextPiece(const From&)>;
+  /// fit() over epochs whose pieces `pieces` gives. `samples` an epoch and `steps` in all: 0 if not known.
+  std::vector<EpochResult> run(Trainer& self, const Pieces& pieces, const std::optional<Dataset>& validation, std::int64_t samples,
+                               std::int64_t steps, const FitOptions& options);
 };
 
 }  // namespace sinter

@@ -52,6 +52,18 @@ void AtomicFile::require(const char* what, int error) const {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  constexpr std::size_t most_buffered = std::size_t{1} << 16;
+  if (buffer_.size() + bytes.size() > most_buffered) flush();
+  if (bytes.size() > most_buffered) write_through(bytes);
+  else buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+void AtomicFile::flush() {
+  write_through(buffer_);
+  buffer_.clear();
+}
+
+void AtomicFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     std::size_t count = 0;
     require("write to it", FileSystem::current().write(descriptor_, bytes, count));
@@ -61,6 +73,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
+  flush();
   FileSystem& system = FileSystem::current();
   if (durability_ == Durability::synced) require("flush it to the disk", system.sync(descriptor_));
   const int error = system.close(std::exchange(descriptor_, -1));

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sinter::runtime {
 
@@ -29,12 +30,15 @@ class AtomicFile {
   void commit();
 
  private:
+  void write_through(std::span<const std::byte> bytes);
+  void flush();
   void require(const char* what, int error) const;
 
   std::filesystem::path path_;
   Durability durability_;
   std::string temporary_;
   int descriptor_ = -1;
+  std::vector<std::byte> buffer_;
 };
 
 /// A regular file open for reading.

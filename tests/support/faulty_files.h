@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/file/file_system.h"
@@ -84,11 +85,14 @@ class KillAt : public FaultyFiles {
   std::size_t number_;
 };
 
-/// Remembers what was written, and can tell what a disk may hold if the machine failed after any of the calls.
+/// Remembers what is written until it is stopped, and can tell what a disk may hold if the machine failed after any of the calls.
 class WriteLog : public runtime::FileSystem {
  public:
   WriteLog() : before_(exchange(this)) {}
-  ~WriteLog() override { exchange(before_); }
+  ~WriteLog() override { stop(); }
+  void stop() {
+    if (!std::exchange(stopped_, true)) exchange(before_);
+  }
   WriteLog(const WriteLog&) = delete;
   WriteLog& operator=(const WriteLog&) = delete;
 
@@ -118,6 +122,7 @@ class WriteLog : public runtime::FileSystem {
   void add(Event event);
 
   FileSystem* before_;
+  bool stopped_ = false;
   std::mutex mutex_;
   std::vector<Event> log_;
   std::map<int, std::size_t> open_;  ///< number of the file by descriptor

@@ -1,0 +1,154 @@
+#include "frontend/checkpoint/checkpoints.h"
+
+#include <cstring>
+#include <iostream>
+#include <set>
+
+#include "frontend/file/model_file.h"
+
+namespace sinter {
+
+namespace {
+
+/// Of the names of arrays: lists of numbers (f64 as bytes) and tensors.
+const std::string numbers_prefix = "saved.numbers/", tensors_prefix = "saved.tensor/";
+
+void append(runtime::Archive& archive, const SavedState& saved) {
+  for (const auto& [name, numbers] : saved.all_numbers()) {
+    runtime::NamedArray array{numbers_prefix + name, DType::u8, {static_cast<std::int64_t>(numbers.size() * sizeof(double))}, {}};
+    array.bytes.resize(numbers.size() * sizeof(double));
+    if (!numbers.empty()) std::memcpy(array.bytes.data(), numbers.data(), array.bytes.size());
+    archive.arrays.push_back(std::move(array));
+  }
+  for (const auto& [name, tensor] : saved.all_tensors()) archive.arrays.push_back(to_array(tensors_prefix + name, tensor.type(), tensor.buffer()));
+}
+
+SavedState saved_of(const runtime::Archive& archive) {
+  SavedState saved;
+  for (const runtime::NamedArray& array : archive.arrays) {
+    if (array.name.starts_with(tensors_prefix))
+      saved.set(array.name.substr(tensors_prefix.size()), Tensor::from_bytes({array.dtype, Shape::fixed(array.shape)}, array.bytes.data()));
+    if (!array.name.starts_with(numbers_prefix)) continue;
+    std::vector<double> numbers(array.bytes.size() / sizeof(double));
+    if (!numbers.empty()) std::memcpy(numbers.data(), array.bytes.data(), numbers.size() * sizeof(double));
+    saved.set(array.name.substr(numbers_prefix.size()), std::move(numbers));
+  }
+  return saved;
+}
+
+std::string callback_prefix(std::size_t i) { return str("callback.", i, "."); }
+
+}  // namespace
+
+Checkpoints::Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions& options, std::int64_t samples)
+    : trainer_(trainer), impl_(impl), options_(options), samples_(samples), folder_(options.checkpoint.folder) {}
+
+void Checkpoints::warn(const std::string& message) const {
+  if (impl_.options.log) impl_.options.log(message);
+  else std::cerr << message << std::endl;
+}
+
+// ---- resume ----
+
+/// What must be the same for the steps to be the same.
+SavedState Checkpoints::settings() const {
+  SavedState now;
+  now.set("batch_size", static_cast<double>(options_.batch_size));
+  now.set("steps_per_epoch", static_cast<double>(options_.steps_per_epoch));
+  now.set("samples of an epoch", static_cast<double>(samples_));
+  now.set("shuffle", options_.shuffle);
+  now.set("seed", {static_cast<double>(options_.seed >> 32), static_cast<double>(options_.seed & 0xffffffffu)});
+  return now;
+}
+
+void Checkpoints::check_settings(const SavedState& then) const {
+  const SavedState now = settings();
+  const auto text = [](const std::vector<double>& numbers) {
+    return numbers.size() == 2 ? std::to_string((static_cast<std::uint64_t>(numbers[0]) << 32) | static_cast<std::uint64_t>(numbers[1]))
+                               : ir::number_text(numbers.at(0));
+  };
+  for (const auto& [name, numbers] : now.all_numbers())
+    if (const std::vector<double>& before = then.numbers(name); before != numbers)
+      throw UserError("fit", str("the checkpoint was made with ", name, " ", before.size() == numbers.size() ? text(before) : "unknown",
+                                 ", now it is ", text(numbers), "; use the same, or a folder of its own for this run"));
+}
+
+void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
+  (void)impl_.train->record(impl_.table_specs());  // the optimizer's slots are there from then on
+  std::set<std::string> names;
+  std::vector<std::pair<Parameter, Tensor>> values;
+  for (const Parameter& p : trainer_.parameters()) {
+    names.insert(p.name());
+    const runtime::NamedArray* array = archive.find_array(p.name());
+    if (!array) throw UserError("fit", str("the checkpoint has no '", p.name(), "'; it is of another model or optimizer"));
+    const Type stored{array->dtype, Shape::fixed(array->shape)};
+    if (stored != p.type()) throw UserError("fit", str("'", p.name(), "' is ", p.type(), ", in the checkpoint ", stored, "; it is of another model"));
+    values.emplace_back(p, Tensor::from_bytes(stored, array->bytes.data()));
+  }
+  for (const runtime::NamedGraph& graph : archive.graphs)
+    for (const ir::StateSpec& state : graph.graph.states())
+      if (!names.contains(state.name))
+        throw UserError("fit", str("the checkpoint has '", state.name, "', which the trainer lacks; it is of another model or optimizer"));
+  for (const auto& [parameter, value] : values) parameter.assign(value);
+}
+
+RunState Checkpoints::resume(RunState fresh) {
+  const std::optional<CheckpointFolder::Found> found = folder_.newest([&](const std::string& message) { warn(message); });
+  if (!found) return fresh;
+  try {
+    const SavedState saved = saved_of(found->archive);
+    check_settings(saved.part("settings."));
+    RunState state = RunState::restore(saved.part("run."));
+    if (state.first_epoch != fresh.first_epoch)
+      throw UserError("fit", str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
+                                 fresh.first_epoch, "; use a folder of its own for each call of fit"));
+    if (state.epoch > state.first_epoch + options_.epochs)
+      throw UserError("fit", str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but epochs is ", options_.epochs));
+    restore_parameters(found->archive);
+    impl_.epoch = state.epoch;
+    callbacks_ = saved.part("callback.");
+    return state;
+  } catch (const UserError& error) {
+    throw UserError(found->path.string(), error.what());
+  }
+}
+
+void Checkpoints::restore_callbacks() const {
+  for (std::size_t i = 0; i < options_.callbacks.size(); ++i) options_.callbacks[i]->restore(callbacks_.part(str(i, ".")));
+}
+
+// ---- save ----
+
+void Checkpoints::save(const RunState& state) {
+  finish();
+  SavedState saved;
+  saved.add("settings.", settings());
+  saved.add("run.", state.save());
+  for (std::size_t i = 0; i < options_.callbacks.size(); ++i) {
+    SavedState of_callback;
+    options_.callbacks[i]->save(of_callback);
+    saved.add(callback_prefix(i), of_callback);
+  }
+  const std::filesystem::path path = folder_.path_of(state.step);
+  runtime::Archive archive = impl_.archive(path.string());
+  archive.metadata["step"] = std::to_string(state.step);
+  std::set<std::string> names;
+  for (const runtime::NamedArray& array : archive.arrays) names.insert(array.name);
+  for (const Parameter& p : trainer_.parameters())  // also those that no graph uses at present
+    if (names.insert(p.name()).second) archive.arrays.push_back(to_array(p.name(), p.type(), p.cell()->buffer));
+  append(archive, saved);
+  pending_ = std::async(std::launch::async,
+                        [this, step = state.step, archive = std::move(archive)] { folder_.write(step, archive, options_.checkpoint.keep); });
+}
+
+void Checkpoints::finish() {
+  if (!pending_.valid()) return;
+  try {
+    pending_.get();
+  } catch (const UserError& error) {
+    if (options_.checkpoint.on_write_error == OnWriteError::fail) throw;
+    warn(str("this checkpoint is left out, training goes on: ", error.what()));
+  }
+}
+
+}  // namespace sinter

@@ -1,0 +1,42 @@
+// The checkpoints of a run on disk: numbered files in a folder that one process at a time uses.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/checkpoint/options.h"
+#include "runtime/file/container.h"
+
+namespace sinter {
+
+class CheckpointFolder {
+ public:
+  /// Makes the folder if it's missing, takes it for this process until destroyed, and removes what a process that died while writing has left.
+  /// Throws UserError if it cannot be made or another process has it.
+  explicit CheckpointFolder(std::string folder);
+  ~CheckpointFolder();
+  CheckpointFolder(const CheckpointFolder&) = delete;
+  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
+
+  struct Found {
+    std::filesystem::path path;
+    runtime::Archive archive;
+  };
+  /// The newest checkpoint that is whole; none if the folder has none. Damaged newer ones are set aside under another name and told to `warn`. Throws
+  /// UserError if all are damaged.
+  std::optional<Found> newest(const std::function<void(const std::string&)>& warn) const;
+  /// The file of the checkpoint after `step` steps.
+  std::filesystem::path path_of(std::int64_t step) const;
+  /// Writes it, whole or not at all, and then removes all but the `keep` newest. Throws UserError if it cannot be written.
+  void write(std::int64_t step, const runtime::Archive& archive, std::size_t keep) const;
+
+ private:
+  std::string folder_;
+  int lock_ = -1;
+};
+
+}  // namespace sinter

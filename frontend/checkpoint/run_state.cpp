@@ -1,0 +1,127 @@
+#include "frontend/checkpoint/run_state.h"
+
+#include <limits>
+
+namespace sinter {
+
+namespace {
+
+/// Whole numbers that a double holds exactly.
+constexpr std::int64_t most = std::int64_t{1} << 53;
+
+using Columns = std::vector<std::pair<std::string, std::vector<double>>>;
+
+/// The values of all epochs, one column each. Metrics keep their order by a number in the name.
+template <class Results>
+void save_metrics(SavedState& saved, const std::string& kind, const Results& of, const std::vector<EpochResult>& history) {
+  for (std::size_t m = 0; m < of(history.front()).size(); ++m) {
+    std::vector<double> column;
+    for (const EpochResult& result : history) column.push_back(of(result)[m].second);
+    saved.set(str(kind, 1000 + m, ".", of(history.front())[m].first), std::move(column));
+  }
+}
+
+template <class Results>
+void restore_metrics(const SavedState& saved, const std::string& kind, const Results& of, std::vector<EpochResult>& history) {
+  const SavedState part = saved.part(kind);
+  for (const auto& [name, column] : part.all_numbers()) {
+    const std::size_t point = name.find('.');
+    if (column.size() != history.size() || point == std::string::npos)
+      throw UserError("checkpoint", str("the history of '", name, "' is incomplete"));
+    for (std::size_t i = 0; i < history.size(); ++i) of(history[i]).emplace_back(name.substr(point + 1), column[i]);
+  }
+}
+
+constexpr auto metrics = [](auto& result) -> auto& { return result.metrics; };
+constexpr auto validation_metrics = [](auto& result) -> auto& { return result.validation_metrics; };
+
+struct OptionalColumn {
+  const char* name;
+  std::optional<double> EpochResult::* member;
+};
+constexpr OptionalColumn optional_columns[] = {{"accuracy", &EpochResult::accuracy},
+                                               {"validation_loss", &EpochResult::validation_loss},
+                                               {"validation_accuracy", &EpochResult::validation_accuracy}};
+struct Column {
+  const char* name;
+  double EpochResult::* member;
+};
+constexpr Column columns[] = {{"loss", &EpochResult::loss}, {"learning_rate", &EpochResult::learning_rate}, {"seconds", &EpochResult::seconds}};
+
+SavedState save_history(const std::vector<EpochResult>& history) {
+  SavedState saved;
+  if (history.empty()) return saved;
+  for (const auto& [name, member] : columns) {
+    std::vector<double> column;
+    for (const EpochResult& result : history) column.push_back(result.*member);
+    saved.set(name, std::move(column));
+  }
+  for (const auto& [name, member] : optional_columns) {
+    std::vector<double> column;
+    for (const EpochResult& result : history)
+      if (result.*member) column.push_back(*(result.*member));
+    if (column.size() == history.size()) saved.set(name, std::move(column));
+  }
+  save_metrics(saved, "metric.", metrics, history);
+  save_metrics(saved, "validation_metric.", validation_metrics, history);
+  return saved;
+}
+
+std::vector<EpochResult> restore_history(const SavedState& saved, std::int64_t first_epoch, std::int64_t last_epoch) {
+  if (last_epoch == first_epoch) return {};
+  const std::size_t epochs = saved.numbers("loss").size();
+  if (static_cast<std::int64_t>(epochs) != last_epoch - first_epoch)
+    throw UserError("checkpoint", str("the history has ", epochs, " epochs, not those from ", first_epoch + 1, " to ", last_epoch));
+  std::vector<EpochResult> history(epochs);
+  const auto read = [&](const std::string& name, const auto& member) {
+    const std::vector<double>& column = saved.numbers(name);
+    if (column.size() != epochs) throw UserError("checkpoint", str("the history of '", name, "' is incomplete"));
+    for (std::size_t i = 0; i < epochs; ++i) history[i].*member = column[i];
+  };
+  for (const auto& [name, member] : columns) read(name, member);
+  for (const auto& [name, member] : optional_columns)
+    if (saved.has(name)) read(name, member);
+  for (std::size_t i = 0; i < epochs; ++i) history[i].epoch = first_epoch + 1 + static_cast<std::int64_t>(i);
+  restore_metrics(saved, "metric.", metrics, history);
+  restore_metrics(saved, "validation_metric.", validation_metrics, history);
+  return history;
+}
+
+}  // namespace
+
+SavedState RunState::save() const {
+  SavedState saved;
+  const auto set = [&](const char* name, std::int64_t value) { saved.set(name, static_cast<double>(value)); };
+  set("first_epoch", first_epoch);
+  set("epoch", epoch);
+  set("step", step);
+  set("stopped", stopped);
+  set("now.step", now.step);
+  set("now.piece", now.piece);
+  set("now.steps_before_piece", now.steps_before_piece);
+  set("now.row", now.row);
+  set("now.draws", now.draws);
+  saved.set("now.seconds", now.seconds);
+  saved.add("now.tally.", now.tally);
+  saved.add("history.", save_history(history));
+  return saved;
+}
+
+RunState RunState::restore(const SavedState& saved) {
+  RunState state;
+  state.first_epoch = saved.integer("first_epoch", 0, most);
+  state.epoch = saved.integer("epoch", state.first_epoch, most);
+  state.step = saved.integer("step", 0, most);
+  state.stopped = saved.integer("stopped", 0, 1) != 0;
+  state.now.step = saved.integer("now.step", 0, state.step);
+  state.now.piece = saved.integer("now.piece", 0, most);
+  state.now.steps_before_piece = saved.integer("now.steps_before_piece", 0, state.now.step);
+  state.now.row = saved.integer("now.row", 0, most);
+  state.now.draws = saved.integer("now.draws", 0, most);
+  state.now.seconds = saved.number("now.seconds");
+  state.now.tally = saved.part("now.tally.");
+  state.history = restore_history(saved.part("history."), state.first_epoch, state.epoch);
+  return state;
+}
+
+}  // namespace sinter

@@ -1,0 +1,346 @@
+// Checkpoints of Trainer::fit: whatever ends a run, the same program started again ends with the bytes of a run that nothing ended.
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "frontend/checkpoint/folder.h"
+#include "tests/frontend/helpers.h"
+#include "tests/soak/run.h"
+#include "tests/support/faulty_files.h"
+
+namespace sinter::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Killed {};
+
+/// Ends the run after a step, as if the process died there.
+class DieAfter : public Callback {
+ public:
+  explicit DieAfter(std::int64_t step) : step_(step) {}
+  void on_batch_end(Trainer&, std::int64_t step, double) override {
+    if (step == step_) throw Killed();
+  }
+
+ private:
+  std::int64_t step_;
+};
+
+/// Whether the run died.
+bool dies(const RunOptions& options) {
+  try {
+    train(options);
+    return false;
+  } catch (const Killed&) {
+    return true;
+  }
+}
+
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string content_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
+
+// ---- resume ----
+
+struct Case {
+  Mode mode;
+  bool generator;
+  std::int64_t every_steps;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Mode mode : modes())
+    for (const bool generator : {false, true})
+      for (const std::int64_t every : {0, 1, 4}) all.push_back({mode, generator, every});
+  return all;
+}
+
+TEST(Checkpoint, ARunThatDiedAfterAnyStepEndsWithTheSameBytes) {
+  for (const Case& c : cases()) {
+    const RunOptions plain{.mode = c.mode, .generator = c.generator};
+    const RunResult whole = train(plain);
+    for (std::int64_t step = 1; step <= 18; step += c.mode == Mode::eager ? 1 : 5) {
+      const TemporaryFolder folder;
+      RunOptions options = plain;
+      options.checkpoint = {.folder = folder.path, .every_steps = c.every_steps};
+      options.callbacks = {std::make_shared<DieAfter>(step)};
+      ASSERT_TRUE(dies(options));
+      options.callbacks = {std::make_shared<DieAfter>(-1)};
+      ASSERT_EQ(train(options), whole) << "step " << step << ", generator " << c.generator << ", every " << c.every_steps;
+    }
+  }
+}
+
+TEST(Checkpoint, ARunThatDiesAgainAndAgainGetsThere) {
+  const TemporaryFolder folder;
+  RunOptions options{.checkpoint = {.folder = folder.path, .every_steps = 1}};
+  int deaths = 0;
+  for (std::int64_t step = 1; step <= 18; ++step) {
+    options.callbacks = {std::make_shared<DieAfter>(step)};
+    deaths += dies(options);
+  }
+  EXPECT_GE(deaths, 17);
+  options.callbacks = {std::make_shared<DieAfter>(-1)};
+  EXPECT_EQ(train(options), train({}));
+}
+
+TEST(Checkpoint, ARunThatHasEndedGivesItsResultsAtOnce) {
+  const TemporaryFolder folder;
+  RunOptions options{.checkpoint = {.folder = folder.path}};
+  const RunResult first = train(options);
+  EXPECT_EQ(first, train({}));
+  class NoStep : public Callback {
+    void on_batch_end(Trainer&, std::int64_t, double) override { ADD_FAILURE(); }
+  };
+  options.callbacks = {std::make_shared<NoStep>()};
+  EXPECT_EQ(train(options), first);
+}
+
+TEST(Checkpoint, MoreEpochsGoOnFromTheEnd) {
+  const TemporaryFolder folder;
+  train({.checkpoint = {.folder = folder.path}, .epochs = 2});
+  EXPECT_EQ(train({.checkpoint = {.folder = folder.path}, .epochs = 3}), train({.epochs = 3}));
+}
+
+TEST(Checkpoint, AnInterruptLosesNoStep) {
+  class Interrupt : public Callback {
+   public:
+    void on_batch_end(Trainer&, std::int64_t step, double) override {
+      if (step == 9) std::raise(SIGINT);
+    }
+  };
+  const TemporaryFolder folder;
+  RunOptions options{.checkpoint = {.folder = folder.path}, .callbacks = {std::make_shared<Interrupt>()}, .stop_on_interrupt = true};
+  EXPECT_EQ(train(options).epochs.size(), 2u);
+  EXPECT_EQ(fs::path(*newest_checkpoint(folder.path)).filename(), "checkpoint-000000000009.sinter");
+  EXPECT_EQ(train(options), train({}));
+}
+
+TEST(Checkpoint, CallbacksGoOn) {
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& name, std::int64_t dies_after) {
+    auto stopping = std::make_shared<callback::EarlyStopping>(
+        callback::EarlyStoppingOptions{.monitor = "val_loss", .patience = 1, .min_delta = 0.02, .restore_best = true});
+    RunOptions options{.checkpoint = {.folder = folder.path + "/" + name, .every_steps = 1}, .epochs = 30};
+    options.callbacks = {stopping, std::make_shared<callback::CsvLog>(folder.path + "/" + name + ".csv"), std::make_shared<DieAfter>(dies_after)};
+    if (dies_after > 0) return std::pair(dies(options), RunResult{});
+    RunResult result = train(options);
+    return std::pair(stopping->stopped_epoch() > 0, result);
+  };
+  const auto [stopped, whole] = run("whole", -1);
+  ASSERT_TRUE(stopped);
+  const auto steps = static_cast<std::int64_t>(whole.epochs.size()) * 6;
+  for (const std::int64_t step : {steps / 2, steps - 1}) ASSERT_TRUE(run("dying", step).first);
+  const auto [stopped_too, resumed] = run("dying", -1);
+  EXPECT_TRUE(stopped_too);
+  EXPECT_EQ(resumed, whole);
+  EXPECT_EQ(run("dying", -1), std::pair(true, whole));  // it stays stopped
+  const auto lines = [&](const char* name) {
+    std::ifstream file(folder.path + name);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(file, line);) all.push_back(line.substr(0, line.rfind(',')));  // without the seconds
+    return all;
+  };
+  EXPECT_EQ(lines("/dying.csv"), lines("/whole.csv"));
+}
+
+// ---- files ----
+
+TEST(Checkpoint, KeepsTheNewestAndSweepsWhatADeadProcessLeft) {
+  const TemporaryFolder folder;
+  put(folder.path + "/checkpoint-000000000003.sinter.tmp-123-0", "half a file");
+  put(folder.path + "/notes.txt", "the user's");
+  train({.checkpoint = {.folder = folder.path, .every_steps = 4, .keep = 2}});
+  EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000016.sinter", "checkpoint-000000000018.sinter", "notes.txt"));
+}
+
+TEST(Checkpoint, ACheckpointIsAFileOfTheTrainer) {
+  const TemporaryFolder folder;
+  train({.checkpoint = {.folder = folder.path}});
+  Trainer loaded = Trainer::load(*newest_checkpoint(folder.path), {.mode = modes().back()});
+  EXPECT_EQ(loaded.epoch(), 3);
+  EXPECT_EQ(loaded.predict(rings(4, 9).x).type(), (Type{DType::f32, {4, 2}}));
+}
+
+TEST(Checkpoint, ADamagedOneIsSetAsideForTheOneBefore) {
+  const TemporaryFolder folder;
+  const RunResult whole = train({.checkpoint = {.folder = folder.path}});
+  std::string newest = content_of(*newest_checkpoint(folder.path));
+  newest[newest.size() / 2] ^= 1;
+  put(*newest_checkpoint(folder.path), newest);
+  std::vector<std::string> lines;
+  EXPECT_EQ(train({.checkpoint = {.folder = folder.path, .keep = 1}, .log = [&](const std::string& line) { lines.push_back(line); }}), whole);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("checkpoint-000000000018.sinter] "));
+  EXPECT_THAT(lines[0], HasSubstr("set aside as .damaged, training goes on from "));
+  EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000018.sinter", "checkpoint-000000000018.sinter.damaged"));
+}
+
+TEST(Checkpoint, IfAllAreDamagedFitSaysSo) {
+  const TemporaryFolder folder;
+  put(folder.path + "/checkpoint-000000000003.sinter", "no file of Sinter at all, but long enough to have a header of its own");
+  EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path}}); }), HasSubstr("none of the 1 checkpoints can be read"));
+  EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000003.sinter"));
+}
+
+TEST(Checkpoint, NoFolderHasNoCheckpoint) { EXPECT_EQ(newest_checkpoint("no/such/folder"), std::nullopt); }
+
+TEST(Checkpoint, OneRunAtATime) {
+  const TemporaryFolder folder;
+  const CheckpointFolder other(folder.path);
+  EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path}}); }), HasSubstr("another run writes checkpoints to this folder"));
+}
+
+TEST(Checkpoint, OfAnotherRunIsRefused) {
+  const TemporaryFolder folder;
+  const CheckpointOptions checkpoint{.folder = folder.path};
+  train({.checkpoint = checkpoint, .epochs = 2});
+  const Dataset data = rings(45, 1);
+  const auto fit = [&](std::int64_t wide, FitOptions options, std::int64_t epochs_before = 0) {
+    nn::Sequential model{nn::Dense(2, wide), nn::Dense(wide, 2)};
+    Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam(), {.mode = Mode::eager});
+    options.verbose = false;
+    if (epochs_before) trainer.fit(data, {.epochs = epochs_before, .verbose = false});
+    options.checkpoint = checkpoint;
+    return error_of([&] { trainer.fit(data, options); });
+  };
+  EXPECT_THAT(fit(9, {.batch_size = 4}), HasSubstr("the checkpoint was made with batch_size 8, now it is 4"));
+  EXPECT_THAT(fit(9, {.batch_size = 8, .seed = 6}), HasSubstr("the checkpoint was made with seed 5, now it is 6"));
+  EXPECT_THAT(fit(9, {.epochs = 3, .batch_size = 8, .seed = 5}),
+              HasSubstr("has 'batch_norm_1.running_variance', which the trainer lacks; it is of another model or optimizer"));
+  EXPECT_THAT(fit(9, {.epochs = 1, .batch_size = 8, .seed = 5}), HasSubstr("the checkpoint is of epoch 2 but epochs is 1"));
+  EXPECT_THAT(fit(9, {.epochs = 3, .batch_size = 8, .seed = 5}, 1), HasSubstr("of a fit that began after epoch 0, this one begins after epoch 1"));
+  EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path, .keep = 0}}); }), HasSubstr("checkpoint.keep at least 1, got 0 and 0"));
+}
+
+// ---- faults ----
+
+TEST(Checkpoint, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
+  const RunResult whole = train({});
+  for (std::size_t fails = 1;; ++fails) {
+    const TemporaryFolder folder;
+    std::vector<std::string> lines;
+    bool failed = false;
+    {
+      const FailingFiles files([&](FaultyFiles::Call call, std::size_t number) {
+        if (number != fails || call == FaultyFiles::Call::make_folder || call == FaultyFiles::Call::remove) return 0;
+        failed = true;
+        return ENOSPC;
+      });
+      ASSERT_EQ(
+          train({.checkpoint = {.folder = folder.path, .every_steps = 4, .keep = 2}, .log = [&](const std::string& line) { lines.push_back(line); }}),
+          whole);
+      if (files.calls() < fails) break;
+    }
+    ASSERT_EQ(lines.size(), failed ? 1u : 0u) << fails;
+    for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("this checkpoint is left out, training goes on: ["));
+    ASSERT_TRUE(newest_checkpoint(folder.path)) << fails;
+    ASSERT_EQ(train({.checkpoint = {.folder = folder.path, .every_steps = 4, .keep = 2}}), whole) << fails;
+  }
+}
+
+TEST(Checkpoint, AFullDiskEndsTheRunIfTheUserSaysSoAndTheCheckpointBeforeIsWhole) {
+  const TemporaryFolder folder;
+  RunOptions options{.checkpoint = {.folder = folder.path, .every_steps = 4, .on_write_error = OnWriteError::fail}};
+  {
+    options.callbacks = {std::make_shared<DieAfter>(5)};
+    ASSERT_TRUE(dies(options));
+    options.callbacks = {std::make_shared<DieAfter>(-1)};
+    const SmallDisk disk(1000, 7);
+    EXPECT_THAT(error_of([&] { train(options); }), HasSubstr("No space left on device"));
+  }
+  EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000004.sinter"));
+  EXPECT_EQ(train(options), train({}));
+}
+
+TEST(Checkpoint, ShortWritesAreFinished) {
+  const TemporaryFolder folder;
+  const SmallDisk disk(SIZE_MAX, 1000);
+  EXPECT_EQ(train({.checkpoint = {.folder = folder.path}}), train({}));
+  EXPECT_EQ(Trainer::load(*newest_checkpoint(folder.path), {.mode = modes().back()}).epoch(), 3);
+}
+
+TEST(Checkpoint, AFolderThatCannotBeMadeIsAnErrorBeforeTheFirstStep) {
+  const TemporaryFolder folder;
+  put(folder.path + "/file", "");
+  EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path + "/file/run"}, .callbacks = {std::make_shared<DieAfter>(1)}}); }),
+              HasSubstr("cannot make the folder of checkpoints: Not a directory; choose a folder that is writable"));
+  const FailingFiles read_only([](FaultyFiles::Call, std::size_t) { return EROFS; });
+  EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path + "/run"}, .callbacks = {std::make_shared<DieAfter>(1)}}); }),
+              HasSubstr("cannot make the folder of checkpoints: Read-only file system"));
+}
+
+/// The machine fails after each file operation, and of what was not flushed nothing, the names, the content or both are lost.
+TEST(Checkpoint, WhateverAFailingMachineLosesTheRunEndsAlike) {
+  const TemporaryFolder folder;
+  const CheckpointOptions checkpoint{.folder = folder.path + "/run", .every_steps = 4, .keep = 1};
+  WriteLog log;
+  const RunResult whole = train({.checkpoint = checkpoint});
+  log.stop();
+  ASSERT_EQ(whole, train({}));
+  std::size_t resumed = 0;
+  for (std::size_t calls = 0; calls <= log.calls(); ++calls)
+    for (const bool names : {false, true})
+      for (const bool content : {false, true}) {
+        CheckpointOptions after = checkpoint;
+        after.folder = folder.path + "/after";
+        fs::remove_all(after.folder);
+        fs::create_directories(after.folder);
+        for (const auto& [name, bytes] : log.after(calls, {names, content}, checkpoint.folder)) put(fs::path(after.folder) / name, bytes);
+        resumed += newest_checkpoint(after.folder).has_value();
+        std::vector<std::string> lines;
+        ASSERT_EQ(train({.checkpoint = after, .log = [&](const std::string& line) { lines.push_back(line); }}), whole) << calls << names << content;
+        ASSERT_THAT(lines, IsEmpty()) << "a file with a name that is not whole, " << calls;
+      }
+  EXPECT_GT(resumed, log.calls());
+}
+
+// ---- processes ----
+
+/// What a run of sinter_soak_train prints; empty if it was killed.
+std::string process(const std::string& arguments) {
+  FILE* pipe = popen((std::string(SINTER_SOAK_TRAIN) + " " + arguments).c_str(), "r");
+  std::string text;
+  for (int c; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  const int status = pclose(pipe);
+  const bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
+  EXPECT_TRUE(killed || status == 0) << arguments;
+  return killed ? "" : text;
+}
+
+TEST(Checkpoint, AProcessKilledAtAnyFileOperationGoesOnToTheSameBytes) {
+  const TemporaryFolder folder;
+  const std::string whole = process(folder.path + "/whole eager");
+  ASSERT_EQ(whole.size(), 17u);
+  std::size_t operations = 1;
+  for (;; ++operations) {
+    const std::string run = folder.path + "/" + std::to_string(operations);
+    const std::string first = process(str(run, " eager ", operations));
+    ASSERT_EQ(process(run + " eager"), whole) << "killed at " << operations;
+    fs::remove_all(run);
+    if (!first.empty()) break;
+  }
+  EXPECT_GT(operations, 50u);
+}
+
+}  // namespace
+}  // namespace sinter::test
