@@ -132,12 +132,15 @@ std::vector<NodeId> Graph::erase_dead() {
     stack.insert(stack.end(), nodes_[id].inputs.begin(), nodes_[id].inputs.end());
   }
   std::vector<NodeId> erased;
+  std::vector<char> loses_users(nodes_.size());
   for (NodeId id = 0; id < nodes_.size(); ++id)
     if (!needed[id] && !nodes_[id].dead && !is_leaf(nodes_[id].op)) {
       nodes_[id].dead = true;
       erased.push_back(id);
-      for (const NodeId input : nodes_[id].inputs) std::erase(nodes_[input].users, id);
+      for (const NodeId input : nodes_[id].inputs) loses_users[input] = 1;
     }
+  for (NodeId id = 0; id < nodes_.size(); ++id)
+    if (loses_users[id]) std::erase_if(nodes_[id].users, [&](NodeId user) { return nodes_[user].dead; });
   return erased;
 }
 

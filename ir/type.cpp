@@ -18,7 +18,10 @@ std::size_t size_of(DType type) { return type == DType::u8 || type == DType::boo
 
 std::int64_t Dim::extent(std::int64_t n) const {
   if (is_rows()) throw InternalError("shape", "the row count of a table was asked for as a dimension");
-  return is_batch() ? factor_ * n : factor_;
+  if (!is_batch()) return factor_;
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(factor_, n, &result)) throw UserError("shape", str("too many elements: ", *this, " with N = ", n));
+  return result;
 }
 
 Dim operator*(Dim a, Dim b) {

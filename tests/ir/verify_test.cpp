@@ -48,13 +48,42 @@ TEST_F(VerifyTest, TypesFollowTheShapeRule) {
 }
 
 TEST_F(VerifyTest, ConstantsAreExactAndNotNaN) {
-  for (const double value : {0.1, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double value : {0.1, 1e300}) {
     Graph g("g");
     g.add(Constant{value, DType::f32}, {});
     EXPECT_USER_ERROR(verify(g), "[g] node %0 (constant): constant ");
   }
+  Graph g("g");
+  g.add(Constant{std::numeric_limits<double>::quiet_NaN(), DType::f32}, {});
+  EXPECT_USER_ERROR(verify(g), "[g] node %0 (constant): attribute 'value' is NaN");
   graph.add(Constant{1.5, DType::i32}, {});
   EXPECT_USER_ERROR(verify(graph), "[g] node %2 (constant): constant 1.5 is not exact in i32");
+}
+
+TEST_F(VerifyTest, NoAttributeIsNaN) {
+  Clip clip;
+  clip.low = std::numeric_limits<float>::quiet_NaN();
+  const Value a = graph.add(clip, {x});
+  EXPECT_USER_ERROR(verify(graph), str("[g] node %", a.id, " (clip): attribute 'low' is NaN"));
+}
+
+TEST_F(VerifyTest, SaysWhichNodeBreaksARule) {
+  graph.add_state({"x", {DType::f32, {}}});
+  try {
+    verify(graph);
+    FAIL() << "the name is used twice";
+  } catch (const NodeError& error) {
+    EXPECT_EQ(error.node(), graph.state_node(0));
+  }
+}
+
+TEST_F(VerifyTest, TakesAsManyUsersAsAFileMayHold) {
+  constexpr std::size_t most = std::size_t{1} << 18;
+  while (graph.size() < most) exp(x);  // quadratic work would take minutes
+  graph.add_output(y);
+  verify(graph);
+  EXPECT_EQ(graph.erase_dead().size(), most - 2);
+  verify(graph);
 }
 
 TEST_F(VerifyTest, TablesAreOnlyGathered) {
