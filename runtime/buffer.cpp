@@ -27,16 +27,17 @@
 
 namespace sinter::runtime {
 
-/// The cache line before the data.
+/// The cache line before the data, unless something else owns that.
 struct alignas(64) Storage {
   std::atomic<std::uint32_t> references{1};
   std::uint32_t size_class = 0;
   std::size_t bytes = 0;     ///< as asked for
   std::size_t capacity = 0;  ///< of the whole block, this header included
   Storage* next = nullptr;   ///< in the free list
-
-  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
+  std::byte* data = reinterpret_cast<std::byte*>(this + 1);
+  std::shared_ptr<const void> owner;  ///< of the data; null for the pool's blocks
 };
+static_assert(sizeof(Storage) == 64);
 
 namespace {
 
@@ -84,7 +85,7 @@ class Pool {
       }
     }
     void* memory = block;
-    if (block) ASAN_UNPOISON_MEMORY_REGION(block->data(), block->capacity - sizeof(Storage));
+    if (block) ASAN_UNPOISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
     else memory = system_memory(wanted.capacity);
     if (!memory) {
       const std::lock_guard lock(mutex_);
@@ -104,7 +105,7 @@ class Pool {
       use_.live -= block->capacity;
       if (use_.live + use_.pooled + block->capacity <= std::max(always_kept, most_live_)) {
         use_.pooled += block->capacity;
-        ASAN_POISON_MEMORY_REGION(block->data(), block->capacity - sizeof(Storage));
+        ASAN_POISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
         block->next = std::exchange(free_[block->size_class], block);
         return;
       }
@@ -122,7 +123,7 @@ class Pool {
     }
     for (Storage* block : lists)
       while (block) {
-        ASAN_UNPOISON_MEMORY_REGION(block->data(), block->capacity - sizeof(Storage));
+        ASAN_UNPOISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
         std::free(std::exchange(block, block->next));
       }
   }
@@ -159,15 +160,25 @@ Buffer Buffer::zeroed(std::size_t bytes) {
   return result;
 }
 
+Buffer Buffer::of(std::byte* data, std::size_t bytes, std::shared_ptr<const void> owner) {
+  auto* storage = new Storage;
+  storage->bytes = bytes;
+  storage->data = data;
+  storage->owner = std::move(owner);
+  return Buffer(storage);
+}
+
 Buffer::Buffer(const Buffer& other) noexcept : storage_(other.storage_) {
   if (storage_) storage_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
 Buffer::~Buffer() {
-  if (storage_ && storage_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) Pool::instance().release(storage_);
+  if (!storage_ || storage_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (storage_->owner) delete storage_;
+  else Pool::instance().release(storage_);
 }
 
-std::byte* Buffer::data() const { return storage_ ? storage_->data() : nullptr; }
+std::byte* Buffer::data() const { return storage_ ? storage_->data : nullptr; }
 std::size_t Buffer::bytes() const { return storage_ ? storage_->bytes : 0; }
 bool Buffer::unique() const { return storage_ && storage_->references.load(std::memory_order_acquire) == 1; }
 

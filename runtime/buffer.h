@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace sinter::runtime {
@@ -17,6 +18,8 @@ class Buffer {
   /// At least `bytes` bytes plus 64 readable bytes behind them. Throws std::bad_alloc.
   static Buffer allocate(std::size_t bytes);
   static Buffer zeroed(std::size_t bytes);
+  /// Memory that something else owns, which this keeps alive and never pools: 64-byte aligned, writable, with 64 readable bytes behind it.
+  static Buffer of(std::byte* data, std::size_t bytes, std::shared_ptr<const void> owner);
 
   Buffer(const Buffer& other) noexcept;
   Buffer(Buffer&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
@@ -38,7 +41,7 @@ class Buffer {
   Storage* storage_ = nullptr;
 };
 
-/// Bytes in live buffers and in the pool, process-wide, for tests and reports.
+/// Bytes in live buffers and in the pool, process-wide, for tests and reports; memory that others own is not counted.
 struct MemoryUse {
   std::size_t live = 0, pooled = 0;
 };

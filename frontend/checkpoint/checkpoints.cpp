@@ -15,10 +15,10 @@ const std::string numbers_prefix = "saved.numbers/", tensors_prefix = "saved.ten
 
 void append(runtime::Archive& archive, const SavedState& saved) {
   for (const auto& [name, numbers] : saved.all_numbers()) {
-    runtime::NamedArray array{numbers_prefix + name, DType::u8, {static_cast<std::int64_t>(numbers.size() * sizeof(double))}, {}};
-    array.bytes.resize(numbers.size() * sizeof(double));
-    if (!numbers.empty()) std::memcpy(array.bytes.data(), numbers.data(), array.bytes.size());
-    archive.arrays.push_back(std::move(array));
+    const std::size_t size = numbers.size() * sizeof(double);
+    const runtime::Buffer memory = runtime::Buffer::allocate(size);
+    if (size) std::memcpy(memory.data(), numbers.data(), size);
+    archive.arrays.push_back({numbers_prefix + name, DType::u8, {static_cast<std::int64_t>(size)}, {memory.data(), size}, memory});
   }
   for (const auto& [name, tensor] : saved.all_tensors()) archive.arrays.push_back(to_array(tensors_prefix + name, tensor.type(), tensor.buffer()));
 }
@@ -27,7 +27,7 @@ SavedState saved_of(const runtime::Archive& archive) {
   SavedState saved;
   for (const runtime::NamedArray& array : archive.arrays) {
     if (array.name.starts_with(tensors_prefix))
-      saved.set(array.name.substr(tensors_prefix.size()), Tensor::from_bytes({array.dtype, Shape::fixed(array.shape)}, array.bytes.data()));
+      saved.set(array.name.substr(tensors_prefix.size()), Tensor({array.dtype, Shape::fixed(array.shape)}, runtime::to_buffer(array)));
     if (!array.name.starts_with(numbers_prefix)) continue;
     std::vector<double> numbers(array.bytes.size() / sizeof(double));
     if (!numbers.empty()) std::memcpy(numbers.data(), array.bytes.data(), numbers.size() * sizeof(double));
@@ -83,7 +83,7 @@ void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
     if (!array) throw UserError("fit", str("the checkpoint has no '", p.name(), "'; it is of another model or optimizer"));
     const Type stored{array->dtype, Shape::fixed(array->shape)};
     if (stored != p.type()) throw UserError("fit", str("'", p.name(), "' is ", p.type(), ", in the checkpoint ", stored, "; it is of another model"));
-    values.emplace_back(p, Tensor::from_bytes(stored, array->bytes.data()));
+    values.emplace_back(p, Tensor(stored, runtime::to_buffer(*array)));
   }
   for (const runtime::NamedGraph& graph : archive.graphs)
     for (const ir::StateSpec& state : graph.graph.states())
@@ -137,8 +137,10 @@ void Checkpoints::save(const RunState& state) {
   for (const Parameter& p : trainer_.parameters())  // also those that no graph uses at present
     if (names.insert(p.name()).second) archive.arrays.push_back(to_array(p.name(), p.type(), p.cell()->buffer));
   append(archive, saved);
-  pending_ = std::async(std::launch::async,
-                        [this, step = state.step, archive = std::move(archive)] { folder_.write(step, archive, options_.checkpoint.keep); });
+  pending_ = std::async(std::launch::async, [this, step = state.step, archive = std::move(archive)]() mutable {
+    const runtime::Archive written = std::move(archive);  // its memory goes when it is written, not with the next checkpoint
+    folder_.write(step, written, options_.checkpoint.keep);
+  });
 }
 
 void Checkpoints::finish() {

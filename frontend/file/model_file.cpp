@@ -1,27 +1,72 @@
 #include "frontend/file/model_file.h"
 
+#include <unordered_map>
+
 namespace sinter {
 
 runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer) {
-  runtime::NamedArray array{std::move(name), type.dtype, type.shape.extents(1), {}};
-  array.bytes.resize(static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype));
-  runtime::copy_to_dense({type, buffer.data()}, array.bytes.data());
-  return array;
+  const runtime::View view{type, buffer.data()};
+  const std::size_t size = static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype);
+  runtime::Buffer memory = buffer;
+  if (!view.layout().is_dense()) {
+    memory = runtime::Buffer::allocate(size);
+    runtime::copy_to_dense(view, memory.data());
+  }
+  return {std::move(name), type.dtype, type.shape.extents(1), {memory.data(), size}, memory};
 }
 
 namespace {
 
 std::string captured_name(const std::string& graph, std::size_t index) { return str(graph, "/captured/", index); }
 
-/// The array of this name, which must have this type.
-Tensor find_array(const runtime::Archive& archive, const std::string& path, const std::string& name, const Type& type) {
-  for (const runtime::NamedArray& array : archive.arrays) {
-    if (array.name != name) continue;
-    const Type stored{array.dtype, Shape::fixed(array.shape)};
-    if (stored != type) throw UserError(path, str("array '", name, "' is ", stored, " but its graph needs ", type, "; the file is damaged"));
-    return Tensor::from_bytes(type, array.bytes.data());
+/// The arrays of a file by name.
+class Arrays {
+ public:
+  Arrays(const runtime::Archive& archive, const std::string& where) : where_(where) {
+    for (const runtime::NamedArray& array : archive.arrays) arrays_.emplace(array.name, &array);
   }
-  throw UserError(path, str("array '", name, "' is missing; the file is damaged"));
+
+  /// The array of this name, which must have this type.
+  Tensor find(const std::string& name, const Type& type) const {
+    const auto found = arrays_.find(name);
+    if (found == arrays_.end()) throw UserError(where_, str("array '", name, "' is missing; the file is damaged"));
+    const Type stored{found->second->dtype, Shape::fixed(found->second->shape)};
+    if (stored != type) throw UserError(where_, str("array '", name, "' is ", stored, " but its graph needs ", type, "; the file is damaged"));
+    return {type, runtime::to_buffer(*found->second)};
+  }
+
+ private:
+  const std::string& where_;
+  std::unordered_map<std::string_view, const runtime::NamedArray*> arrays_;
+};
+
+ModelFile model_of(const runtime::Archive& archive, const std::string& where) {
+  const Arrays arrays(archive, where);
+  std::unordered_map<std::string_view, std::size_t> states;
+  ModelFile file;
+  file.metadata = archive.metadata;
+  for (const runtime::NamedGraph& named : archive.graphs) {
+    Traced traced{named.graph, {}, {}};
+    for (const ir::StateSpec& state : named.graph.states()) {
+      const auto [known, fresh] = states.try_emplace(state.name, file.states.size());
+      if (fresh) file.states.emplace_back(state.name, arrays.find(state.name, state.type), state.trainable);
+      const Parameter& cell = file.states[known->second];
+      if (cell.type() != state.type)
+        throw UserError(where,
+                        str("state '", state.name, "' is ", cell.type(), " in one graph and ", state.type, " in another; the file is damaged"));
+      traced.cells.push_back(cell.cell());
+    }
+    bool hidden = false;
+    for (std::size_t i = 0; i < named.graph.inputs().size(); ++i) {
+      const ir::InputSpec& input = named.graph.inputs()[i];
+      if (input.kind == ir::InputSpec::Kind::hidden) traced.captured.push_back(arrays.find(captured_name(named.name, i), input.type));
+      else if (hidden)
+        throw UserError(where, str("input '", input.name, "' of graph '", named.name, "' follows a captured one; the file is damaged"));
+      hidden = hidden || input.kind == ir::InputSpec::Kind::hidden;
+    }
+    file.graphs.emplace(named.name, std::move(traced));
+  }
+  return file;
 }
 
 }  // namespace
@@ -51,32 +96,8 @@ void write_model_file(const std::string& path, const std::map<std::string, Trace
   runtime::save(path, model_archive(path, graphs, metadata));
 }
 
-ModelFile read_model_file(const std::string& path) {
-  const runtime::Archive archive = runtime::load(path);
-  ModelFile file;
-  file.metadata = archive.metadata;
-  for (const runtime::NamedGraph& named : archive.graphs) {
-    Traced traced{named.graph, {}, {}};
-    for (const ir::StateSpec& state : named.graph.states()) {
-      const Parameter* known = nullptr;
-      for (const Parameter& p : file.states)
-        if (p.name() == state.name) known = &p;
-      if (known && known->type() != state.type)
-        throw UserError(path,
-                        str("state '", state.name, "' is ", known->type(), " in one graph and ", state.type, " in another; the file is damaged"));
-      if (!known) known = &file.states.emplace_back(state.name, find_array(archive, path, state.name, state.type), state.trainable);
-      traced.cells.push_back(known->cell());
-    }
-    bool hidden = false;
-    for (std::size_t i = 0; i < named.graph.inputs().size(); ++i) {
-      const ir::InputSpec& input = named.graph.inputs()[i];
-      if (input.kind == ir::InputSpec::Kind::hidden) traced.captured.push_back(find_array(archive, path, captured_name(named.name, i), input.type));
-      else if (hidden) throw UserError(path, str("input '", input.name, "' of graph '", named.name, "' follows a captured one; the file is damaged"));
-      hidden = hidden || input.kind == ir::InputSpec::Kind::hidden;
-    }
-    file.graphs.emplace(named.name, std::move(traced));
-  }
-  return file;
-}
+ModelFile read_model_file(const std::string& path) { return model_of(runtime::load(path), path); }
+
+ModelFile parse_model_file(std::string_view bytes, const std::string& where) { return model_of(runtime::from_bytes(bytes, where), where); }
 
 }  // namespace sinter

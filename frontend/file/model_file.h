@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/core/trace.h"
@@ -17,7 +18,7 @@ struct ModelFile {
   std::map<std::string, std::string> metadata;  ///< kind, epoch, …
 };
 
-/// An array of a file, of a value that `buffer` holds.
+/// An array of a file, of a value that `buffer` holds: the value of now, since a shared buffer is not written to.
 runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer);
 /// What a file of this path has. Throws UserError if two cells of one name differ.
 runtime::Archive model_archive(const std::string& path, const std::map<std::string, Traced>& graphs,
@@ -27,5 +28,7 @@ void write_model_file(const std::string& path, const std::map<std::string, Trace
 
 /// Throws UserError naming the file for anything missing, damaged or inconsistent.
 ModelFile read_model_file(const std::string& path);
+/// The same from the bytes of a file.
+ModelFile parse_model_file(std::string_view bytes, const std::string& where);
 
 }  // namespace sinter

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
+#include "runtime/buffer.h"
 
 namespace sinter::runtime {
 
@@ -23,9 +25,15 @@ struct NamedGraph {
 struct NamedArray {
   std::string name;
   DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;  ///< fixed extents; empty for a scalar
-  std::vector<std::byte> bytes;
+  std::vector<std::int64_t> shape;   ///< fixed extents; empty for a scalar
+  std::span<const std::byte> bytes;  ///< of an archive that is written: memory of the caller's
+  Buffer memory = {};                ///< of an archive that was read: holds `bytes`, padded with zeros to a multiple of 64; they may be written.
+                                     ///< Of one that is written: what must live as long, if anything
 };
+
+/// The array as tensors lie in memory (ir/layout.h). Where its bytes lie so already (a single row or column, or columns that need no pads) this is
+/// `memory` itself, which for a file is the file's own pages: nothing is copied, and writing changes this process's copy of a page only. Else a copy.
+Buffer to_buffer(const NamedArray& array);
 
 /// What a file holds. Names are unique within graphs and within arrays and not empty.
 struct Archive {
@@ -40,10 +48,11 @@ struct Archive {
 /// Writes the file whole or not at all (see AtomicFile). Throws UserError.
 void save(const std::filesystem::path& path, const Archive& archive);
 /// Reads and checks everything: the file is data and nothing in it is trusted. Sizes and counts are checked against the bytes that there are
-/// before anything is allocated. Throws UserError `[file] rule, actual values; next step`.
+/// before anything is allocated. Arrays stay where they are, in a mapping of the file (MappedFile says what that asks of other programs), once their
+/// checksums are found right. Throws UserError `[file] rule, actual values; next step`.
 Archive load(const std::filesystem::path& path);
 
-/// The same without a file; `where` stands for its name in messages.
+/// The same without a file; `where` stands for its name in messages. What is read does not refer to `bytes`.
 std::string to_bytes(const Archive& archive);
 Archive from_bytes(std::string_view bytes, const std::string& where);
 

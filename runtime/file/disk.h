@@ -51,6 +51,7 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   std::uint64_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }
   /// Fills `into` from this offset; throws UserError if the file ends before.
   void read(std::uint64_t offset, std::span<std::byte> into) const;
 

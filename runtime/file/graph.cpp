@@ -1,6 +1,8 @@
 #include "runtime/file/graph.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "ir/verify.h"
@@ -54,11 +56,6 @@ ir::Attribute read(const file::Attribute& from) {
   throw UserError(str("attribute '", from.name(), "' has no value that this version knows"));
 }
 
-void check_elements(const Type& type) {
-  const std::size_t first = type.shape.rank() && type.shape[0].is_rows();
-  if (type.shape.product(first, type.shape.rank()).factor() > max_elements) throw UserError(str(type, " has more than ", max_elements, " elements"));
-}
-
 template <class Leaf>
 Type read_type(const Leaf& leaf) {
   const Type type{parse_dtype(leaf.dtype()), parse_shape(leaf.shape())};
@@ -104,17 +101,35 @@ file::Node to_message(const ir::Graph& graph, ir::NodeId id, const std::vector<s
   return message;
 }
 
-bool knows_all_fields(const google::protobuf::Message& message) { return message.GetReflection()->GetUnknownFields(message).empty(); }
+void check_value(const std::string& name, const ir::Attribute& value) {
+  const auto* number = std::get_if<double>(&value);
+  const auto* dim = std::get_if<Dim>(&value);
+  const auto* shape = std::get_if<Shape>(&value);
+  const auto too_large = [](Dim d) { return d.factor() > max_elements; };
+  if (number && std::isnan(*number)) throw UserError(str("attribute '", name, "' is NaN"));
+  if ((dim && too_large(*dim)) || (shape && std::any_of(shape->begin(), shape->end(), too_large)))
+    throw UserError(str("attribute '", name, "' is ", ir::to_string(value), ", more than ", max_elements));
+}
 
-void check_known(const file::Node& node) {
-  bool known = knows_all_fields(node) && knows_all_fields(node.input()) && knows_all_fields(node.state());
-  for (const file::Attribute& attribute : node.attribute()) known = known && knows_all_fields(attribute);
-  if (!known) throw UserError("it has a field that this version does not know; update Sinter");
+/// The op, whose attributes hold exactly what the file says: a number that its op would round is none that a writer wrote.
+ir::Op read_op(const file::Node& node) {
+  ir::Attributes attributes;
+  std::set<std::string, std::less<>> names;
+  for (const file::Attribute& attribute : node.attribute()) {
+    if (!names.insert(attribute.name()).second) throw UserError(str("attribute '", attribute.name(), "' is given twice"));
+    attributes.emplace_back(attribute.name(), read(attribute));
+    check_value(attribute.name(), attributes.back().second);
+  }
+  ir::Op op = ir::make_op(node.op(), attributes);
+  for (const auto& [name, value] : ir::attributes(op)) {
+    const auto given = std::find_if(attributes.begin(), attributes.end(), [&, n = name](const auto& a) { return a.first == n; });
+    if (given->second != value) throw UserError(str("attribute '", name, "' is ", ir::to_string(given->second), ", which is out of range"));
+  }
+  return op;
 }
 
 void add_node(ir::Graph& graph, const file::Node& node) {
   const Origin origin{node.layer(), node.file(), node.line()};
-  check_known(node);
   const bool is_input = node.op() == ir::Input::name, is_state = node.op() == ir::State::name;
   if (is_input != node.has_input() || is_state != node.has_state()) throw UserError("the op and its declaration do not match");
   if (is_input || is_state) {
@@ -132,13 +147,7 @@ void add_node(ir::Graph& graph, const file::Node& node) {
   }
   for (const std::uint32_t operand : node.operand())
     if (operand >= graph.size()) throw UserError(str("operand %", operand, " does not come before it"));
-  ir::Attributes attributes;
-  std::set<std::string> names;
-  for (const file::Attribute& attribute : node.attribute()) {
-    if (!names.insert(attribute.name()).second) throw UserError(str("attribute '", attribute.name(), "' is given twice"));
-    attributes.emplace_back(attribute.name(), read(attribute));
-  }
-  check_elements(graph.add(ir::make_op(node.op(), attributes), std::vector<ir::NodeId>(node.operand().begin(), node.operand().end()), origin).type());
+  check_elements(graph.add(read_op(node), std::vector<ir::NodeId>(node.operand().begin(), node.operand().end()), origin).type());
 }
 
 /// Calls f and puts the file and the part of it before the text of what it throws.
@@ -153,9 +162,17 @@ void within(const std::string& where, const std::string& part, F&& f) {
 
 }  // namespace
 
+void check_elements(const Type& type) {
+  std::int64_t elements = 1;
+  for (const Dim d : type.shape)
+    if (!d.is_rows() && d.factor() && (__builtin_mul_overflow(elements, d.factor(), &elements) || elements > max_elements))
+      throw UserError(str(type, " has more than ", max_elements, " elements"));
+}
+
 std::string serialize_graph(const ir::Graph& graph, const std::vector<std::string>& passes) {
   file::Graph message;
   message.set_name(graph.name());
+  if (passes.size() > max_passes) throw UserError(graph.name(), str("a graph in a file has at most ", max_passes, " passes, got ", passes.size()));
   for (const std::string& pass : passes) message.add_pass(pass);
   std::vector<std::uint32_t> numbers(graph.size());
   std::uint32_t next = 0;
@@ -170,59 +187,72 @@ std::string serialize_graph(const ir::Graph& graph, const std::vector<std::strin
   return message.SerializeAsString();
 }
 
-ParsedGraph parse_graph(std::string_view bytes, const std::string& where) {
+ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::uint64_t start) {
   if (bytes.size() > max_message_bytes)
     throw UserError(where, str("a graph takes at most ", max_message_bytes, " bytes in a file, got ", bytes.size()));
   ParsedGraph result;
   ir::Graph& graph = result.graph;
   graph.set_name({});
-  FieldReader reader(bytes, where);
+  FieldReader reader(bytes, where, start);
+  std::vector<std::uint64_t> places;  // of the nodes
   std::vector<ir::NodeId> outputs, updates;
+  std::uint64_t outputs_at = start + bytes.size(), updates_at = outputs_at;
   file::Node node;
+  const auto node_text = [&](std::size_t id) { return str("node %", id, ", at byte ", places[id]); };
   while (reader.next()) {
     const std::string_view payload = reader.payload();
     switch (reader.field()) {
       case file::Graph::kNameFieldNumber:
+        if (!graph.name().empty()) reader.fail(str("the name is given twice, again at byte ", reader.at()));
         graph.set_name(std::string(payload));
         break;
       case file::Graph::kPassFieldNumber:
-        if (result.passes.size() == max_nodes) reader.fail("too many passes");
+        if (result.passes.size() == max_passes) reader.fail(str("a graph has at most ", max_passes, " passes, more come at byte ", reader.at()));
         result.passes.emplace_back(payload);
         break;
       case file::Graph::kNodeFieldNumber: {
-        if (graph.size() == max_nodes) reader.fail(str("a graph has at most ", max_nodes, " nodes"));
-        const std::string part = str("node %", graph.size());
-        if (payload.size() > max_record_bytes) reader.fail(str(part, " takes ", payload.size(), " bytes, more than ", max_record_bytes));
-        if (!node.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) reader.fail(str(part, " is no valid message"));
-        within(where, str(part, " (", node.op(), ")"), [&] { add_node(graph, node); });
+        if (graph.size() == max_nodes) reader.fail(str("a graph has at most ", max_nodes, " nodes, more come at byte ", reader.at()));
+        places.push_back(reader.at());
+        reader.parse(node, str("node %", graph.size()), max_record_bytes);
+        within(where, str(node_text(graph.size()), " (", node.op(), ")"), [&] { add_node(graph, node); });
         if (node.gradient_of()) graph.set_gradient_of(static_cast<ir::NodeId>(graph.size() - 1), node.gradient_of() - 1);
         break;
       }
       case file::Graph::kOutputFieldNumber:
-        if (!outputs.empty()) reader.fail("the outputs are given twice");
+        if (!outputs.empty()) reader.fail(str("the outputs are given twice, again at byte ", reader.at()));
         outputs = reader.numbers(max_nodes);
+        outputs_at = reader.at();
         break;
       case file::Graph::kUpdateFieldNumber:
-        if (!updates.empty()) reader.fail("the updates are given twice");
+        if (!updates.empty()) reader.fail(str("the updates are given twice, again at byte ", reader.at()));
         updates = reader.numbers(graph.states().size());
+        updates_at = reader.at();
         break;
       default:
-        reader.fail(str("field ", reader.field(), " of a graph is unknown"));
+        reader.fail(str("field ", reader.field(), " of a graph, at byte ", reader.at(), ", is unknown"));
     }
   }
   for (const ir::NodeId id : outputs)
-    if (id >= graph.size()) reader.fail(str("output %", id, " does not exist"));
+    if (id >= graph.size()) reader.fail(str("output %", id, " (field 4 at byte ", outputs_at, ") does not exist"));
   graph.set_outputs(outputs);
-  if (updates.size() != graph.states().size()) reader.fail(str("there are ", updates.size(), " updates for ", graph.states().size(), " states"));
+  if (updates.size() != graph.states().size())
+    reader.fail(str("there are ", updates.size(), " updates (field 5 at byte ", updates_at, ") for ", graph.states().size(), " states"));
   for (std::size_t i = 0; i < updates.size(); ++i) {
     if (updates[i] == 0) continue;
-    if (updates[i] > graph.size()) reader.fail(str("the update %", updates[i] - 1, " of state '", graph.states()[i].name, "' does not exist"));
-    within(where, str("update of state ", i), [&] { graph.set_update(i, updates[i] - 1); });
+    if (updates[i] > graph.size())
+      reader.fail(str("the update %", updates[i] - 1, " of state '", graph.states()[i].name, "' (field 5 at byte ", updates_at, ") does not exist"));
+    within(where, str("update of state ", i, " (field 5 at byte ", updates_at, ")"), [&] { graph.set_update(i, updates[i] - 1); });
   }
   for (ir::NodeId id = 0; id < graph.size(); ++id)
     if (const ir::NodeId of = graph.node(id).gradient_of; of != ir::no_node && of >= graph.size())
-      reader.fail(str("node %", id, " is the gradient of %", of, ", which does not exist"));
-  within(where, "the graph breaks a rule", [&] { ir::verify(graph); });
+      reader.fail(str(node_text(id), ", is the gradient of %", of, ", which does not exist"));
+  try {
+    ir::verify(graph);
+  } catch (const ir::NodeError& error) {
+    throw UserError(where, str(node_text(error.node()), ", breaks a rule: ", error.what()));
+  } catch (const UserError& error) {
+    throw UserError(where, str("the graph at byte ", start, " breaks a rule: ", error.what()));
+  }
   return result;
 }
 

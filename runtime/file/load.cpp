@@ -3,17 +3,21 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 
 #include "ir/error.h"
+#include "ir/layout.h"
 #include "runtime/file/checksum.h"
 #include "runtime/file/container.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/graph.h"
 #include "runtime/file/layout.h"
+#include "runtime/file/mapped_file.h"
 #include "runtime/file/sinter.pb.h"
 #include "runtime/file/wire.h"
+#include "runtime/interpreter.h"
 
 namespace sinter::runtime {
 
@@ -21,11 +25,13 @@ namespace {
 
 constexpr std::string_view copy_again = "; the file is damaged, copy or save it again";
 
-/// The bytes of a file, however they are held.
+/// The bytes of a file, however they are held. All that is checked is read, so that a file which ends early or a disk which fails is an error and
+/// not a signal; only arrays that have been found right are then used where they lie.
 struct Source {
   std::string where;
   std::uint64_t size = 0;
   std::function<void(std::uint64_t offset, std::span<std::byte> into)> read;
+  std::function<std::shared_ptr<MappedFile>()> map;
 
   [[noreturn]] void fail(const std::string& message) const { throw UserError(where, message); }
 };
@@ -39,11 +45,11 @@ FileHeader read_header(const Source& source) {
   if (header.magic != file_magic) {
     const bool text_mode = std::equal(file_magic.begin(), file_magic.begin() + 6, header.magic.begin());
     source.fail(text_mode ? "is a Sinter file that was changed at byte 6 by a transfer in text mode; copy it as binary"
-                          : "is no Sinter file: it does not begin with 'SINTER'; check the path");
+                          : "is no Sinter file: it does not begin with 'SINTER' (byte 0); check the path");
   }
   if (header.version != file_version)
-    source.fail(
-        str("format version ", header.version, " is unknown, this build reads version ", file_version, "; update Sinter or save the file again"));
+    source.fail(str("format version ", header.version, " (byte 8) is unknown, this build reads version ", file_version,
+                    "; update Sinter or save the file again"));
   if (header.file_size != source.size)
     source.fail(str("the header (byte 16) says that the file has ", header.file_size, " bytes, it has ", source.size, copy_again));
   const std::uint64_t most = (source.size - sizeof(FileHeader)) / sizeof(SectionEntry);
@@ -71,7 +77,8 @@ void check_table(const Source& source, const std::vector<SectionEntry>& table) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     const SectionEntry& entry = table[i];
     const std::string section = str("section ", i, " (table entry at byte ", sizeof(FileHeader) + i * sizeof(SectionEntry), ")");
-    if (entry.kind < 1 || entry.kind > 3 || entry.reserved) source.fail(str(section, " is of the unknown kind ", entry.kind, "; update Sinter"));
+    if (entry.kind < 1 || entry.kind > 3) source.fail(str(section, " is of the unknown kind ", entry.kind, "; update Sinter"));
+    if (entry.reserved) source.fail(str(section, " has the reserved field ", entry.reserved, ", not 0; the file is from a newer version of Sinter"));
     if ((entry.kind == static_cast<std::uint32_t>(SectionKind::index)) != (i == 0))
       source.fail(str(section, ": the first section, and no other, is the index", copy_again));
     if (entry.offset % section_alignment)
@@ -93,89 +100,128 @@ void check_table(const Source& source, const std::vector<SectionEntry>& table) {
   if (end != source.size) source.fail(str("the last section ends at byte ", end, ", the file at ", source.size, copy_again));
 }
 
-/// `into` has the size of the section.
-void read_section(const Source& source, const SectionEntry& entry, std::size_t index, std::span<std::byte> into) {
-  source.read(entry.offset, into);
-  if (checksum(into) != entry.checksum)
-    source.fail(str("the checksum of section ", index, " (bytes ", entry.offset, " to ", entry.offset + entry.size, ") is wrong", copy_again));
+std::string section_text(const SectionEntry& entry, std::size_t index) {
+  return str("section ", index, " (bytes ", entry.offset, " to ", entry.offset + entry.size, ")");
+}
+
+/// Hands the section's bytes piece by piece to f and checks them.
+template <class F>
+void read_section(const Source& source, const SectionEntry& entry, std::size_t index, F&& f) {
+  constexpr std::uint64_t most = std::uint64_t{256} << 10;
+  std::vector<std::byte> piece(std::min(entry.size, most));
+  Checksum sum;
+  for (std::uint64_t at = 0; at < entry.size; at += most) {
+    const auto part = std::span(piece).first(std::min(entry.size - at, most));
+    source.read(entry.offset + at, part);
+    sum.add(part);
+    f(std::span<const std::byte>(part));
+  }
+  if (sum.value() != entry.checksum) source.fail(str("the checksum of ", section_text(entry, index), " is wrong", copy_again));
 }
 
 std::string read_message(const Source& source, const SectionEntry& entry, std::size_t index) {
-  std::string bytes(entry.size, '\0');
-  read_section(source, entry, index, std::as_writable_bytes(std::span(bytes)));
+  std::string bytes;
+  bytes.reserve(entry.size);
+  read_section(source, entry, index, [&](auto part) { bytes.append(reinterpret_cast<const char*>(part.data()), part.size()); });
   return bytes;
 }
 
-void check_name(const Source& source, std::set<std::string>& names, std::string_view what, const std::string& name) {
-  if (name.empty()) source.fail(str("the index names a ", what, " with an empty name", copy_again));
-  if (!names.insert(name).second) source.fail(str("the ", what, " '", name, "' is in the index twice", copy_again));
-}
+/// The index while it is read.
+struct Index {
+  Archive archive;
+  FieldReader reader;
+  std::set<std::string, std::less<>> graphs = {}, arrays = {};
 
-/// An array without its bytes.
-NamedArray describe_array(const Source& source, FieldReader& reader, std::string_view payload, std::size_t number) {
-  const std::string part = str("array ", number, " of the index");
-  file::Index::Array message;
-  if (payload.size() > max_record_bytes || !message.ParseFromArray(payload.data(), static_cast<int>(payload.size())) ||
-      !message.GetReflection()->GetUnknownFields(message).empty())
-    reader.fail(str(part, " is no valid message"));
-  NamedArray array{message.name(), DType::f32, {message.extent().begin(), message.extent().end()}, {}};
-  try {
-    array.dtype = parse_dtype(message.dtype());
-    if (Shape::fixed(array.shape).elements().factor() > max_elements) throw UserError(str("has more than ", max_elements, " elements"));
-  } catch (const UserError& error) {
-    source.fail(str(part, " ('", array.name, "'): ", error.what()));
+  void check_name(std::set<std::string, std::less<>>& names, std::string_view what, const std::string& name) const {
+    if (name.empty()) reader.fail(str("the index has an empty ", what, " name, at byte ", reader.at()));
+    if (!names.insert(name).second) reader.fail(str("the ", what, " '", name, "' is in the index twice, again at byte ", reader.at()));
   }
-  return array;
-}
 
-/// Fills in names, descriptions and metadata.
+  void add_graph() {
+    archive.graphs.push_back({std::string(reader.payload()), ir::Graph(), {}});
+    check_name(graphs, "graph", archive.graphs.back().name);
+  }
+
+  /// Without its bytes.
+  void add_array() {
+    const std::string part = str("array ", archive.arrays.size(), " of the index");
+    file::Index::Array message;
+    reader.parse(message, part, max_record_bytes);
+    NamedArray array{message.name(), DType::f32, {message.extent().begin(), message.extent().end()}, {}};
+    try {
+      array.dtype = parse_dtype(message.dtype());
+      check_elements({array.dtype, Shape::fixed(array.shape)});
+    } catch (const UserError& error) {
+      reader.fail(str(part, " ('", array.name, "'), at byte ", reader.at(), ": ", error.what()));
+    }
+    check_name(arrays, "array", array.name);
+    archive.arrays.push_back(std::move(array));
+  }
+
+  void add_metadata() {
+    file::Index::Entry message;
+    reader.parse(message, str("metadata entry ", archive.metadata.size()), max_message_bytes);
+    if (!archive.metadata.emplace(message.key(), message.value()).second)
+      reader.fail(str("the metadata '", message.key(), "' is in the index twice, again at byte ", reader.at()));
+  }
+};
+
+/// Names, descriptions and metadata.
 Archive read_index(const Source& source, const SectionEntry& entry, std::size_t graph_count, std::size_t array_count) {
   const std::string bytes = read_message(source, entry, 0);
-  FieldReader reader(bytes, source.where);
-  Archive archive;
-  std::set<std::string> graphs, arrays;
-  while (reader.next()) {
-    const std::string_view payload = reader.payload();
+  Index index{{}, FieldReader(bytes, source.where, entry.offset)};
+  const FieldReader& reader = index.reader;
+  while (index.reader.next()) {
     switch (reader.field()) {
       case file::Index::kGraphFieldNumber:
-        if (archive.graphs.size() == graph_count) reader.fail(str("the index names more graphs than the ", graph_count, " graph sections"));
-        archive.graphs.push_back({std::string(payload), ir::Graph(), {}});
-        check_name(source, graphs, "graph", archive.graphs.back().name);
+        if (index.archive.graphs.size() == graph_count)
+          reader.fail(str("the index names more graphs than the ", graph_count, " graph sections, from byte ", reader.at(), " on"));
+        index.add_graph();
         break;
       case file::Index::kArrayFieldNumber:
-        if (archive.arrays.size() == array_count) reader.fail(str("the index names more arrays than the ", array_count, " array sections"));
-        archive.arrays.push_back(describe_array(source, reader, payload, archive.arrays.size()));
-        check_name(source, arrays, "array", archive.arrays.back().name);
+        if (index.archive.arrays.size() == array_count)
+          reader.fail(str("the index names more arrays than the ", array_count, " array sections, from byte ", reader.at(), " on"));
+        index.add_array();
         break;
-      case file::Index::kMetadataFieldNumber: {
-        file::Index::Entry message;
-        if (!message.ParseFromArray(payload.data(), static_cast<int>(payload.size())) || !message.GetReflection()->GetUnknownFields(message).empty())
-          reader.fail(str("metadata entry ", archive.metadata.size(), " is no valid message"));
-        if (!archive.metadata.emplace(message.key(), message.value()).second)
-          source.fail(str("the metadata '", message.key(), "' is in the index twice", copy_again));
+      case file::Index::kMetadataFieldNumber:
+        index.add_metadata();
         break;
-      }
       default:
-        reader.fail(str("field ", reader.field(), " of the index is unknown"));
+        reader.fail(str("field ", reader.field(), " of the index, at byte ", reader.at(), ", is unknown"));
     }
   }
-  if (archive.graphs.size() != graph_count)
-    reader.fail(str("the index names ", archive.graphs.size(), " graphs, there are ", graph_count, " graph sections"));
-  if (archive.arrays.size() != array_count)
-    reader.fail(str("the index names ", archive.arrays.size(), " arrays, there are ", array_count, " array sections"));
-  return archive;
+  const auto check_count = [&](std::string_view what, std::size_t named, std::size_t count) {
+    if (named != count)
+      reader.fail(str("the index at byte ", entry.offset, " names ", named, " ", what, "s, there are ", count, " ", what, " sections"));
+  };
+  check_count("graph", index.archive.graphs.size(), graph_count);
+  check_count("array", index.archive.arrays.size(), array_count);
+  return std::move(index.archive);
 }
 
-void read_array(const Source& source, const SectionEntry& entry, std::size_t index, NamedArray& array) {
-  const Shape shape = Shape::fixed(array.shape);
-  const std::uint64_t size = static_cast<std::uint64_t>(shape.elements().factor()) * size_of(array.dtype);
+std::uint64_t dense_bytes(const NamedArray& array) {
+  return static_cast<std::uint64_t>(Shape::fixed(array.shape).elements().factor()) * size_of(array.dtype);
+}
+
+/// Checks the array's bytes; they stay in the mapping.
+void read_array(const Source& source, const std::shared_ptr<MappedFile>& mapping, const SectionEntry& entry, std::size_t index, NamedArray& array) {
+  const std::uint64_t size = dense_bytes(array);
   if (entry.size != size)
-    source.fail(str("array '", array.name, "' is ", array.dtype, shape, ", which takes ", size, " bytes, but section ", index, " at byte ",
-                    entry.offset, " has ", entry.size, copy_again));
-  array.bytes.resize(size);
-  read_section(source, entry, index, array.bytes);
-  if (array.dtype == DType::boolean && std::any_of(array.bytes.begin(), array.bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
-    source.fail(str("array '", array.name, "' of bool holds a value other than 0 and 1", copy_again));
+    source.fail(str("array '", array.name, "' is ", array.dtype, Shape::fixed(array.shape), ", which takes ", size, " bytes, but section ", index,
+                    " at byte ", entry.offset, " has ", entry.size, copy_again));
+  std::uint64_t at = entry.offset;
+  read_section(source, entry, index, [&](std::span<const std::byte> part) {
+    if (array.dtype == DType::boolean) {
+      const auto wrong = std::find_if(part.begin(), part.end(), [](std::byte b) { return b > std::byte{1}; });
+      if (wrong != part.end())
+        source.fail(str("array '", array.name, "' of bool holds ", static_cast<int>(*wrong), " at byte ",
+                        at + static_cast<std::uint64_t>(wrong - part.begin()), "; a boolean is 0 or 1", copy_again));
+    }
+    at += part.size();
+  });
+  std::byte* const data = mapping->bytes().data() + entry.offset;
+  array.bytes = {data, size};
+  array.memory = Buffer::of(data, aligned(size), mapping);
 }
 
 Archive read_archive(const Source& source) {
@@ -186,13 +232,14 @@ Archive read_archive(const Source& source) {
         std::count_if(table.begin(), table.end(), [&](const SectionEntry& e) { return e.kind == static_cast<std::uint32_t>(kind); }));
   };
   Archive archive = read_index(source, table[0], count(SectionKind::graph), count(SectionKind::array));
+  const std::shared_ptr<MappedFile> mapping = archive.arrays.empty() ? nullptr : source.map();
   std::size_t graph = 0, array = 0;
   for (std::size_t i = 1; i < table.size(); ++i) {
     if (table[i].kind == static_cast<std::uint32_t>(SectionKind::array)) {
-      read_array(source, table[i], i, archive.arrays[array++]);
+      read_array(source, mapping, table[i], i, archive.arrays[array++]);
     } else {
       NamedGraph& target = archive.graphs[graph++];
-      ParsedGraph parsed = parse_graph(read_message(source, table[i], i), str(source.where, ", graph '", target.name, "'"));
+      ParsedGraph parsed = parse_graph(read_message(source, table[i], i), str(source.where, ", graph '", target.name, "'"), table[i].offset);
       target.graph = std::move(parsed.graph);
       target.passes = std::move(parsed.passes);
     }
@@ -211,15 +258,28 @@ auto find(const Items& items, std::string_view name) -> const typename Items::va
 const NamedGraph* Archive::find_graph(std::string_view name) const { return find(graphs, name); }
 const NamedArray* Archive::find_array(std::string_view name) const { return find(arrays, name); }
 
+Buffer to_buffer(const NamedArray& array) {
+  const Type type{array.dtype, Shape::fixed(array.shape)};
+  const std::size_t bytes = storage_bytes(type);
+  if (array.memory && layout(type.shape, 0).is_dense() && bytes <= array.memory.bytes()) return array.memory;
+  Buffer result = Buffer::allocate(bytes);
+  copy_from_dense(array.bytes.data(), {type, result.data()});
+  return result;
+}
+
 Archive load(const std::filesystem::path& path) {
   const InputFile file(path);
-  return read_archive({path.string(), file.size(), [&](std::uint64_t offset, std::span<std::byte> into) { file.read(offset, into); }});
+  const std::string where = path.string();
+  return read_archive({where, file.size(), [&](std::uint64_t offset, std::span<std::byte> into) { file.read(offset, into); },
+                       [&] { return std::make_shared<MappedFile>(file, where); }});
 }
 
 Archive from_bytes(std::string_view bytes, const std::string& where) {
-  return read_archive({where, bytes.size(), [&](std::uint64_t offset, std::span<std::byte> into) {
+  return read_archive({where, bytes.size(),
+                       [&](std::uint64_t offset, std::span<std::byte> into) {
                          std::copy_n(std::as_bytes(std::span(bytes)).begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
-                       }});
+                       },
+                       [&] { return std::make_shared<MappedFile>(bytes, where); }});
 }
 
 }  // namespace sinter::runtime

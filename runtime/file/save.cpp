@@ -30,12 +30,11 @@ void check_name(std::set<std::string>& names, const std::string& where, std::str
 }
 
 void check_array(const NamedArray& array, const std::string& where) {
-  const Dim elements = Shape::fixed(array.shape).elements();
-  if (elements.factor() > max_elements) throw UserError(where, str("array '", array.name, "' has more than ", max_elements, " elements"));
-  const auto size = static_cast<std::size_t>(elements.factor()) * size_of(array.dtype);
+  const Type type{array.dtype, Shape::fixed(array.shape)};
+  check_elements(type);
+  const auto size = static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype);
   if (array.bytes.size() != size)
-    throw UserError(where,
-                    str("array '", array.name, "' of ", array.dtype, Shape::fixed(array.shape), " takes ", size, " bytes, got ", array.bytes.size()));
+    throw UserError(where, str("array '", array.name, "' of ", type, " takes ", size, " bytes, got ", array.bytes.size()));
   if (array.dtype == DType::boolean)
     for (const std::byte byte : array.bytes)
       if (byte > std::byte{1})

@@ -19,6 +19,26 @@ TEST(Allocations, AreCounted) {
   EXPECT_GT(allocations(), before);
 }
 
+TEST(Allocations, AreRefusedBeyondALimit) {
+  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+  void* volatile within = nullptr, * volatile beyond = nullptr;
+  std::int64_t used = 0, refused = 0;
+  {
+    const test::AllocationLimit limit(1000);
+    within = std::malloc(600);
+    const volatile std::size_t many = std::size_t{1} << 40;
+    beyond = std::calloc(many, many);
+    if (!beyond) beyond = std::malloc(500);
+    used = limit.used();
+    refused = limit.refused();
+  }
+  EXPECT_NE(within, nullptr);
+  EXPECT_EQ(beyond, nullptr);
+  EXPECT_EQ(used, 600);
+  EXPECT_GT(refused, std::int64_t{1} << 62);
+  std::free(within);
+}
+
 /// The ops of a training step with buffers from the pool, as the eager mode uses them.
 TEST(Allocations, TheInterpreterNeedsNoneAfterWarmUp) {
   if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
