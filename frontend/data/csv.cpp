@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 
 #include "frontend/core/nearest.h"
 #include "ir/error.h"
@@ -87,10 +89,10 @@ Table read_csv(const std::filesystem::path& path, const CsvOptions& options) {
   if (!collector.error.empty()) throw UserError(where, collector.error);
   Table& table = collector.table;
   if (table.rows() == 0) throw UserError(where, options.header ? "has no rows behind its header" : "has no rows");
+  std::unordered_set<std::string_view> names;
   for (std::size_t i = 0; i < table.names.size(); ++i) {
     if (table.names[i].empty()) throw UserError(where, str("column ", i + 1, " has no name; does the file have a header?"));
-    if (std::find(table.names.begin(), table.names.begin() + static_cast<std::ptrdiff_t>(i), table.names[i]) !=
-        table.names.begin() + static_cast<std::ptrdiff_t>(i))
+    if (!names.insert(table.names[i]).second)
       throw UserError(where, str("two columns are called '", table.names[i], "'; does the file have a header?"));
   }
   return std::move(table);
