@@ -18,9 +18,12 @@ namespace {
 
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;
 
-HostArray empty_image(const std::string& path, std::uint64_t height, std::uint64_t width, int channels) {
+/// `most` are the pixels that the file can hold: nothing is taken for a claim that it cannot keep.
+HostArray empty_image(const std::string& path, std::uint64_t height, std::uint64_t width, int channels, double most) {
   if (height == 0 || width == 0 || height > most_pixels / width)
     throw UserError(path, str("has ", height, " × ", width, " pixels; images have 1 to ", most_pixels));
+  if (static_cast<double>(height * width) > most)
+    throw UserError(path, str("claims ", height, " × ", width, " pixels, more than its bytes can hold; it is damaged or truncated"));
   HostArray image{DType::u8, {static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), channels}, {}};
   image.bytes.resize(static_cast<std::size_t>(image.elements()));
   return image;
@@ -38,7 +41,11 @@ HostArray read_png(const std::string& path, const std::vector<unsigned char>& da
   png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   HostArray image;
   try {
-    image = empty_image(path, png.height, png.width, channels);
+    // Deflate makes at most 1032 bytes of one; the first chunk, which has been checked, tells how many bits a pixel takes.
+    constexpr std::size_t depth_place = 24, colour_place = 25;
+    constexpr std::array<int, 7> colour_channels{1, 1, 3, 1, 2, 1, 4};
+    const int bits = data[depth_place] * colour_channels[data[colour_place]];
+    image = empty_image(path, png.height, png.width, channels, static_cast<double>(data.size()) * 1032 * 8 / bits);
   } catch (...) {
     png_image_free(&png);
     throw;
@@ -54,7 +61,9 @@ HostArray read_jpeg(const std::string& path, const std::vector<unsigned char>& d
   int width = 0, height = 0, sampling = 0, space = 0;
   const auto size = static_cast<unsigned long>(data.size());
   if (tjDecompressHeader3(jpeg.get(), data.data(), size, &width, &height, &sampling, &space) != 0) fail();
-  HostArray image = empty_image(path, static_cast<std::uint64_t>(height), static_cast<std::uint64_t>(width), channels);
+  constexpr double block = 64;  // pixels, for which Huffman coding takes at least a bit
+  HostArray image = empty_image(path, static_cast<std::uint64_t>(height), static_cast<std::uint64_t>(width), channels,
+                                static_cast<double>(data.size()) * 8 * block);
   auto* to = reinterpret_cast<unsigned char*>(image.bytes.data());
   if (tjDecompress2(jpeg.get(), data.data(), size, to, width, 0, height, channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT) != 0) fail();
   return image;
