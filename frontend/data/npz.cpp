@@ -2,11 +2,13 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
 #include "frontend/data/npy.h"
 #include "ir/error.h"
+#include "runtime/file/disk.h"
 
 namespace sinter::data {
 
@@ -51,18 +53,25 @@ std::vector<std::byte> unpack(const Archive& archive, zip_uint64_t member, const
 NamedArrays read_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
   const Archive archive = open(where, ZIP_RDONLY | ZIP_CHECKCONS);
-  NamedArrays arrays;
-  for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
-    const auto member = static_cast<zip_uint64_t>(i);
-    zip_stat_t entry;
+  std::vector<zip_stat_t> members(static_cast<std::size_t>(std::max<zip_int64_t>(0, zip_get_num_entries(archive.get(), 0))));
+  // Members lie in the file one behind the other: together they are no larger than it, or some bytes would be unpacked again and again.
+  std::uint64_t left = runtime::InputFile(path).size();
+  for (std::size_t i = 0; i < members.size(); ++i) {
     constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
-    if (zip_stat_index(archive.get(), member, 0, &entry) != 0 || (entry.valid & needed) != needed)
+    zip_stat_t& entry = members[i];
+    if (zip_stat_index(archive.get(), i, 0, &entry) != 0 || (entry.valid & needed) != needed)
       throw UserError(where, str("member ", i, " cannot be read; the file is damaged"));
-    std::string name = entry.name;
+    if (entry.comp_size > left)
+      throw UserError(str(where, ", ", entry.name), str("claims ", entry.comp_size, " bytes of the file, which has ", left, " left; it is damaged"));
+    left -= entry.comp_size;
+  }
+  NamedArrays arrays;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    std::string name = members[i].name;
     const std::string at = str(where, ", ", name);
     if (!name.ends_with(extension)) throw UserError(at, "is no .npy file; an .npz holds nothing else");
     name.resize(name.size() - extension.size());
-    arrays.emplace_back(name, parse_npy(unpack(archive, member, entry, at), at));
+    arrays.emplace_back(name, parse_npy(unpack(archive, i, members[i], at), at));
   }
   return arrays;
 }
