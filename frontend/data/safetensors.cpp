@@ -16,6 +16,7 @@ namespace sinter::data {
 namespace {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
+constexpr int deepest_header = 3;                      // the header, a tensor, its shape or offsets
 constexpr const char* metadata_name = "__metadata__";
 
 struct Stored {
@@ -73,7 +74,10 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
   };
   std::vector<Entry> entries;
   try {
-    const auto header = nlohmann::ordered_json::parse(text);
+    const auto header = nlohmann::ordered_json::parse(text, [&](int depth, auto, const auto&) {
+      if (depth > deepest_header) throw UserError(where, "the header nests deeper than the format does; the file is damaged");
+      return true;
+    });
     if (!header.is_object()) throw UserError(where, "the header is no JSON object; the file is damaged");
     for (const auto& [name, value] : header.items()) {
       if (name == metadata_name) continue;
