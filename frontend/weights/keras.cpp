@@ -2,9 +2,11 @@
 
 #include <hdf5.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "ir/error.h"
+#include "runtime/file/disk.h"
 
 namespace sinter::weights {
 
@@ -37,7 +39,8 @@ std::vector<std::string> members(hid_t group) {
   return names;
 }
 
-data::HostArray read_dataset(hid_t group, const std::string& name, const std::string& where) {
+/// `file_size` bounds what a data set can hold.
+data::HostArray read_dataset(hid_t group, const std::string& name, const std::string& where, std::uint64_t file_size) {
   const Handle set(H5Dopen2(group, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!set.valid()) throw UserError(where, "is no data set; the file is damaged");
   const Handle space(H5Dget_space(set), H5Sclose), type(H5Dget_type(set), H5Tclose);
@@ -55,7 +58,7 @@ data::HostArray read_dataset(hid_t group, const std::string& name, const std::st
     array.shape.push_back(static_cast<std::int64_t>(extent));
   }
   // What a file claims to hold must lie in it, unless it is packed; Keras packs nothing.
-  if (!fits || size / sizeof(float) * H5Tget_size(type) > H5Dget_storage_size(set))
+  if (!fits || size / sizeof(float) > std::min<std::uint64_t>(H5Dget_storage_size(set), file_size) / std::max<std::size_t>(1, H5Tget_size(type)))
     throw UserError(where, "claims more numbers than the file has; the file is damaged");
   array.bytes.resize(size);
   if (H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.bytes.data()) < 0)
@@ -73,12 +76,13 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
   const Handle layers(H5Gopen2(file, "layers", H5P_DEFAULT), H5Gclose);
   if (!layers.valid())
     throw UserError(where, "has no group 'layers'; Keras 3 writes one with model.save_weights(\"name.weights.h5\"), older files must be saved again");
+  const std::uint64_t file_size = runtime::InputFile(path).size();
   data::NamedArrays arrays;
   for (const std::string& layer : members(layers)) {
     const Handle variables(H5Gopen2(layers, (layer + "/vars").c_str(), H5P_DEFAULT), H5Gclose);
     if (!variables.valid()) continue;  // a layer without weights
     for (const std::string& name : members(variables))
-      arrays.emplace_back(str(layer, "/", name), read_dataset(variables, name, str(where, ", ", layer, "/", name)));
+      arrays.emplace_back(str(layer, "/", name), read_dataset(variables, name, str(where, ", ", layer, "/", name), file_size));
   }
   return arrays;
 }
