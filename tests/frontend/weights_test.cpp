@@ -190,42 +190,10 @@ TEST(Safetensors, DamagedFilesAreRefused) {
   EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})", 8)),
               HasSubstr("tensors 'a' and 'b' overlap"));
   EXPECT_THAT(with(file(R"({"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})", 0) + "\2"), HasSubstr("holds a bool that is neither 0 nor 1"));
-  // Whatever is cut off or changed, the answer is an error or an array, never a crash.
-  for (std::size_t cut = 0; cut < good.size(); cut += 3) EXPECT_NE(with(good.substr(0, cut)), "") << cut;
-  for (std::size_t at = 0; at < good.size(); ++at) {
-    std::string changed = good;
-    changed[at] = static_cast<char>(changed[at] ^ 0x15);
-    with(changed);
-  }
 }
 
-TEST(Npz, DamagedFilesAreRefused) {
-  const TemporaryFolder temporary;
-  const std::string path = temporary.path + "/bad.npz";
-  for (const char* source : {"/plain.npz", "/types.npz"}) {
-    const std::string good = bytes_of(folder + source);
-    for (std::size_t cut = 0; cut < good.size(); cut += 37) {
-      write_bytes(path, good.substr(0, cut));
-      EXPECT_NE(error_of([&] { weights::read(path); }), "") << cut;
-    }
-    for (std::size_t at = 0; at < good.size(); at += 5) {
-      std::string changed = good;
-      changed[at] = static_cast<char>(changed[at] ^ 0x15);
-      write_bytes(path, changed);
-      error_of([&] { weights::read(path); });
-    }
-  }
+TEST(Npz, SaysWhatItCannotWrite) {
   EXPECT_THAT(error_of([] { data::write_npz("/nowhere/at/all.npz", {{"a", {DType::f32, {0}, {}}}}); }), HasSubstr("[/nowhere/at/all.npz]"));
-}
-
-TEST(Keras, DamagedFilesAreRefused) {
-  const TemporaryFolder temporary;
-  const std::string path = temporary.path + "/bad.weights.h5", good = bytes_of(folder + "/keras_words.weights.h5");
-  nn::Sequential words{nn::Embedding(20, 6), nn::Dense(6, 2)};
-  for (std::size_t cut = 8; cut < good.size(); cut += good.size() / 20) {
-    write_bytes(path, good.substr(0, cut));
-    EXPECT_NE(error_of([&] { weights::load(words, path); }), "") << cut;
-  }
 }
 
 }  // namespace
