@@ -6,6 +6,29 @@ namespace sinter::ir {
 
 namespace {
 
+/// The meaning of arithmetic on i32 and u32: exact, where a product of two has more digits than a double; the caller wraps it.
+struct Whole {
+  std::int64_t value = 0;
+  explicit Whole(std::int64_t x) : value(x) {}
+  auto operator<=>(const Whole&) const = default;
+};
+Whole wrapped(std::uint64_t x) { return Whole(static_cast<std::int64_t>(x)); }
+std::uint64_t bits(Whole x) { return static_cast<std::uint64_t>(x.value); }
+Whole operator+(Whole a, Whole b) { return wrapped(bits(a) + bits(b)); }
+Whole operator-(Whole a, Whole b) { return wrapped(bits(a) - bits(b)); }
+Whole operator*(Whole a, Whole b) { return wrapped(bits(a) * bits(b)); }
+Whole operator-(Whole a) { return wrapped(-bits(a)); }
+Whole select(bool condition, Whole a, Whole b) { return condition ? a : b; }
+
+}  // namespace
+
+template <>
+struct Mask<Whole> {
+  using type = bool;
+};
+
+namespace {
+
 /// Index into an operand of the element that broadcasting puts at `flat` of the output.
 std::size_t operand_index(const Array& operand, const std::vector<std::int64_t>& extents, std::int64_t flat) {
   const std::size_t lead = extents.size() - operand.extents.size();
@@ -24,6 +47,15 @@ void evaluate_elementwise(const O& op, std::span<const Array* const> in, Array& 
   for (std::int64_t i = 0; i < out.elements(); ++i) {
     const auto at = [&](std::size_t k) { return in[k]->data[operand_index(*in[k], out.extents, i)]; };
     double result;
+    if constexpr (std::is_base_of_v<Elementwise<O::arity, Numbers>, O>)
+      if (out.dtype != DType::f32) {
+        const auto whole = [&](std::size_t k) { return Whole(static_cast<std::int64_t>(at(k))); };
+        std::int64_t exact;
+        if constexpr (O::arity == 1) exact = op.eval(whole(0)).value;
+        else exact = op.eval(whole(0), whole(1)).value;
+        out.data[static_cast<std::size_t>(i)] = wrap(out.dtype, static_cast<double>(exact & 0xffffffff));
+        continue;
+      }
     if constexpr (std::is_base_of_v<Elementwise<O::arity, Words>, O>) result = op.eval(Word(at(0)), Word(at(1))).value;
     else if constexpr (std::is_same_v<O, Select>) result = op.eval(at(0) != 0, at(1), at(2));
     else if constexpr (O::arity == 1) result = op.eval(at(0));

@@ -50,6 +50,13 @@ TEST(Reference, SoftmaxOfGreatNumbers) {
 TEST(Reference, IntegersWrapAndCastsTruncate) {
   EXPECT_EQ(apply(Add{}, {row(DType::i32, {2147483647}), row(DType::i32, {1})}), (std::vector<double>{-2147483648.0}));
   EXPECT_EQ(apply(Neg{}, {row(DType::u32, {1})}), (std::vector<double>{4294967295.0}));
+  // Products of more digits than a double has.
+  EXPECT_EQ(apply(Mul{}, {row(DType::u32, {4294967295, 4294967291}), row(DType::u32, {4294967295, 3})}), (std::vector<double>{1, 4294967281}));
+  EXPECT_EQ(apply(Mul{}, {row(DType::i32, {2147483647, -2147483647}), row(DType::i32, {2147483647, 2147483646})}),
+            (std::vector<double>{1, 2147483646}));
+  EXPECT_EQ(apply(Abs{}, {row(DType::i32, {-2147483648.0, -3})}), (std::vector<double>{-2147483648.0, 3}));
+  EXPECT_EQ(apply(Minimum{}, {row(DType::i32, {-1, 5}), row(DType::i32, {1, 4})}), (std::vector<double>{-1, 4}));
+  EXPECT_EQ(apply(Maximum{}, {row(DType::u32, {4294967295, 0}), row(DType::u32, {1, 4})}), (std::vector<double>{4294967295, 4}));
   Cast cast;
   cast.dtype = DType::i32;
   EXPECT_EQ(apply(cast, {row(DType::f32, {-1.9, 1.9, nan, inf, -inf})}), (std::vector<double>{-1, 1, 0, 2147483647, -2147483648.0}));
