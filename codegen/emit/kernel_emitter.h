@@ -177,7 +177,10 @@ class KernelEmitter {
   Vec load_unpool(ir::NodeId id, const Site& site);
   llvm::Value* table_rows(ValueId table);
   void report_fault(ir::NodeId node);
-  Vec checked_index(ir::NodeId node, ValueId index, llvm::Value* element, llvm::Value* rows);
+  llvm::Value* index_value(const Vec& index);
+  Vec checked_index(ir::NodeId node, ir::NodeId index, llvm::Value* element, llvm::Value* rows);
+  Vec element_of(ir::NodeId id, llvm::Value* element);
+  Site site_of_element(const Shape& shape, llvm::Value* element);
   void store_results(const Shape& rows, const Site& site, Memo& memo);
   void zero_pads(const Shape& shape, llvm::Value* row);
   Vec splat(const Vec& scalar, unsigned width);

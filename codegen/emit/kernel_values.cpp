@@ -42,6 +42,14 @@ Value* KernelEmitter::element_address(ValueId value, Value* element) {
   return address(value, row, builder_.CreateURem(element, cols));
 }
 
+/// Where a kernel over this shape has element number `element` in row-major order.
+Site KernelEmitter::site_of_element(const Shape& shape, Value* element) {
+  const SymbolicLayout at = symbolic_layout(shape);
+  if (is_flat(shape) || at.rows == Dim(1)) return {constant(0), element};
+  Value* cols = extent(at.cols);
+  return {builder_.CreateUDiv(element, cols), builder_.CreateURem(element, cols)};
+}
+
 Vec KernelEmitter::splat(const Vec& scalar, unsigned width) {
   return width == 1 ? scalar : Vec(builder_.CreateVectorSplat(width, scalar.value), scalar.dtype);
 }

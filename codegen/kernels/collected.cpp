@@ -2,6 +2,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/emit/kernel_emitter.h"
+#include "ir/kernel.h"
 
 namespace sinter::codegen {
 
@@ -59,14 +60,14 @@ void KernelEmitter::emit_epilogue_of_row(Value* row, Value* first, Value* last) 
 /// Zeros, to which each row of the updates is added in order. A chunk looks through all indices for those of its own rows.
 void KernelEmitter::collect(const ir::ScatterAddRows& op) {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
-  const ValueId index = value_of(anchor.inputs[0]);
   const Shape &table = anchor.type.shape, &updates = type_of(anchor.inputs[1]).shape;
   const SymbolicLayout out = symbolic_layout(table);
   const bool whole = kernel_.domain.units == Dim(1);
   Value *begin = whole ? constant(0) : begin_, *end = whole ? constant(op.rows) : end_;
-  const std::int64_t inner = table.product(1, table.rank()).factor();  // elements of a row of the table
-  const std::int64_t rows = inner == 1 ? 1 : inner / table.back().factor();
-  for_each_site(table, whole ? constant(0) : begin_, whole ? extent(out.rows) : end_, inner == 1, [&](const Site& site) {
+  const Dim inner = table.product(1, table.rank());  // elements of a row of the table
+  // Where the last axis is a single column, or N is in a row of the table, rows are no runs of vectors.
+  const bool by_element = inner.is_batch() || table.back() == Dim(1) || table.rank() == 1;
+  for_each_site(table, whole ? constant(0) : begin_, whole ? extent(out.rows) : end_, table.rank() == 1, [&](const Site& site) {
     store(splat(Vec(llvm::ConstantFP::get(builder_.getFloatTy(), 0), DType::f32), site.width), kernel_.product, site);
   });
   /// Adds update e to a row of the table.
@@ -77,13 +78,14 @@ void KernelEmitter::collect(const ir::ScatterAddRows& op) {
       Value* place = address(kernel_.product, to.row, to.last);
       store(load(place, DType::f32, to.width, false) + x, kernel_.product, to);
     };
-    if (inner == 1) {  // elements
-      const SymbolicLayout at = symbolic_layout(updates);
-      Value* cols = extent(at.cols);
-      const bool line = is_flat(updates) || at.rows == Dim(1);
-      const Site from = line ? Site{constant(0), e} : Site{builder_.CreateUDiv(e, cols), builder_.CreateURem(e, cols)};
-      return one(from, is_flat(table) || table.rank() == 1 ? Site{constant(0), row} : Site{row, constant(0)});
+    if (by_element) {
+      Value* count = extent(inner);
+      return loop(constant(0), count, 1, [&](Value* i) {
+        const auto in = [&](Value* r) { return builder_.CreateAdd(builder_.CreateMul(r, count), i); };
+        one(site_of_element(updates, in(e)), site_of_element(table, in(row)));
+      });
     }
+    const std::int64_t rows = inner.factor() / table.back().factor();
     loop(constant(0), constant(rows), 1, [&](Value* part) {
       Value *source = builder_.CreateAdd(builder_.CreateMul(e, constant(rows)), part),
             *target = builder_.CreateAdd(builder_.CreateMul(row, constant(rows)), part);
@@ -95,6 +97,13 @@ void KernelEmitter::collect(const ir::ScatterAddRows& op) {
     });
   };
 
+  if (ir::is_recomputable(context_.graph, anchor.inputs[0])) {  // a scalar that no kernel stores
+    Value* row = index_value(evaluate_scalar(anchor.inputs[0]));
+    Value* bad = builder_.CreateICmpUGE(row, constant(op.rows));
+    when(bad, [&](Value*) { report_fault(kernel_.anchor); });
+    return when(builder_.CreateNot(bad), [&](Value*) { add(constant(0), row); });
+  }
+  const ValueId index = value_of(anchor.inputs[0]);
   const Type& type = context_.schedule.values[index].type;
   const SymbolicLayout at = symbolic_layout(type.shape);
   const bool line = is_flat(type.shape) || at.rows == Dim(1);

@@ -102,7 +102,8 @@ void KernelEmitter::grouped_weight() {
   const auto& [h, w] = c.sliding;
   const Shape shape{h.size * w.size * c.channels_a_group(), c.features};
   const bool lanes_are_channels = is_depthwise(c) && !is_flat(shape);
-  Value *first = kernel_.domain.samples ? begin_ : constant(0), *last = kernel_.domain.samples ? end_ : extent(c.images);
+  const auto image_at = [&](Value* sample) { return builder_.CreateMul(sample, constant(c.images.factor())); };
+  Value *first = kernel_.domain.samples ? image_at(begin_) : constant(0), *last = kernel_.domain.samples ? image_at(end_) : extent(c.images);
   for_each_site(shape, constant(0), constant(shape[0].factor()), !lanes_are_channels, [&](const Site& site) {
     Value *row = is_flat(shape) ? site.last : site.row, *feature = is_flat(shape) ? constant(0) : site.last;
     Value *place = builder_.CreateUDiv(row, constant(c.channels_a_group())), *within = builder_.CreateURem(row, constant(c.channels_a_group()));

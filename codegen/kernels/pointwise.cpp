@@ -52,10 +52,20 @@ void KernelEmitter::report_fault(ir::NodeId node) {
   builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
 }
 
-Vec KernelEmitter::checked_index(ir::NodeId node, ValueId index, Value* element, Value* rows) {
-  const DType dtype = context_.schedule.values[index].type.dtype;
-  const Vec raw = load(element_address(index, element), dtype, 1, false);
-  Value* wide = dtype == DType::i32 ? builder_.CreateSExt(raw.value, builder_.getInt64Ty()) : builder_.CreateZExt(raw.value, builder_.getInt64Ty());
+/// An element of an operand by its row-major number. A scalar that every kernel computes for itself is stored nowhere.
+Vec KernelEmitter::element_of(ir::NodeId id, Value* element) {
+  if (ir::is_recomputable(context_.graph, id)) return evaluate_scalar(id);
+  return load(element_address(value_of(id), element), type_of(id).dtype, 1, false);
+}
+
+/// An index as a signed number of 64 bits.
+Value* KernelEmitter::index_value(const Vec& index) {
+  return index.dtype == DType::i32 ? builder_.CreateSExt(index.value, builder_.getInt64Ty())
+                                   : builder_.CreateZExt(index.value, builder_.getInt64Ty());
+}
+
+Vec KernelEmitter::checked_index(ir::NodeId node, ir::NodeId index, Value* element, Value* rows) {
+  Value* wide = index_value(element_of(index, element));
   Value* bad = builder_.CreateICmpUGE(wide, rows);
   when(bad, [&](Value*) { report_fault(node); });
   return {builder_.CreateSelect(bad, constant(0), wide), DType::i32};
@@ -125,9 +135,8 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
   return std::visit(
       [&]<class O>(const O& op) -> Vec {
         if constexpr (std::is_same_v<O, ir::Reshape>) {
-          const ValueId x = value_of(node.inputs[0]);
-          if (site.width > 1) return load(address(x, is_flat(shape) ? constant(0) : site.row, site.last), node.type.dtype, site.width, false);
-          return load(element_address(x, element()), node.type.dtype, 1, false);
+          if (site.width == 1) return element_of(node.inputs[0], element());
+          return load(address(value_of(node.inputs[0]), is_flat(shape) ? constant(0) : site.row, site.last), node.type.dtype, site.width, false);
         } else if constexpr (std::is_same_v<O, ir::Transpose>) {
           const ValueId x = value_of(node.inputs[0]);
           Value* rows = extent(shape[shape.rank() - 2]);
@@ -144,29 +153,25 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           else if (shape.rank() > 1 && is_flat(shape)) e = site.last;
           else if (at.rows == Dim(1)) e = constant(0);
           if (!is_flat(shape)) first = site.last;
-          const Vec hot = checked_index(id, value_of(node.inputs[0]), e, constant(op.depth));
+          const Vec hot = checked_index(id, node.inputs[0], e, constant(op.depth));
           Value* same =
               builder_.CreateICmpEQ(lane_numbers(first, site.width), site.width == 1 ? hot.value : builder_.CreateVectorSplat(site.width, hot.value));
           return {builder_.CreateUIToFP(same, memory_type(DType::f32, site.width)), DType::f32};
         } else if constexpr (std::is_same_v<O, ir::GatherRows>) {
-          const ValueId table = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
-          const Shape& rows = context_.schedule.values[table].type.shape;
-          std::int64_t inner = 1;  // elements of a table row
-          for (std::size_t i = 1; i < rows.rank(); ++i) inner *= rows[i].factor();
-          Value* e = element();
-          Value* which = inner == 1 ? e : builder_.CreateUDiv(e, constant(inner));
-          const Vec row = checked_index(id, index, which, table_rows(table));
-          Value* from =
-              builder_.CreateAdd(builder_.CreateMul(row.value, constant(inner)), inner == 1 ? constant(0) : builder_.CreateURem(e, constant(inner)));
+          const ValueId table = value_of(node.inputs[0]);
+          const Shape& rows = type_of(node.inputs[0]).shape;
+          Value *e = element(), *inner = extent(rows.product(1, rows.rank()));  // elements of a table row
+          const Vec row = checked_index(id, node.inputs[1], builder_.CreateUDiv(e, inner), table_rows(table));
+          Value* from = builder_.CreateAdd(builder_.CreateMul(row.value, inner), builder_.CreateURem(e, inner));
           return load(element_address(table, from), node.type.dtype, site.width, false);
         } else if constexpr (std::is_same_v<O, ir::TakeAlong>) {
-          const ValueId x = value_of(node.inputs[0]), index = value_of(node.inputs[1]);
+          const ValueId x = value_of(node.inputs[0]);
           Value *cols = constant(type_of(node.inputs[0]).shape.back().factor()), *e = element();
-          const Vec at = checked_index(id, index, e, cols);
+          const Vec at = checked_index(id, node.inputs[1], e, cols);
           Value* row = builder_.CreateUDiv(e, constant(shape.back().factor()));
           return load(element_address(x, builder_.CreateAdd(builder_.CreateMul(row, cols), at.value)), node.type.dtype, 1, false);
         } else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) {
-          const ValueId index = value_of(node.inputs[0]), updates = value_of(node.inputs[1]);
+          const ValueId updates = value_of(node.inputs[1]);
           const std::int64_t count = type_of(node.inputs[0]).shape.back().factor();
           Value *e = element(), *cols = constant(op.cols);
           Value *row = builder_.CreateUDiv(e, cols), *column = builder_.CreateURem(e, cols);
@@ -174,7 +179,7 @@ Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
           builder_.CreateStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0), total);
           loop(constant(0), constant(count), 1, [&](Value* j) {
             Value* from = builder_.CreateAdd(builder_.CreateMul(row, constant(count)), j);
-            const Vec at = checked_index(id, index, from, cols), x = load(element_address(updates, from), DType::f32, 1, false);
+            const Vec at = checked_index(id, node.inputs[0], from, cols), x = load(element_address(updates, from), DType::f32, 1, false);
             const Vec sum(builder_.CreateLoad(builder_.getFloatTy(), total), DType::f32);
             builder_.CreateStore(builder_.CreateSelect(builder_.CreateICmpEQ(at.value, column), (sum + x).value, sum.value), total);
           });

@@ -134,7 +134,7 @@ class ProductEmitter {
     if (kind_ == Left::stored) return e_.address(e_.value_of(left_), row, column);
     const ir::Node& gather = e_.context_.graph.node(picked_from_);
     const ValueId table = e_.value_of(gather.inputs[0]);
-    return e_.address(table, e_.checked_index(picked_from_, e_.value_of(gather.inputs[1]), row, e_.table_rows(table)).value, column);
+    return e_.address(table, e_.checked_index(picked_from_, gather.inputs[1], row, e_.table_rows(table)).value, column);
   }
 
   /// Columns [column, stop) of a row, converted to floats at `to`.

@@ -54,7 +54,8 @@ std::vector<Sample<GatherRows>> GatherRows::samples() {
   return {{{}, {{{DType::f32, {11, 20}}}, {{DType::i32, {n}}, 0, 11}}},
           {{}, {{{DType::f32, {5, 3}}}, {{DType::u8, {n, 4}}, 0, 5}}},
           {{}, {{{DType::f32, {9}}}, {{DType::u32, {n}}, 0, 9}}},
-          {{}, {{{DType::i32, {6, 2}}, 0, 50}, {{DType::i32, {n}}, 0, 6}}}};
+          {{}, {{{DType::i32, {6, 2}}, 0, 50}, {{DType::i32, {n}}, 0, 6}}},
+          {{}, {{{DType::f32, {4, n, 3}}}, {{DType::i32, {}}, 0, 4}}}};
 }
 
 Type ScatterAddRows::infer(std::span<const Type> in) const {
@@ -82,9 +83,9 @@ Values ScatterAddRows::vjp(const Vjp& v) const { return {{}, v.graph.add(GatherR
 
 std::vector<Sample<ScatterAddRows>> ScatterAddRows::samples() {
   const Dim n = Dim::batch();
-  return {{{7}, {{{DType::i32, {n}}, 0, 7}, {{DType::f32, {n, 20}}}}},
-          {{4}, {{{DType::u8, {n, 2}}, 0, 4}, {{DType::f32, {n, 2, 3}}}}},
-          {{5}, {{{DType::i32, {n}}, 0, 5}, {{DType::f32, {n}}}}}};
+  return {{{7}, {{{DType::i32, {n}}, 0, 7}, {{DType::f32, {n, 20}}}}}, {{4}, {{{DType::u8, {n, 2}}, 0, 4}, {{DType::f32, {n, 2, 3}}}}},
+          {{5}, {{{DType::i32, {n}}, 0, 5}, {{DType::f32, {n}}}}},     {{3}, {{{DType::i32, {n}}, 0, 3}, {{DType::f32, {n, 4, 6, 1}}}}},
+          {{6}, {{{DType::i32, {}}, 0, 6}, {{DType::f32, {n, 5}}}}},   {{17}, {{{DType::u8, {}}, 0, 17}, {{DType::f32, {n, 1}}}}}};
 }
 
 Type OneHot::infer(std::span<const Type> in) const {
