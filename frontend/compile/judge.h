@@ -8,6 +8,10 @@
 
 namespace sinter {
 
+/// Each node that has a value, judged by what it is in double of the values of its operands; within a kernel, whose values in between nobody has
+/// seen, of what they are in double. `values` is indexed by node id and holds at least the leaves.
+void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, std::int64_t n);
+
 VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in);
 TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int repeats);
 

@@ -10,6 +10,46 @@
 
 namespace sinter {
 
+namespace {
+
+std::string described(const ir::Graph& graph, ir::NodeId id, const std::vector<std::string>& names) {
+  const ir::Node& node = graph.node(id);
+  const std::string origin = node.origin.text();
+  return str(names[id], " = ", ir::name(node.op), origin.empty() ? "" : "   # ", origin);
+}
+
+void judge_value(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Bounded& wanted) {
+  ++report.nodes;
+  const Bounded actual = exact(got);
+  const std::int64_t at = first_difference(actual.value, wanted, report.worst);
+  if (at < 0) return;
+  const auto i = static_cast<std::size_t>(at);
+  report.disagreements.push_back({part, node, i, actual.value.data[i], wanted.value.data[i], wanted.error[i]});
+}
+
+}  // namespace
+
+void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, std::int64_t n) {
+  const auto names = ir::printed_names(graph);
+  std::vector<Bounded> computed(graph.size()), read(graph.size());
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (ir::is_leaf(node.op)) {
+      computed[id] = read[id] = exact(values[id]);
+      continue;
+    }
+    std::vector<const Bounded*> operands;
+    for (const ir::NodeId input : node.inputs) {
+      const bool fused = node.kernel >= 0 && graph.node(input).kernel == node.kernel;
+      operands.push_back(!fused && values[input].defined() ? &read[input] : &computed[input]);
+    }
+    computed[id] = evaluate_bounded(node.op, node.type, operands, n);
+    if (!values[id].defined()) continue;
+    judge_value(report, part, described(graph, id, names), values[id], computed[id]);
+    read[id] = exact(values[id]);
+  }
+}
+
 #ifdef SINTER_JIT
 namespace {
 
@@ -52,48 +92,16 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return x == y;
 }
 
-std::string described(const ir::Graph& graph, ir::NodeId id, const std::vector<std::string>& names) {
-  const ir::Node& node = graph.node(id);
-  const std::string origin = node.origin.text();
-  return str(names[id], " = ", ir::name(node.op), origin.empty() ? "" : "   # ", origin);
-}
-
-void judge_value(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Bounded& wanted) {
-  ++report.nodes;
-  const Bounded actual = exact(got);
-  const std::int64_t at = first_difference(actual.value, wanted, report.worst);
-  if (at < 0) return;
-  const auto i = static_cast<std::size_t>(at);
-  report.disagreements.push_back({part, node, i, actual.value.data[i], wanted.value.data[i], wanted.error[i]});
-}
-
 /// Part 2: each kernel re-evaluated in double from the tapped values that it read.
 void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, std::int64_t n) {
   const ir::Graph& graph = tapped.compiled().graph;
-  const auto names = ir::printed_names(graph);
-  std::vector<Bounded> computed(graph.size()), read(graph.size());
   const std::vector<Tensor> leaf = leaf_values(leaves, in);
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i)
-    computed[graph.input_node(i)] = read[graph.input_node(i)] = exact(leaf[leaves.graph.input_node(i)]);
-  for (std::size_t i = 0; i < graph.states().size(); ++i)
-    computed[graph.state_node(i)] = read[graph.state_node(i)] = exact(leaf[leaves.graph.state_node(i)]);
   std::vector<Tensor> values(graph.size());
-  for (const codegen::Tap& tap : tapped.compiled().taps) {
-    values[tap.node] = from_step_memory(graph.node(tap.node).type, n, tapped.executor().buffer(tap.buffer));
-  }
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    if (ir::is_leaf(node.op)) continue;
-    std::vector<const Bounded*> operands;
-    for (const ir::NodeId input : node.inputs) {
-      const bool same_kernel = graph.node(input).kernel == node.kernel;
-      operands.push_back(!same_kernel && read[input].value.elements() ? &read[input] : &computed[input]);
-    }
-    computed[id] = evaluate_bounded(node.op, node.type, operands, n);
-    if (!values[id].defined()) continue;
-    judge_value(report, "kernels", described(graph, id, names), values[id], computed[id]);
-    read[id] = exact(values[id]);
-  }
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = leaf[leaves.graph.input_node(i)];
+  for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = leaf[leaves.graph.state_node(i)];
+  for (const codegen::Tap& tap : tapped.compiled().taps)
+    if (!values[tap.node].defined()) values[tap.node] = from_step_memory(graph.node(tap.node).type, n, tapped.executor().buffer(tap.buffer));
+  judge_nodes(report, "kernels", graph, values, n);
 }
 
 /// Part 4: the graph as traced, in double from the inputs, against what a path returned.

@@ -9,8 +9,15 @@ namespace {
 
 constexpr std::size_t side = 32, pixels = side * side, channels = 3;
 
-/// Appends the images of one file: records of `labels` label bytes, of which the last counts, then planes of red, green and blue.
-void append(Images& to, const std::filesystem::path& path, std::size_t labels, int classes) {
+/// Labels before each image, of which the last counts.
+std::size_t labels_of(int classes) {
+  if (classes != 10 && classes != 100) throw UserError("CIFAR", str("there are 10 or 100 classes, got ", classes));
+  return classes == 10 ? 1 : 2;
+}
+
+/// Appends the images of one file: records of the labels, then planes of red, green and blue.
+void append(Images& to, const std::filesystem::path& path, int classes) {
+  const std::size_t labels = labels_of(classes);
   ByteStream stream(path);
   std::vector<std::byte> record(labels + pixels * channels);
   for (;;) {
@@ -26,12 +33,12 @@ void append(Images& to, const std::filesystem::path& path, std::size_t labels, i
   }
 }
 
-Images read(const std::filesystem::path& folder, const std::vector<std::string>& files, std::size_t labels, int classes) {
+Images read(std::initializer_list<std::filesystem::path> files, int classes) {
   Images result;
   result.images.dtype = result.labels.dtype = DType::u8;
-  for (const std::string& file : files) append(result, folder / file, labels, classes);
+  for (const std::filesystem::path& file : files) append(result, file, classes);
   const auto count = static_cast<std::int64_t>(result.labels.bytes.size());
-  if (count == 0) throw UserError((folder / files.front()).string(), "holds no images");
+  if (count == 0) throw UserError(files.begin()->string(), "holds no images");
   result.images.shape = {count, side, side, channels};
   result.labels.shape = {count};
   return result;
@@ -39,12 +46,14 @@ Images read(const std::filesystem::path& folder, const std::vector<std::string>&
 
 }  // namespace
 
+Images read_cifar(const std::filesystem::path& path, int classes) { return read({path}, classes); }
+
 Cifar load_cifar(const std::filesystem::path& folder, int classes) {
-  if (classes == 10)
-    return {read(folder, {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}, 1, 10),
-            read(folder, {"test_batch.bin"}, 1, 10)};
-  if (classes == 100) return {read(folder, {"train.bin"}, 2, 100), read(folder, {"test.bin"}, 2, 100)};
-  throw UserError("CIFAR", str("there are 10 or 100 classes, got ", classes));
+  const auto in = [&](const char* name) { return folder / name; };
+  if (labels_of(classes) == 1)
+    return {read({in("data_batch_1.bin"), in("data_batch_2.bin"), in("data_batch_3.bin"), in("data_batch_4.bin"), in("data_batch_5.bin")}, classes),
+            read({in("test_batch.bin")}, classes)};
+  return {read({in("train.bin")}, classes), read({in("test.bin")}, classes)};
 }
 
 }  // namespace sinter::data

@@ -1,0 +1,85 @@
+// A program under construction. Each node is evaluated in double as soon as it is there, at both batch sizes, so that recipes need not know where an
+// op is defined: what is not tame is not used.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "frontend/core/random.h"
+#include "fuzz/program/choices.h"
+#include "fuzz/program/program.h"
+
+namespace sinter::fuzz {
+
+/// A value would be too large, in size or number; what was added stays unused.
+struct Unfit {};
+
+class Builder {
+ public:
+  explicit Builder(std::span<const std::uint8_t> bytes);
+
+  Choices choose;
+  ir::Graph graph{"program"};
+  bool specials = false;  ///< whether inputs hold infinities and NaN
+
+  // ---- nodes ----
+  /// Throws UserError where the op's shape rule does not hold, and Unfit.
+  ir::Value add(ir::Op op, const ir::Values& inputs);
+  /// Evaluates the nodes that were added to the graph without `add`. Throws Unfit.
+  void settle();
+  /// From now on an operand for others, and a result of the program if nothing else uses it.
+  void keep(ir::Value value) { kept_.push_back(value); }
+  const ir::Values& kept() const { return kept_; }
+  const std::array<Binding, 2>& bindings() const { return bindings_; }
+  const ir::Array& value(std::size_t binding, ir::Value v) const { return values_[binding][v.id]; }
+
+  // ---- operands: what is there already, or a new leaf ----
+  using Fits = std::function<bool(const Shape&)>;
+  /// A value of this element type whose shape fits; a leaf of the shape `otherwise` if there is none, and sometimes if there is one.
+  ir::Value operand(DType dtype, const Fits& fits, const Shape& otherwise);
+  ir::Value floats(const Fits& fits, const Shape& otherwise) { return operand(DType::f32, fits, otherwise); }
+  ir::Value floats(const Shape& shape);
+  /// A value that broadcasts with the shape.
+  ir::Value beside(DType dtype, const Shape& shape);
+  /// Of i32, u32 or u8, all elements in [0, bound), on every path.
+  ir::Value index(const Shape& shape, std::int64_t bound);
+  /// u32 that no float was ever rounded to.
+  ir::Value word(const Shape& shape);
+  /// A new leaf with values in [low, high]; integers in [low, high).
+  ir::Value leaf(const Type& type, double low, double high);
+  ir::Value leaf(const Type& type);
+  /// A data set of which gather_rows picks.
+  ir::Value table();
+
+  // ---- shapes ----
+  std::int64_t extent();
+  /// N, or k·N.
+  Dim batch();
+  /// Dimensions of which one, or none, is the batch.
+  Shape shape(std::size_t rank);
+  Shape shape() { return shape(choose.below(4)); }
+  DType dtype();
+  std::size_t axis(const Shape& shape) { return choose.below(shape.rank()); }
+
+ private:
+  struct Facts {
+    bool exact = false;      ///< the same on every path
+    std::int64_t bound = 0;  ///< all elements are in [0, bound); 0: nobody knows
+    bool special = false;    ///< infinities or NaN, in it or before it
+  };
+  Facts facts_of(const ir::Node& node) const;
+  /// The node's values; false, and none, if they are not tame.
+  bool evaluate(ir::NodeId id);
+  ir::Array random_array(const Type& type, std::int64_t n, double low, double high, std::size_t style);
+  ir::Value bind(ir::InputSpec::Kind kind, bool state, const Type& type, double low, double high, std::int64_t bound);
+
+  RandomStream random_;
+  std::int64_t most_elements_;
+  std::array<Binding, 2> bindings_;
+  std::array<std::vector<ir::Array>, 2> values_;  ///< by node id
+  std::vector<Facts> facts_;                      ///< by node id
+  ir::Values kept_;
+};
+
+}  // namespace sinter::fuzz

@@ -1,0 +1,150 @@
+#include "fuzz/program/compare.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "frontend/compile/judge.h"
+#include "frontend/compile/step_impl.h"
+#include "frontend/core/interpret.h"
+
+namespace sinter::fuzz {
+
+namespace {
+
+Tensor tensor_of(const ir::Array& array) {
+  const Type type{array.dtype, Shape::fixed(array.extents)};
+  const auto convert = [&]<class T>(T) {
+    std::vector<T> data(array.data.size());
+    std::transform(array.data.begin(), array.data.end(), data.begin(), [](double x) { return static_cast<T>(x); });
+    return Tensor::from_bytes(type, data.data());
+  };
+  switch (array.dtype) {
+    case DType::f32:
+      return convert(float{});
+    case DType::i32:
+      return convert(std::int32_t{});
+    case DType::u32:
+      return convert(std::uint32_t{});
+    case DType::u8:
+    case DType::boolean:
+      return convert(std::uint8_t{});
+  }
+  throw InternalError("fuzz", "unknown element type");
+}
+
+[[noreturn]] void disagree(const Program& program, std::int64_t n, const std::string& what) {
+  throw Disagreement(str("at N = ", n, ": ", what, "\n", to_text(program)));
+}
+
+void require_ok(const Program& program, std::int64_t n, const VerifyReport& report, Comparison& result) {
+  result.nodes += report.nodes;
+  result.worst = std::max(result.worst, report.worst);
+  if (report.ok()) return;
+  std::ostringstream text;
+  text << report;
+  disagree(program, n, text.str());
+}
+
+/// One binding as tensors: inputs of the call, and what the trace would have captured.
+struct Values {
+  std::vector<Tensor> inputs, states;
+};
+
+Values values_of(const Binding& binding) {
+  Values values;
+  for (const ir::Array& array : binding.inputs) values.inputs.push_back(tensor_of(array));
+  for (const ir::Array& array : binding.states) values.states.push_back(tensor_of(array));
+  return values;
+}
+
+void compare_eager(const Program& program, const Binding& binding, Comparison& result) {
+  const Values leaves = values_of(binding);
+  const ir::Graph& graph = program.graph;
+  std::vector<Tensor> values(graph.size());
+  for (std::size_t i = 0; i < leaves.inputs.size(); ++i) values[graph.input_node(i)] = leaves.inputs[i];
+  for (std::size_t i = 0; i < leaves.states.size(); ++i) values[graph.state_node(i)] = leaves.states[i];
+  interpret(graph, values, {.batch = binding.n, .keep_all = true});
+  VerifyReport report;
+  judge_nodes(report, "eager", graph, values, binding.n);
+  require_ok(program, binding.n, report, result);
+}
+
+#ifdef SINTER_JIT
+/// The program as a step, compiled once for both batch sizes. Captured tensors are those of one binding: hidden inputs have no N.
+class Compiled {
+ public:
+  explicit Compiled(const Program& program) : program_(program) {
+    const ir::Graph& graph = program.graph;
+    Traced traced{graph, {}, {}};
+    const Values values = values_of(program.bindings[0]);
+    StepOptions options{.name = graph.name()};
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      options.kinds.push_back(graph.inputs()[i].kind);
+      if (graph.inputs()[i].kind == InputKind::hidden) traced.captured.push_back(values.inputs[i]);
+    }
+    declared_ = graph.inputs().size() - traced.captured.size();
+    for (std::size_t i = 0; i < graph.states().size(); ++i) {
+      states_.emplace_back(graph.states()[i].name, values.states[i], graph.states()[i].trainable);
+      traced.cells.push_back(states_.back().cell());
+    }
+    step_ = std::make_unique<StepCore>(std::move(traced), std::move(options));
+  }
+
+  void compare(const Binding& binding, Comparison& result) {
+    const Values values = values_of(binding);
+    std::vector<const Tensor*> in;
+    for (std::size_t i = 0; i < declared_; ++i) in.push_back(&values.inputs[i]);
+    restore(values);
+    require_ok(program_, binding.n, step_->verify(in), result);
+    const std::string alone = bytes_on(1, in, values), together = bytes_on(2, in, values);
+    if (alone != together) disagree(program_, binding.n, "the step has other bytes on two threads than on one");
+  }
+
+ private:
+  void restore(const Values& values) {
+    for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(values.states[i]);
+  }
+  /// Outputs and new states.
+  std::string bytes_on(int threads, std::span<const Tensor* const> in, const Values& values) {
+    restore(values);
+    step_->set_threads(threads, true);
+    std::vector<Tensor> results = step_->call(in);
+    for (const Parameter& state : states_) results.push_back(state.read());
+    std::string bytes;
+    for (const Tensor& tensor : results) {
+      const std::size_t at = bytes.size();
+      bytes.resize(at + static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype()));
+      tensor.copy_to(bytes.data() + at);
+    }
+    return bytes;
+  }
+
+  const Program& program_;
+  std::vector<Parameter> states_;
+  std::size_t declared_ = 0;
+  std::unique_ptr<StepCore> step_;
+};
+#endif
+
+}  // namespace
+
+Comparison& Comparison::operator+=(const Comparison& other) {
+  nodes += other.nodes;
+  slopes += other.slopes;
+  kinks += other.kinks;
+  worst = std::max(worst, other.worst);
+  return *this;
+}
+
+Comparison compare(const Program& program) {
+  Comparison result;
+  for (const Binding& binding : program.bindings) compare_eager(program, binding, result);
+#ifdef SINTER_JIT
+  Compiled compiled(program);
+  for (const Binding& binding : program.bindings) compiled.compare(binding, result);
+#endif
+  compare_gradients(program, result);
+  return result;
+}
+
+}  // namespace sinter::fuzz

@@ -1,0 +1,98 @@
+// Gradients against differences of the loss, all in double.
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/core/random.h"
+#include "fuzz/program/compare.h"
+#include "ir/reference.h"
+
+namespace sinter::fuzz {
+
+namespace {
+
+ir::Array& leaf_of(Binding& binding, const ir::Graph& graph, ir::NodeId id) {
+  if (const auto* state = std::get_if<ir::State>(&graph.node(id).op)) return binding.states[static_cast<std::size_t>(state->index)];
+  return binding.inputs[static_cast<std::size_t>(std::get<ir::Input>(graph.node(id).op).index)];
+}
+
+/// Ops through which values flow but, on purpose, no gradient does.
+bool blocks_gradient(const ir::Graph& graph, const ir::Node& node) {
+  if (std::holds_alternative<ir::StopGradient>(node.op)) return true;
+  return std::holds_alternative<ir::Cast>(node.op) && is_float(node.type.dtype) && is_float(graph.node(node.inputs[0]).type.dtype);
+}
+
+/// The loss as a function of t: every chosen element moved by t times its direction.
+class Line {
+ public:
+  struct Step {
+    std::size_t gradient, element;
+    double direction;
+  };
+  Line(const Program& program, const ir::Graph& forward, const Binding& at) : program_(program), forward_(forward), at_(at) {}
+
+  void along(std::vector<Step> steps) { steps_ = std::move(steps); }
+  double operator()(double t) const {
+    Binding moved = at_;
+    for (const Step& s : steps_) leaf_of(moved, program_.graph, program_.gradients[s.gradient].leaf).data[s.element] += t * s.direction;
+    return ir::evaluate(forward_, moved.inputs, moved.states, moved.n)[forward_.outputs()[0]].data[0];
+  }
+
+ private:
+  const Program& program_;
+  const ir::Graph& forward_;
+  const Binding& at_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+void compare_gradients(const Program& program, Comparison& result) {
+  if (program.gradients.empty()) return;
+  ir::Graph forward = program.graph;
+  forward.set_outputs({program.loss});
+  for (std::size_t i = 0; i < forward.states().size(); ++i) forward.set_update(i, forward.state_node(i));
+  forward.erase_dead();
+  for (const ir::NodeId id : forward.topological_order())
+    if (blocks_gradient(forward, forward.node(id))) return;
+
+  const Binding& at = program.bindings[1];
+  const std::vector<ir::Array> values = ir::evaluate(program.graph, at.inputs, at.states, at.n);
+  Line loss(program, forward, at);
+  const double here = loss(0);
+  const auto judge = [&](const std::vector<Line::Step>& steps, const std::string& what) {
+    double slope = 0, size = 0;
+    for (const Line::Step& s : steps) {
+      const double term = values[program.gradients[s.gradient].gradient].data[s.element] * s.direction;
+      slope += term;
+      size += std::abs(term);
+    }
+    loss.along(steps);
+    // Where the loss is smooth, halving the step halves the difference of the slopes on both sides, and hardly moves their mean.
+    const double h = 1e-4, above = loss(h), below = loss(-h), half_above = loss(h / 2), half_below = loss(-h / 2);
+    const double mean = (above - below) / (2 * h), half_mean = (half_above - half_below) / h;
+    const double bend = (above + below - 2 * here) / h, half_bend = (half_above + half_below - 2 * here) / (h / 2);
+    const double scale = 1 + size + std::abs(half_mean);
+    if (!(std::abs(mean - half_mean) <= 1e-4 * scale && std::abs(half_bend) <= 0.75 * std::abs(bend) + 1e-6 * scale)) {
+      ++result.kinks;
+      return;
+    }
+    ++result.slopes;
+    if (std::abs(slope - half_mean) > 1e-5 * scale + 2 * std::abs(mean - half_mean))
+      throw Disagreement(
+          str("at N = ", at.n, ": the gradient ", what, " is ", slope, ", differences of the loss say ", half_mean, "\n", to_text(program)));
+  };
+
+  RandomStream random(7, program.graph.size());
+  std::vector<Line::Step> all;
+  for (std::size_t g = 0; g < program.gradients.size(); ++g) {
+    const std::size_t count = values[program.gradients[g].leaf].data.size();
+    for (std::size_t i = 0; i < count; ++i) all.push_back({g, i, 2 * random.uniform() - 1});
+    for (int tried = 0; tried < 2; ++tried) {
+      const auto element = static_cast<std::size_t>(random.below(static_cast<std::uint32_t>(count)));
+      judge({{g, element, 1}}, str("to element ", element, " of leaf %", program.gradients[g].leaf));
+    }
+  }
+  judge(all, "along a random direction of all leaves");
+}
+
+}  // namespace sinter::fuzz

@@ -1,0 +1,94 @@
+// Ops that move elements.
+#include "fuzz/program/recipes.h"
+
+namespace sinter::fuzz {
+
+using ir::Value;
+
+namespace {
+
+Value any(Builder& b, std::size_t least_rank) {
+  const DType dtype = b.choose.one_in(3) ? b.dtype() : DType::f32;
+  return b.operand(dtype, [&](const Shape& s) { return s.rank() >= least_rank; }, b.shape(least_rank + b.choose.below(3)));
+}
+
+/// `count` elements along a dimension: as many times N where that has N.
+Dim along(Dim dim, std::size_t count) {
+  const auto k = static_cast<std::int64_t>(count);
+  return dim.is_batch() ? Dim::batch(k) : Dim(k);
+}
+
+}  // namespace
+
+Value make(Builder& b, const ir::Reshape&) {
+  const Value x = any(b, 0);
+  const Dim all = x.shape().elements();
+  std::int64_t left = all.factor();
+  std::vector<Dim> dims;
+  while (left > 1 && dims.size() < 3) {
+    std::vector<std::int64_t> divisors;
+    for (std::int64_t d = 1; d <= left; ++d)
+      if (left % d == 0) divisors.push_back(d);
+    dims.emplace_back(b.choose.among(divisors));
+    left /= dims.back().factor();
+  }
+  if (left > 1 || b.choose.one_in(4)) dims.emplace_back(left);
+  if (all.is_batch()) {
+    if (dims.empty()) dims.emplace_back(1);
+    Dim& dim = dims[b.choose.below(dims.size())];
+    dim = dim * Dim::batch();
+  }
+  return b.add(ir::Reshape{Shape(std::span<const Dim>(dims))}, {x});
+}
+
+Value make(Builder& b, const ir::Broadcast&) {
+  const Value x = any(b, 0);
+  Shape shape = x.shape();
+  bool batch = shape.has_batch();
+  const auto chosen = [&] {
+    if (batch || b.choose.below(2)) return Dim(b.extent());
+    batch = true;
+    return Dim::batch();
+  };
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    if (shape[i] == Dim(1) && b.choose.below(4)) shape = shape.with(i, chosen());
+  for (std::size_t lead = b.choose.below(3); lead > 0 && shape.rank() < 4; --lead) shape = shape.insert(0, chosen());
+  return b.add(ir::Broadcast{shape}, {x});
+}
+
+Value make(Builder& b, const ir::Transpose&) { return b.add(ir::Transpose{}, {any(b, 2)}); }
+
+Value make(Builder& b, const ir::Slice&) {
+  const Value x = any(b, 1);
+  const std::size_t axis = b.axis(x.shape());
+  const Dim dim = x.shape()[axis];
+  const auto all = static_cast<std::size_t>(dim.factor());
+  const std::size_t start = b.choose.below(all), size = 1 + b.choose.below(all - start);
+  return b.add(ir::Slice{static_cast<std::int64_t>(axis), along(dim, start), along(dim, size)}, {x});
+}
+
+Value make(Builder& b, const ir::Pad&) {
+  constexpr float values[] = {0, 0, 1, -0.5f};
+  const Value x = any(b, 1);
+  const std::size_t axis = b.axis(x.shape());
+  const Dim dim = x.shape()[axis];
+  const std::size_t most = dim.is_batch() ? 3 : 12, before = b.choose.below(most), after = b.choose.below(most);
+  const float value = is_float(x.type().dtype) ? b.choose.among(values) : 0;
+  return b.add(ir::Pad{static_cast<std::int64_t>(axis), along(dim, before), along(dim, after), value}, {x});
+}
+
+Value make(Builder& b, const ir::Concat&) {
+  const Value x = any(b, 1);
+  const std::size_t axis = b.axis(x.shape());
+  ir::Values in{x};
+  for (std::size_t more = b.choose.below(4); more > 0; --more) {
+    const Shape other = x.shape().with(axis, along(x.shape()[axis], 1 + b.choose.below(x.shape()[axis].is_batch() ? 3 : 17)));
+    const auto fits = [&](const Shape& s) {
+      return s.rank() == other.rank() && s[axis].is_batch() == other[axis].is_batch() && s.with(axis, 1) == other.with(axis, 1);
+    };
+    in.push_back(b.operand(x.type().dtype, fits, other));
+  }
+  return b.add(ir::Concat{static_cast<std::int64_t>(axis)}, in);
+}
+
+}  // namespace sinter::fuzz

@@ -1,0 +1,196 @@
+// The inputs that fuzzing begins with.
+#include <stdlib.h>
+#include <zlib.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "frontend/data/npy.h"
+#include "frontend/data/npz.h"
+#include "frontend/data/safetensors.h"
+#include "frontend/nn/dense.h"
+#include "frontend/nn/dropout.h"
+#include "frontend/nn/loss.h"
+#include "frontend/nn/sequential.h"
+#include "frontend/optim/optimizer.h"
+#include "frontend/train/trainer.h"
+#include "fuzz/program/choices.h"
+#include "fuzz/program/program.h"
+#include "fuzz/targets.h"
+#include "runtime/file/container.h"
+
+namespace sinter::fuzz {
+
+namespace {
+
+/// What a function writes to a path.
+template <class F>
+std::string written(F&& write) {
+  std::string folder = std::filesystem::temp_directory_path() / "sinter-fuzz-XXXXXX";
+  if (!mkdtemp(folder.data())) throw std::runtime_error("no folder for files in " + folder);
+  const std::filesystem::path file = std::filesystem::path(folder) / "file";
+  write(file);
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  std::filesystem::remove_all(folder);
+  return bytes;
+}
+
+std::string gzip(const std::string& bytes) {
+  return written([&](const std::filesystem::path& path) {
+    gzFile file = gzopen(path.c_str(), "wb9");
+    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    gzclose(file);
+  });
+}
+
+/// Programs that have every op among them, each one that those before it lack.
+template <class F>
+void for_programs_with_all_ops(F&& f) {
+  std::set<std::string_view> missing;
+  ir::for_each_op([&]<class O>(O) { missing.insert(O::name); });
+  for (std::uint64_t seed = 0; !missing.empty(); ++seed) {
+    const std::vector<std::uint8_t> bytes = bytes_of_seed(seed);
+    const Program program = make_program(bytes);
+    std::set<std::string_view> fresh;
+    for (const ir::NodeId id : program.graph.topological_order())
+      if (missing.contains(ir::name(program.graph.node(id).op))) fresh.insert(ir::name(program.graph.node(id).op));
+    if (!fresh.empty() && f(seed, bytes, program))
+      for (const std::string_view name : fresh) missing.erase(name);
+  }
+}
+
+runtime::NamedArray stored(std::string name, const ir::Array& array) {
+  runtime::NamedArray result{std::move(name), array.dtype, array.extents, {}};
+  for (const double x : array.data) {
+    const auto append = [&](auto value) {
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      result.bytes.insert(result.bytes.end(), bytes.begin(), bytes.end());
+    };
+    if (is_float(array.dtype)) append(static_cast<float>(x));
+    else if (size_of(array.dtype) == 1) append(static_cast<std::uint8_t>(x));
+    else append(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));
+  }
+  return result;
+}
+
+/// As StepCore::save writes it.
+std::string step_file(const Program& program) {
+  runtime::Archive archive;
+  archive.metadata["kind"] = "step";
+  archive.graphs.push_back({"step", program.graph});
+  const Binding& binding = program.bindings[0];
+  for (std::size_t i = 0; i < binding.states.size(); ++i) archive.arrays.push_back(stored(program.graph.states()[i].name, binding.states[i]));
+  for (std::size_t i = 0; i < binding.inputs.size(); ++i)
+    if (program.graph.inputs()[i].kind == ir::InputSpec::Kind::hidden) archive.arrays.push_back(stored(str("step/captured/", i), binding.inputs[i]));
+  return runtime::to_bytes(archive);
+}
+
+template <class T>
+data::HostArray host_array(DType dtype, std::vector<std::int64_t> shape, const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {dtype, std::move(shape), {bytes.begin(), bytes.end()}};
+}
+
+data::NamedArrays some_arrays() {
+  return {{"weight", host_array<float>(DType::f32, {2, 3}, {1, 2, 3, 4, 5, -6})},
+          {"ids", host_array<std::int32_t>(DType::i32, {4}, {0, 1, 2, -3})},
+          {"mask", host_array<std::uint8_t>(DType::boolean, {3}, {0, 1, 1})},
+          {"scalar", host_array<float>(DType::f32, {}, {7})}};
+}
+
+std::string idx(int code, std::initializer_list<char> extents, const std::string& elements) {
+  std::string bytes{0, 0, static_cast<char>(code), static_cast<char>(extents.size())};
+  for (const char extent : extents) bytes += std::string{0, 0, 0, extent};
+  return bytes + elements;
+}
+
+}  // namespace
+
+Seeds model_seeds() {
+  Seeds seeds;
+  for_programs_with_all_ops([&](std::uint64_t seed, const auto&, const Program& program) {
+    std::string file = step_file(program);
+    if (file.size() > 6000) return false;
+    seeds.emplace_back(str("program-", seed), std::move(file));
+    return true;
+  });
+  return seeds;
+}
+
+Seeds program_seeds() {
+  Seeds seeds;
+  for_programs_with_all_ops([&](std::uint64_t seed, const auto& bytes, const Program&) {
+    seeds.emplace_back(str(seed), std::string(bytes.begin(), bytes.end()));
+    return true;
+  });
+  return seeds;
+}
+
+Seeds checkpoint_seeds() {
+  const auto file = [](auto optimizer, const Tensor& x, bool dropout) {
+    seed(3);
+    nn::Sequential model = dropout ? nn::Sequential{nn::Dense(3, 4, Activation::relu), nn::Dropout(0.25f), nn::Dense(4, 2)}
+                                   : nn::Sequential{nn::Dense(3, 4, Activation::sigmoid), nn::Dense(4, 2)};
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, std::move(optimizer), {.mode = Mode::eager});
+    trainer.set_metadata("classes", "no,yes");
+    trainer.train_on_batch(x, Tensor(std::vector<std::int32_t>{0, 1}, {2}));
+    return written([&](const std::filesystem::path& path) { trainer.save(path.string()); });
+  };
+  const Tensor floats({1, 2, 3, 4, 5, 6}, {2, 3}), bytes(std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6}, {2, 3});
+  return {{"sgd", file(optim::SGD({.learning_rate = 0.1f}), floats, false)},
+          {"adam-dropout", file(optim::Adam({.learning_rate = 0.1f}), floats, true)},
+          {"bytes", file(optim::RMSprop({.learning_rate = 0.1f}), bytes, false)}};
+}
+
+Seeds idx_seeds() {
+  const std::string bytes = idx(8, {2, 3, 2}, "abcdefghijkl");
+  return {{"u8", bytes},
+          {"i32", idx(12, {3}, std::string(12, '\1'))},
+          {"f32", idx(13, {1, 2}, std::string("\x3f\x80\0\0\x40\0\0\0", 8))},
+          {"gz", gzip(bytes)},
+          {"claims-4-billion", std::string("\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff", 12)}};
+}
+
+Seeds csv_seeds() {
+  return {{"numbers", "a,b,c\n1,2,3\n4,5,6\n"}, {"quoted", "name,\"a \"\"b\"\"\"\r\n\"x,\ny\",  z \r\n\r\n"},
+          {"open-quote", "a,b\n1,\"2\n"},       {"uneven", "a,b\n1\n"},
+          {"repeated-name", "a,a\n1,2\n"},      {"no-rows", "a,b\n"}};
+}
+
+Seeds cifar_seeds() {
+  std::string ten(3073, '\x11'), hundred(3074, '\x22');
+  ten[0] = 9, hundred[0] = 19, hundred[1] = 99;
+  return {{"10", gzip(ten + ten)}, {"100", gzip(hundred)}, {"label-out-of-range", gzip(std::string(3073, '\x7f'))}, {"plain", ten}};
+}
+
+Seeds npy_seeds() {
+  Seeds seeds;
+  for (const auto& [name, array] : some_arrays()) {
+    const std::vector<std::byte> bytes = data::npy_bytes(array, name);
+    seeds.emplace_back(name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  const auto with_header = [](const std::string& header, std::size_t elements) {
+    return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + std::string(elements, '\0');
+  };
+  seeds.emplace_back("f64", with_header("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", 16));
+  seeds.emplace_back("i64", with_header("{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2), }", 16));
+  seeds.emplace_back("fortran", with_header("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", 8));
+  return seeds;
+}
+
+Seeds npz_seeds() {
+  return {{"arrays", written([](const std::filesystem::path& path) { data::write_npz(path, some_arrays()); })}};
+}
+
+Seeds safetensors_seeds() {
+  const auto with_header = [](const std::string& header, std::size_t elements) {
+    return static_cast<char>(header.size()) + std::string(7, '\0') + header + std::string(elements, '\0');
+  };
+  return {{"arrays", written([](const std::filesystem::path& path) { data::write_safetensors(path, some_arrays()); })},
+          {"half", with_header(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]}})", 6)},
+          {"f64", with_header(R"({"__metadata__":{"k":"v"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}})", 8)}};
+}
+
+}  // namespace sinter::fuzz

@@ -1,0 +1,102 @@
+// Graphs that fuzzing found to be wrong somewhere, each on all paths. Programs from bytes change with the list of ops; these stay.
+#include <functional>
+
+#include "fuzz/program/compare.h"
+#include "tests/frontend/helpers.h"
+#include "tests/ir/random_arrays.h"
+
+namespace sinter::fuzz {
+namespace {
+
+using ir::Graph;
+using ir::Value;
+
+const Dim n = Dim::batch();
+
+Value input(Graph& graph, const Type& type) {
+  return graph.add_input({str("x", graph.inputs().size()), type, type.shape.has_batch() ? InputKind::batch : InputKind::fixed});
+}
+Value floats(Graph& graph, const Shape& shape) { return input(graph, {DType::f32, shape}); }
+Value state(Graph& graph, const Type& type) { return graph.add_state({str("s", graph.states().size()), type}); }
+
+/// The graph on random numbers; integers are below `bound`.
+void expect_agreement(const std::function<void(Graph&)>& build, double bound = 2) {
+  const test::Environment no_cache("SINTER_CACHE", "off");
+  Program program;
+  build(program.graph);
+  for (const std::int64_t batch : {1, 2, 17}) {
+    test::Random random(5);
+    Binding binding{batch, {}, {}};
+    const auto value = [&](const Type& type) {
+      const bool real = is_float(type.dtype);
+      ir::Array array = test::random_array(random, type, batch, real ? -2 : 0, real ? 2 : bound);
+      for (double& x : array.data) x = ir::wrap(type.dtype, x);
+      return array;
+    };
+    for (const auto& spec : program.graph.inputs()) binding.inputs.push_back(value(spec.type));
+    for (const auto& spec : program.graph.states()) binding.states.push_back(value(spec.type));
+    program.bindings.push_back(std::move(binding));
+  }
+  try {
+    (void)compare(program);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+}
+
+// ---- scalars that every kernel computes for itself, read by ops that read memory ----
+
+TEST(Regression, ConstantThatIsReshaped) {
+  expect_agreement([](Graph& g) { g.add_output(reshape(constant(g, 1.5), {1, 1})); });
+}
+
+TEST(Regression, ArithmeticOnAScalarStateThatIsReshaped) {
+  expect_agreement([](Graph& g) { g.add_output(reshape(state(g, {}) * 2.0, {1}) + floats(g, {n, 4})); });
+}
+
+TEST(Regression, ScalarIndexThatIsComputed) {
+  expect_agreement([](Graph& g) {
+    const Value counter = state(g, {DType::i32, {}}), index = counter + constant(g, 1, DType::i32);
+    g.add_output(g.add(ir::GatherRows{}, {floats(g, {4, 20}), index}));
+    g.add_output(g.add(ir::OneHot{5}, {index}));
+    g.add_output(g.add(ir::ScatterAddRows{4}, {index, floats(g, {n, 5})}));
+    g.set_update(0, index.id);
+  });
+}
+
+// ---- rows of tables that are no runs of vectors ----
+
+TEST(Regression, ScatterIntoRowsOfSingleColumns) {
+  expect_agreement([](Graph& g) { g.add_output(g.add(ir::ScatterAddRows{2}, {input(g, {DType::i32, {n}}), floats(g, {n, 6, 4, 1})})); });
+}
+
+TEST(Regression, ScatterIntoRowsOverTheBatch) {
+  expect_agreement([](Graph& g) {
+    const Value index = input(g, {DType::i32, {}});
+    for (const Shape& shape : {Shape{n, 1}, Shape{n, 5}, Shape{n}, Shape{n, 3, 20}})
+      g.add_output(g.add(ir::ScatterAddRows{3}, {index, floats(g, shape)}));
+  });
+}
+
+TEST(Regression, GatherOfRowsOverTheBatch) {
+  expect_agreement([](Graph& g) {
+    const Value index = input(g, {DType::u8, {}});
+    for (const Shape& shape : {Shape{3, n, 7}, Shape{2, n}, Shape{2, n, 1}, Shape{2, 4, n}}) {
+      const std::int64_t samples = shape.elements().factor();
+      g.add_output(g.add(ir::GatherRows{}, {reshape(floats(g, {n, samples}), shape), index}));
+    }
+  });
+}
+
+TEST(Regression, GroupedWeightGradientOfSeveralImagesASample) {
+  expect_agreement([](Graph& g) {
+    const Value x = reshape(floats(g, {n, 4 * 5 * 5 * 4}), {Dim::batch(4), 5, 5, 4});
+    const Value y = reshape(floats(g, {n, 4 * 4 * 4 * 6}), {Dim::batch(4), 4, 4, 6});
+    g.add_output(g.add(ir::Conv2DWeight{{1, 1}, {1, 1}, {0, 0, 0, 0}, 2, {2, 2}}, {x, y}));
+    const Value z = reshape(floats(g, {n, 4 * 4 * 4 * 4}), {Dim::batch(4), 4, 4, 4});
+    g.add_output(g.add(ir::Conv2DWeight{{1, 1}, {1, 1}, {0, 0, 0, 0}, 4, {2, 2}}, {x, z}));  // depthwise
+  });
+}
+
+}  // namespace
+}  // namespace sinter::fuzz
