@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/compile/index_bound.h"
 #include "frontend/compile/winograd_bound.h"
 #include "ir/reference.h"
 
@@ -72,6 +73,20 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
     const ir::Array carried = evaluate(op, type, std::move(operands), n);
     for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += carried.data[i];
   }
+}
+
+template <class O>
+concept IsComparison = std::is_base_of_v<ir::Elementwise<2, ir::Compares>, O>;
+
+/// Either answer, where the operands are as near to each other as their errors.
+void carry_comparison(Bounded& result, std::span<const Bounded* const> in, const Type& type, std::int64_t n) {
+  if (!has_error(*in[0]) && !has_error(*in[1])) return;
+  const Type numbers{DType::f32, type.shape};
+  const auto error = [](const Bounded& x) { return mapped(x, [](double, double e) { return e; }); };
+  const ir::Array apart = evaluate(ir::Sub{}, numbers, {in[0]->value, in[1]->value}, n),
+                  slack = evaluate(ir::Add{}, numbers, {error(*in[0]), error(*in[1])}, n);
+  for (std::size_t i = 0; i < result.error.size(); ++i)
+    if (slack.data[i] > 0 && std::abs(apart.data[i]) <= slack.data[i]) result.error[i] = 1;
 }
 
 /// An error e in every input of a row moves log-softmax by at most 2e and softmax by that factor.
@@ -192,8 +207,11 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
                       std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum> || ir::IsConvolution<O> ||
                       std::is_same_v<O, ir::AveragePool> || std::is_same_v<O, ir::AverageSpread>)
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 0);
-        else if constexpr (std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong>)
+        else if constexpr (std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong>) {
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
+          carry_index(result, op, in);
+        } else if constexpr (ReadsIndex<O>) carry_index(result, op, in);
+        else if constexpr (IsComparison<O>) carry_comparison(result, in, type, n);
         else if constexpr (std::is_same_v<O, ir::Softmax>) carry_softmax(result, *in[0], false);
         else if constexpr (std::is_same_v<O, ir::LogSoftmax>) carry_softmax(result, *in[0], true);
         else if constexpr (std::is_same_v<O, ir::Argmax>) carry_argmax(result, *in[0]);

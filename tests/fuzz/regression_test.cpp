@@ -88,6 +88,38 @@ TEST(Regression, GatherOfRowsOverTheBatch) {
   });
 }
 
+// ---- the judge: indices and comparisons that are as uncertain as what they come from ----
+
+/// Numbers that are whole but for rounding, of which many are equal.
+Value nearly_whole(Graph& g, const Shape& shape) { return g.add(ir::Log{}, {g.add(ir::Exp{}, {g.add(ir::Floor{}, {floats(g, shape)})})}); }
+
+TEST(Regression, IndexOfOneOfSeveralNearlyEqual) {
+  expect_agreement([](Graph& g) {
+    const Value x = nearly_whole(g, {n, 5}), best = g.add(ir::Argmax{}, {x}), order = g.add(ir::TopK{3}, {x});
+    g.add_output(best);
+    g.add_output(g.add(ir::GatherRows{}, {floats(g, {5, 3}), best}));
+    g.add_output(g.add(ir::OneHot{5}, {best}));
+    g.add_output(g.add(ir::ScatterAddRows{5}, {best, floats(g, {n, 3})}));
+    g.add_output(g.add(ir::TakeAlong{}, {floats(g, {n, 5}), order}));
+    g.add_output(g.add(ir::ScatterAddAlong{5}, {order, floats(g, {n, 3})}));
+  });
+}
+
+TEST(Regression, PlaceOfOneOfSeveralNearlyEqual) {
+  expect_agreement([](Graph& g) {
+    const Value x = reshape(nearly_whole(g, {n, 32}), {n, 4, 4, 2}), places = g.add(ir::MaxPoolPlace{{3, 2}, {2, 2}, {1, 0, 0, 0}}, {x});
+    g.add_output(g.add(ir::PoolTake{{3, 2}, {2, 2}, {1, 0, 0, 0}}, {floats(g, {n, 4, 4, 2}), places}));
+    g.add_output(g.add(ir::PoolPut{{3, 2}, {2, 2}, {1, 0, 0, 0}, {4, 4}}, {places, floats(g, {n, 2, 2, 2})}));
+  });
+}
+
+TEST(Regression, ComparisonOfNearlyEqualNumbers) {
+  expect_agreement([](Graph& g) {
+    const Value x = nearly_whole(g, {n, 5}), y = nearly_whole(g, {n, 5});
+    for (const Value v : {less(x, y), less_equal(x, y), equal(x, y), g.add(ir::NotEqual{}, {x, y})}) g.add_output(select(v, x, floats(g, {n, 5})));
+  });
+}
+
 TEST(Regression, GroupedWeightGradientOfSeveralImagesASample) {
   expect_agreement([](Graph& g) {
     const Value x = reshape(floats(g, {n, 4 * 5 * 5 * 4}), {Dim::batch(4), 5, 5, 4});
