@@ -2,7 +2,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "fuzz/target.h"
 #include "ir/error.h"
@@ -32,6 +34,11 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     std::fprintf(stderr, "\n");
     std::exit(2);
   }
+  static std::string most = "-max_len=" + std::to_string(target->most_bytes);
+  static std::vector<char*> arguments(*argv, *argv + *argc);
+  arguments.push_back(most.data());
+  *argv = arguments.data();
+  *argc = static_cast<int>(arguments.size());
   if (target->summary) std::atexit([] { std::fprintf(stderr, "summary: %s\n", target->summary().c_str()); });
   return 0;
 }
