@@ -1,6 +1,5 @@
 #include "codegen/compile.h"
 
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -13,9 +12,10 @@
 #include <map>
 #include <numeric>
 
-#include "codegen/cache.h"
 #include "codegen/emit/step.h"
 #include "codegen/jit.h"
+#include "codegen/key.h"
+#include "codegen/step_code.h"
 #include "ir/cost.h"
 #include "ir/print.h"
 
@@ -54,13 +54,6 @@ std::string ir_text(const llvm::Module& module) {
   llvm::raw_string_ostream out(text);
   module.print(out, nullptr);
   return text;
-}
-
-std::string bitcode_of(const llvm::Module& module) {
-  std::string bytes;
-  llvm::raw_string_ostream out(bytes);
-  llvm::WriteBitcodeToFile(module, out);
-  return bytes;
 }
 
 std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
@@ -118,17 +111,17 @@ struct Source {
   const MemoryPlan& plan;
   const std::vector<std::size_t>& part_of;
   ir::NodeId fault;
-  const std::string& cache_folder;
+  const Target& target;
   const Options& options;
 };
 
 /// A part of a step: a module with some of its kernels, on its way to an object.
 class Part {
  public:
-  Part(const Source& source, std::size_t number, std::unique_ptr<llvm::TargetMachine> machine)
+  Part(const Source& source, std::size_t number)
       : source_(source),
         number_(number),
-        machine_(std::move(machine)),
+        machine_(target_machine(source.target)),
         module_("sinter", llvm_),
         context_{module_, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine_), source.options.perf_map, {}, {}} {}
 
@@ -152,25 +145,15 @@ class Part {
     dump(options.dump_folder, "step.ll", [&] { return ir_text(module_); });
     stages.done("check");
 
-    const std::string key = source_.cache_folder.empty() ? "" : cache_key(bitcode_of(module_), target_text(*machine_), code_version());
-    std::optional<std::string> read = read_cache(source_.cache_folder, key);
-    cache_hit = read.has_value();
-    if (!read) {
-      optimize(module_, *machine_);
-      stages.done("optimize");
-      dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module_); });
-      dump(options.dump_folder, "step.s", [&] { return emit_assembly(module_, *machine_); });
-      read = emit_object(module_, *machine_);
-      stages.done("machine code");
-      write_cache(source_.cache_folder, key, *read);
-    }
-    object = std::move(*read);
+    optimize(module_, *machine_);
+    stages.done("optimize");
+    dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module_); });
+    dump(options.dump_folder, "step.s", [&] { return emit_assembly(module_, *machine_); });
+    object = emit_object(module_, *machine_);
+    stages.done("machine code");
   }
 
-  std::string target() const { return target_text(*machine_); }
-
   std::string object;
-  bool cache_hit = false;
   std::vector<Stage> stages;
 
  private:
@@ -213,16 +196,51 @@ void for_each_part(std::size_t parts, int threads, const F& f) {
 }
 
 /// The parts of a step, compiled.
-std::vector<std::unique_ptr<Part>> compile_parts(const Source& source, std::size_t count,
-                                                 const std::function<std::unique_ptr<llvm::TargetMachine>()>& machine) {
+std::vector<std::unique_ptr<Part>> compile_parts(const Source& source, std::size_t count) {
   std::vector<std::unique_ptr<Part>> parts(count);
   for_each_part(count, source.options.threads, [&](std::size_t part) {
-    parts[part] = std::make_unique<Part>(source, part, machine());
+    parts[part] = std::make_unique<Part>(source, part);
     parts[part]->emit();
   });
   const std::vector<std::vector<SharedFunction>> shares = divide_shared(parts);
   for_each_part(count, source.options.threads, [&](std::size_t part) { parts[part]->compile(shares[part]); });
   return parts;
+}
+
+/// The code of a step, made from nothing. Adds the stages of the part that took longest.
+StepCode make_code(const Source& source, std::size_t count, std::vector<Stage>& stages) {
+  StepCode code;
+  const std::vector<std::unique_ptr<Part>> parts = compile_parts(source, count);
+  const auto seconds = [](const std::unique_ptr<Part>& part) {
+    return std::accumulate(part->stages.begin(), part->stages.end(), 0.0, [](double sum, const Stage& stage) { return sum + stage.second; });
+  };
+  const auto& slowest = **std::max_element(parts.begin(), parts.end(), [&](const auto& a, const auto& b) { return seconds(a) < seconds(b); });
+  stages.insert(stages.end(), slowest.stages.begin(), slowest.stages.end());
+  for (const std::unique_ptr<Part>& part : parts) {
+    code.objects.push_back(std::move(part->object));
+    code.notes.insert(code.notes.end(), part->context().notes.begin(), part->context().notes.end());
+  }
+  std::sort(code.notes.begin(), code.notes.end());
+  return code;
+}
+
+/// Code that a store has kept, loaded; none if it has none that can be run, which it then forgets.
+std::optional<std::pair<StepCode, LoadedCode>> load_kept(ObjectStore& store, const ObjectKey& key, bool perf_map) {
+  const std::optional<std::string> bytes = store.find(key);
+  if (!bytes) return {};
+  std::optional<StepCode> code = parse_step_code(*bytes);
+  std::string problem = code ? "" : "it is no code of a step";
+  for (std::size_t i = 0; code && i < code->objects.size() && problem.empty(); ++i) problem = problem_of_object(code->objects[i]);
+  if (problem.empty()) {
+    try {
+      LoadedCode loaded = load_objects(code->objects, perf_map);
+      return {{std::move(*code), std::move(loaded)}};
+    } catch (const InternalError& error) {
+      problem = error.what();
+    }
+  }
+  store.reject(key, problem);
+  return {};
 }
 
 }  // namespace
@@ -242,33 +260,35 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   dump(options.dump_folder, "schedule.txt", [&] { return result.report.schedule + result.report.memory_plan; });
   stages.done("schedule");
 
-  const std::string folder = options.use_cache && options.dump_folder.empty() ? cache_folder() : "";
   const ir::NodeId fault = node_named(graph, options.fault);
-  const std::size_t parts = options.dump_folder.empty() ? std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts) : 1;
-  const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
-  const std::vector<std::unique_ptr<Part>> made =
-      compile_parts({graph, schedule, plan, part_of, fault, folder, options}, parts, [&] { return target_machine(options.target); });
-  stages.skip();
-  // What the slowest part took.
-  const auto seconds = [](const std::unique_ptr<Part>& part) {
-    return std::accumulate(part->stages.begin(), part->stages.end(), 0.0, [](double sum, const Stage& stage) { return sum + stage.second; });
-  };
-  const auto& slowest = **std::max_element(made.begin(), made.end(), [&](const auto& a, const auto& b) { return seconds(a) < seconds(b); });
-  result.report.stages.insert(result.report.stages.end(), slowest.stages.begin(), slowest.stages.end());
-  std::vector<std::string> objects;
-  result.report.cache_hit = true;
-  for (const std::unique_ptr<Part>& part : made) {
-    objects.push_back(std::move(part->object));
-    result.report.cache_hit = result.report.cache_hit && part->cache_hit;
-    result.report.products.insert(result.report.products.end(), part->context().notes.begin(), part->context().notes.end());
+  const Target target = runnable_target(options.target);
+  ObjectStore* const store = options.dump_folder.empty() ? options.store : nullptr;
+  ObjectKey key;
+  std::optional<std::pair<StepCode, LoadedCode>> kept;
+  if (store) {
+    key = object_key(graph, options, target.text());
+    kept = load_kept(*store, key, options.perf_map);
+    stages.done(kept ? "load" : "look up");
   }
-  std::sort(result.report.products.begin(), result.report.products.end());
-  result.report.target = made.front()->target();
-  LoadedCode code = load_objects(objects, options.perf_map);
-  stages.done("load");
+  StepCode code;
+  LoadedCode loaded;
+  if (kept) {
+    std::tie(code, loaded) = std::move(*kept);
+  } else {
+    const std::size_t parts = options.dump_folder.empty() ? std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts) : 1;
+    const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
+    code = make_code({graph, schedule, plan, part_of, fault, target, options}, parts, result.report.stages);
+    stages.skip();
+    loaded = load_objects(code.objects, options.perf_map);
+    stages.done("load");
+    if (store) store->keep(key, to_bytes(code));
+  }
+  result.report.cache_hit = kept.has_value();
+  result.report.products = std::move(code.notes);
+  result.report.target = target.text();
 
-  result.image.entry = code.entry;
-  result.image.code = std::move(code.owner);
+  result.image.entry = loaded.entry;
+  result.image.code = std::move(loaded.owner);
   result.image.buffers = plan.buffers;
   result.image.kernels = kernel_specs(graph, schedule);
   result.image.phases = phase_specs(schedule, result.image.kernels);
@@ -288,9 +308,8 @@ std::string emit_object(const ir::Graph& graph, const std::string& target) {
   verify_schedule(graph, schedule);
   const MemoryPlan plan = plan_memory(schedule, false);
   const std::vector<std::size_t> part_of = divide_kernels(schedule, 1);
-  const Options options;
-  return std::move(
-      compile_parts({graph, schedule, plan, part_of, ir::no_node, "", options}, 1, [&] { return other_machine(target); }).front()->object);
+  std::vector<Stage> stages;
+  return std::move(make_code({graph, schedule, plan, part_of, ir::no_node, other_target(target), {}}, 1, stages).objects.front());
 }
 
 }  // namespace sinter::codegen

@@ -7,19 +7,20 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/object_store.h"
 #include "ir/step.h"
 
 namespace sinter::codegen {
 
 struct Options {
-  bool tap = false;         ///< for verify: no overlaid memory and no chunk scratch; every group output kept and listed in Compiled::taps
-  bool profile = false;     ///< tell StepContext::span of each call of a kernel
-  std::string target;       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
-  std::string dump_folder;  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
-  bool perf_map = false;    ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code
-  bool use_cache = true;    ///< the object cache on disk
-  int threads = 1;          ///< of the compiler; the code is the same for any number
-  std::string fault;        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
+  bool tap = false;              ///< for verify: no overlaid memory and no chunk scratch; every group output kept and listed in Compiled::taps
+  bool profile = false;          ///< tell StepContext::span of each call of a kernel
+  std::string target = {};       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
+  std::string dump_folder = {};  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
+  bool perf_map = false;         ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code
+  ObjectStore* store = nullptr;  ///< where code is looked for and kept; null: nowhere. Not asked if there is a dump_folder
+  int threads = 1;               ///< of the compiler; the code is the same for any number
+  std::string fault = {};        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
 };
 
 /// A stage of the compilation and its seconds.
@@ -33,8 +34,8 @@ struct Report {
   std::size_t phases = 0, kernels = 0;
   std::vector<std::int32_t> kernel_groups;  ///< by function: the kernel group of the graph that it belongs to, -1 for copies
   std::vector<Stage> stages;
-  bool cache_hit = false;
-  std::string target;  ///< CPU and vector features that the code uses
+  bool cache_hit = false;  ///< the code came from the store
+  std::string target;      ///< CPU and vector features that the code uses
 };
 
 /// A node's value in a tapped step: buffer of the image that holds it after a call.

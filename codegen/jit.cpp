@@ -2,7 +2,8 @@
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Config/llvm-config.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -35,13 +36,16 @@ constexpr const char* pipeline =
 /// processors with fused multiply-add order instructions by themselves.
 constexpr const char* unneeded_passes[] = {"disable-lsr", "disable-post-ra"};
 
-/// Grows with every change that neither the emitted IR nor the passes show: options of LLVM's code generation.
-constexpr int generator_version = 4;
-
-void initialize_target() {
+void initialize_targets() {
   static const bool done = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     for (const char* option : unneeded_passes)
       if (const auto found = llvm::cl::getRegisteredOptions().find(option); found != llvm::cl::getRegisteredOptions().end())
         found->second->addOccurrence(0, option, "true");
@@ -52,13 +56,29 @@ void initialize_target() {
 
 [[noreturn]] void fail(const char* what, llvm::Error error) { throw InternalError("codegen", str(what, ": ", llvm::toString(std::move(error)))); }
 
-/// One JIT for the process; each step's code has a library of its own in it.
-llvm::orc::LLJIT& jit() {
-  static const std::unique_ptr<llvm::orc::LLJIT> instance = [] {
-    initialize_target();
-    auto made = llvm::orc::LLJITBuilder().setPlatformSetUp(llvm::orc::setUpInactivePlatform).setLinkProcessSymbolsByDefault(false).create();
-    if (!made) fail("cannot start the JIT", made.takeError());
-    return std::move(*made);
+/// What links objects into this process; each step's code has a library of its own in it. No symbols but theirs can be found, and no unwind tables
+/// are registered: nothing throws through generated code.
+struct Linker {
+  llvm::orc::ExecutionSession session;
+  llvm::orc::ObjectLinkingLayer layer;
+
+  explicit Linker(std::unique_ptr<llvm::orc::ExecutorProcessControl> process) : session(std::move(process)), layer(session) {
+    session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });  // lookup() throws what matters
+  }
+
+  void* lookup(llvm::orc::JITDylib& library, llvm::StringRef name) {
+    auto symbol = session.lookup({&library}, session.intern(name));
+    if (!symbol) fail("cannot link the step", symbol.takeError());
+    return symbol->getAddress().toPtr<void*>();
+  }
+};
+
+/// Never destroyed: steps in static storage may outlive any other static.
+Linker& linker() {
+  static Linker* const instance = [] {
+    auto process = llvm::orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>());
+    if (!process) fail("cannot start the linker", process.takeError());
+    return new Linker(std::move(*process));
   }();
   return *instance;
 }
@@ -73,29 +93,16 @@ std::vector<std::string> level_features(const std::string& level) {
 
 }  // namespace
 
-namespace {
-std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple, const std::string& cpu, const std::string& features) {
-  std::string error;
-  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!backend) throw InternalError("codegen", error);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      backend->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
-}
-}  // namespace
-
-std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
-  initialize_target();
+Target runnable_target(const std::string& name) {
+  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   const std::string triple = llvm::sys::getProcessTriple();
-  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  if (!target.empty()) {
-    for (const std::string& feature : level_features(target)) {
+  if (!name.empty()) {
+    for (const std::string& feature : level_features(name)) {
       const auto found = host.find(feature);
       if (found == host.end() || !found->second)
-        throw UserError("SINTER_TARGET", str("this machine cannot run ", target, ": its CPU lacks ", feature, "; choose a lower level"));
+        throw UserError("SINTER_TARGET", str("this machine cannot run ", name, ": its CPU lacks ", feature, "; choose a lower level"));
     }
-    return make_machine(triple, target, "");
+    return {triple, name, ""};
   }
   if (llvm::Triple(triple).isX86() && !host.lookup("fma"))
     throw UserError("compile", "this CPU has no fused multiply-add (x86-64-v3), which compiled steps need; use Mode::eager");
@@ -105,25 +112,24 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const std::string& target) {
   std::sort(enabled.begin(), enabled.end());
   std::string features;
   for (const std::string& feature : enabled) features += (features.empty() ? "" : ",") + feature;
-  return make_machine(triple, llvm::sys::getHostCPUName().str(), features);
+  return {triple, llvm::sys::getHostCPUName().str(), features};
 }
 
-std::unique_ptr<llvm::TargetMachine> other_machine(const std::string& target) {
-  static const bool initialized = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-    return true;
-  }();
-  (void)initialized;
-  if (target == "aarch64") return make_machine("aarch64-unknown-linux-gnu", "generic", "+neon");
-  if (target == "x86-64-v3" || target == "x86-64-v4") return make_machine("x86_64-unknown-linux-gnu", target, "");
-  throw UserError("emit_object", str("the target must be x86-64-v3, x86-64-v4 or aarch64, got '", target, "'"));
+Target other_target(const std::string& name) {
+  if (name == "aarch64") return {"aarch64-unknown-linux-gnu", "generic", "+neon"};
+  if (name == "x86-64-v3" || name == "x86-64-v4") return {"x86_64-unknown-linux-gnu", name, ""};
+  throw UserError("emit_object", str("the target must be x86-64-v3, x86-64-v4 or aarch64, got '", name, "'"));
+}
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const Target& target) {
+  initialize_targets();
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(target.triple, error);
+  if (!backend) throw InternalError("codegen", error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                                                           llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
 }
 
 namespace {
@@ -135,12 +141,6 @@ bool has_512_bits(const llvm::TargetMachine& machine) {
 VectorUnit vector_unit(const llvm::TargetMachine& machine) {
   if (!machine.getTargetTriple().isX86()) return {4, 32};  // NEON
   return has_512_bits(machine) ? VectorUnit{16, 32} : VectorUnit{8, 16};
-}
-
-std::string code_version() { return str(LLVM_VERSION_STRING, " ", pipeline, " ", generator_version); }
-
-std::string target_text(const llvm::TargetMachine& machine) {
-  return machine.getTargetTriple().str() + " " + machine.getTargetCPU().str() + " " + machine.getTargetFeatureString().str();
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -193,7 +193,7 @@ std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { 
 
 namespace {
 /// Lines of "address size name", as perf's map files are.
-void write_perf_map(llvm::orc::LLJIT& host, llvm::orc::JITDylib& library, std::span<const std::string> objects) {
+void write_perf_map(llvm::orc::JITDylib& library, std::span<const std::string> objects) {
   std::ofstream map(str("/tmp/perf-", ::getpid(), ".map"), std::ios::app);
   for (const std::string& object : objects) {
     auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "step"));
@@ -202,28 +202,36 @@ void write_perf_map(llvm::orc::LLJIT& host, llvm::orc::JITDylib& library, std::s
       const auto name = llvm::expectedToOptional(symbol.getName());
       const auto type = llvm::expectedToOptional(symbol.getType());
       if (!name || !type || *type != llvm::object::SymbolRef::ST_Function || symbol.getSize() == 0) continue;
-      auto address = host.lookup(library, *name);
-      if (!address) fail("cannot find a function", address.takeError());
-      map << std::hex << address->getValue() << " " << symbol.getSize() << " sinter:" << name->str() << "\n";
+      const auto address = reinterpret_cast<std::uintptr_t>(linker().lookup(library, *name));
+      map << std::hex << address << " " << symbol.getSize() << " sinter:" << name->str() << "\n";
     }
   }
 }
 }  // namespace
 
+std::string problem_of_object(const std::string& bytes) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "step"));
+  if (!file) return llvm::toString(file.takeError());
+  if (!(*file)->isELF() || !(*file)->isRelocatableObject()) return "it is no relocatable ELF object";
+  const llvm::Triple::ArchType machine = llvm::Triple(llvm::sys::getProcessTriple()).getArch();
+  if ((*file)->getArch() != machine)
+    return str("it is for ", llvm::Triple::getArchTypeName((*file)->getArch()).str(), ", this machine is ",
+               llvm::Triple::getArchTypeName(machine).str());
+  return "";
+}
+
 LoadedCode load_objects(std::span<const std::string> objects, bool perf_map) {
   static std::atomic<std::uint64_t> next{0};
-  llvm::orc::LLJIT& host = jit();
-  auto library = host.createJITDylib(str("step_", next++));
+  auto library = linker().session.createJITDylib(str("step_", next++));
   if (!library) fail("cannot make room for a step", library.takeError());
   llvm::orc::JITDylib* dylib = &*library;
-  const auto remove = [dylib](const void*) { llvm::consumeError(jit().getExecutionSession().removeJITDylib(*dylib)); };
+  const auto remove = [dylib](const void*) { llvm::consumeError(linker().session.removeJITDylib(*dylib)); };
   std::shared_ptr<const void> owner(dylib, remove);
   for (const std::string& object : objects)
-    if (auto error = host.addObjectFile(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
-  auto symbol = host.lookup(*dylib, step_name);
-  if (!symbol) fail("cannot link the step", symbol.takeError());
-  if (perf_map) write_perf_map(host, *dylib, objects);
-  return {symbol->toPtr<StepEntry>(), std::move(owner)};
+    if (auto error = linker().layer.add(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
+  const auto entry = reinterpret_cast<StepEntry>(linker().lookup(*dylib, step_name));
+  if (perf_map) write_perf_map(*dylib, objects);
+  return {entry, std::move(owner)};
 }
 
 }  // namespace sinter::codegen

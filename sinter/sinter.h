@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/checkpoint/options.h"
+#include "frontend/compile/cache.h"
 #include "frontend/compile/step.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/image.h"

@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "frontend/compile/cache.h"
 #include "frontend/compile/step_impl.h"
 #include "ir/cost.h"
 #include "ir/layout.h"
@@ -90,7 +91,9 @@ std::string StepCore::explain() const {
   out << std::setprecision(2) << "compile time: " << compiled.seconds() * 1e3 << " ms: trace " << compiled.trace_seconds * 1e3 << ", passes "
       << compiled.pass_seconds * 1e3;
   for (const auto& [stage, seconds] : compiled.report.stages) out << ", " << stage << " " << seconds * 1e3;
-  out << (compiled.report.cache_hit ? " (object cache: hit)\n" : " (object cache: miss)\n");
+  const CacheStatistics cache = cache_statistics();
+  out << " (object cache: " << compiled.cache << ")\nobject cache, by this process so far: " << cache.hits << " hits, " << cache.misses << " misses, "
+      << cache.written << " written, " << cache.rejected << " rejected, " << cache.swept << " swept\n";
 #endif
   return out.str();
 }

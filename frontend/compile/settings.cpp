@@ -1,5 +1,6 @@
 #include "frontend/compile/settings.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -19,11 +20,34 @@ bool is_on(const char* name) {
   if (value != "" && value != "0" && value != "1") throw UserError(name, str("must be 0 or 1, got '", value, "'"));
   return value == "1";
 }
+
+/// "512M" as bytes.
+std::uint64_t bytes_of(const char* name, const std::string& text) {
+  constexpr std::uint64_t mega = std::uint64_t{1} << 20, most = 1 << 20;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, text.data() + text.size());
+  const std::uint64_t megas = unit == "M" ? 1 : unit == "G" ? 1024 : 0;
+  if (error != std::errc{} || megas == 0 || number == 0 || number > most / megas)
+    throw UserError(name, str("must be a size from 1M to 1024G, such as 512M or 2G, got '", text, "'"));
+  return number * megas * mega;
+}
+
+CacheSettings cache_settings() {
+  const std::string state = environment("SINTER_CACHE"), size = environment("SINTER_CACHE_SIZE");
+  if (state != "" && state != "on" && state != "off") throw UserError("SINTER_CACHE", str("must be 'on' or 'off', got '", state, "'"));
+  CacheSettings result{"", bytes_of("SINTER_CACHE_SIZE", size.empty() ? "512M" : size)};
+  if (state == "off") return result;
+  // The XDG base directory specification: a path that is not absolute is ignored.
+  if (const std::string cache = environment("XDG_CACHE_HOME"); cache.starts_with('/')) result.folder = cache + "/sinter";
+  else if (const std::string home = environment("HOME"); home.starts_with('/')) result.folder = home + "/.cache/sinter";
+  return result;
+}
 }  // namespace
 
 Settings settings() {
   return {environment("SINTER_DUMP"),    environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT"),
-          environment("SINTER_PROFILE"), is_on("SINTER_PERF_MAP"),         is_on("SINTER_VERIFY")};
+          environment("SINTER_PROFILE"), is_on("SINTER_PERF_MAP"),         is_on("SINTER_VERIFY"),       cache_settings()};
 }
 
 Mode effective_mode(Mode asked) {

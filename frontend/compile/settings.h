@@ -1,11 +1,18 @@
 // Modes, and the environment variables that the front end heeds.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace sinter {
 
 enum class Mode { eager, graph };
+
+/// Where the machine code of steps lasts from process to process.
+struct CacheSettings {
+  std::string folder;       ///< $XDG_CACHE_HOME/sinter, else $HOME/.cache/sinter; "" for none: SINTER_CACHE=off, or neither of them is set
+  std::uint64_t bytes = 0;  ///< at most; SINTER_CACHE_SIZE
+};
 
 /// What the environment asks of compiling, read anew each time.
 struct Settings {
@@ -16,6 +23,7 @@ struct Settings {
   std::string profile;      ///< SINTER_PROFILE: Chrome trace of the kernels of every step, written there when the process ends
   bool perf_map = false;    ///< SINTER_PERF_MAP=1: perf can name the kernels
   bool verify = false;      ///< SINTER_VERIFY=1: every compiled step is verified on the inputs of the call that made it
+  CacheSettings cache = {};
 };
 /// Throws UserError for values that are not allowed.
 Settings settings();

@@ -82,7 +82,8 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   Traced traced = trace(specs);
   const std::int64_t batch = in.empty() ? 0 : batch_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto compiled = std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sample_batch = batch, .settings = settings()}));
+  auto compiled =
+      std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sample_batch = batch, .settings = settings(), .log = options.log}));
   compiled->trace_seconds = seconds;
   ++compiles;
   compile_seconds += compiled->seconds();

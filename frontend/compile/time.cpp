@@ -47,7 +47,8 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
 /// Each kernel group's share of a step's time, as a share of its seconds on all threads.
 std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds,
                                    int repeats) {
-  Variant profiled(std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings()})));
+  Variant profiled(
+      std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(profiled.output_count());
   std::vector<std::atomic<std::uint64_t>> spent(profiled.compiled().image.kernels.size());
   profiled.executor().observe([&](const runtime::Span& span) { spent[span.kernel] += span.stop - span.start; });

@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "ir/print.h"
 #include "ir/reference.h"
 #include "ir/verify.h"
 #include "passes/group.h"
+#include "runtime/file/object_cache.h"
 #include "runtime/team.h"
 
 namespace sinter {
@@ -41,10 +43,16 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
   codegen_options.fault = options.settings.fault;
   codegen_options.perf_map = options.settings.perf_map;
   codegen_options.threads = runtime::default_threads();
+  std::optional<runtime::ObjectCache> cache;
+  if (const CacheSettings& wanted = options.settings.cache; !wanted.folder.empty()) {
+    cache.emplace(wanted.folder, wanted.bytes, options.log);
+    if (cache->problem().empty()) codegen_options.store = &*cache;
+  }
   codegen::Compiled compiled = codegen::compile(result.graph, codegen_options);
   result.image = std::move(compiled.image);
   result.report = std::move(compiled.report);
   result.taps = std::move(compiled.taps);
+  result.cache = !cache ? "off" : !cache->problem().empty() ? "the folder " + cache->problem() : result.report.cache_hit ? "hit" : "miss";
   result.codegen_seconds = since(start);
 }
 #else

@@ -1,6 +1,7 @@
 // One compiled variant of a step: for one combination of rank, element type and non-batch dimensions of the inputs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@ struct CompiledGraph {
 #ifdef SINTER_JIT
   codegen::Report report;
   std::vector<codegen::Tap> taps;
+  std::string cache;  ///< what the object cache had: "hit", "miss", "off" or why it is not used
 #endif
   runtime::ChromeTrace* trace = nullptr;  ///< told of every kernel that runs; null: nobody asked
   std::int64_t sample_batch = 0;          ///< the batch size of the call that asked for it; 0: unknown
@@ -40,6 +42,7 @@ struct CompileOptions {
   bool profile = false;           ///< count the time of each kernel
   std::int64_t sample_batch = 0;  ///< batch size at which reports state figures; 0: as a + b·N
   Settings settings = {};
+  std::function<void(const std::string&)> log = {};  ///< warnings go here
 };
 
 /// Passes and code generation. Throws UserError if this build has no code generator.

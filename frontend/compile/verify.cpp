@@ -145,7 +145,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   SavedState saved(traced.cells);
 
   // 1. The same kernels with memory of their own, every kernel's results kept.
-  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(traced, {.tap = true, .settings = settings()})));
+  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(traced, {.tap = true, .settings = settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(tapped.output_count());
   tapped.run(in, outputs, step.options.threads, step.options.force);
   const Results tapped_results = results_of(traced, outputs);

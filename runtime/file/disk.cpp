@@ -20,7 +20,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) { return path
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path, Durability durability) : path_(std::move(path)), durability_(durability) {
+AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsigned mode) : path_(std::move(path)), durability_(durability) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored))
     throw UserError(path_.string(), "cannot write the file: it is a folder; give the name of a file");
@@ -32,7 +32,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, Durability durability) : path
   int error = 0;
   do {  // a name that exists is left from a process that died
     temporary_ = str(path_.string(), temporary_infix, ::getpid(), "-", counter++);
-    error = FileSystem::current().create(temporary_, 0666, descriptor_);
+    error = FileSystem::current().create(temporary_, mode, descriptor_);
   } while (error == EEXIST);
   require("create it", error);
   struct stat old{};

@@ -21,7 +21,8 @@ inline constexpr std::string_view temporary_infix = ".tmp-";
 /// rename, fsync of the folder. Without commit() nothing changes. Errors are UserErrors that name the file and the system's reason.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path, Durability durability = Durability::synced);
+  /// `mode`: access to a new file, less what the umask takes; a file that is replaced leaves its own.
+  explicit AtomicFile(std::filesystem::path path, Durability durability = Durability::synced, unsigned mode = 0666);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

@@ -1,4 +1,4 @@
-// Properties of the machine code: accuracy of its functions, the same bytes on every vector target, the object cache, no leaks.
+// Properties of the machine code: accuracy of its functions, the same bytes on every vector target, no leaks.
 #include <unistd.h>
 
 #include <bit>
@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "bench/math/functions.h"
-#include "codegen/cache.h"
 #include "frontend/compile/variant.h"
 #include "runtime/chrome_trace.h"
 #include "tests/frontend/helpers.h"
@@ -173,54 +172,6 @@ TEST(Target, Errors) {
   SmallModel m;
   EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }),
               HasSubstr("[SINTER_TARGET] must be x86-64-v3 or x86-64-v4, got 'pentium'"));
-}
-
-class Cache : public ::testing::Test {
- protected:
-  const fs::path folder_ = fs::temp_directory_path() / str("sinter_cache_", getpid());
-  const Environment home_{"XDG_CACHE_HOME", folder_.c_str()}, on_{"SINTER_CACHE", "on"};
-  void TearDown() override { fs::remove_all(folder_); }
-
-  static bool hit() {
-    SmallModel m;
-    m.step(random({4, 20}, 1), random_labels(4, 7, 2));
-    return m.step.explain().find("object cache: hit") != std::string::npos;
-  }
-};
-
-TEST_F(Cache, ASecondCompileIsAHit) {
-  EXPECT_FALSE(hit());
-  EXPECT_TRUE(hit());
-  EXPECT_EQ(fs::status(folder_ / "sinter").permissions() & fs::perms::others_all, fs::perms::none);
-}
-
-TEST_F(Cache, ADamagedEntryIsRebuilt) {
-  EXPECT_FALSE(hit());
-  for (const auto& entry : fs::directory_iterator(folder_ / "sinter")) {
-    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(500);
-    file.put('?');
-  }
-  EXPECT_FALSE(hit());
-  EXPECT_TRUE(hit());
-}
-
-TEST_F(Cache, OthersMustNotWriteToIt) {
-  EXPECT_FALSE(hit());
-  fs::permissions(folder_ / "sinter", fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(codegen::cache_folder(), "");
-}
-
-TEST_F(Cache, CanBeSwitchedOff) {
-  const Environment off("SINTER_CACHE", "off");
-  EXPECT_FALSE(hit());
-  EXPECT_FALSE(hit());
-  EXPECT_FALSE(fs::exists(folder_ / "sinter"));
-}
-
-TEST_F(Cache, Errors) {
-  const Environment bad("SINTER_CACHE", "maybe");
-  EXPECT_THAT(error_of([] { codegen::cache_folder(); }), HasSubstr("[SINTER_CACHE] must be 'on' or 'off', got 'maybe'"));
 }
 
 /// Resident memory in pages.

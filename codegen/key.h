@@ -1,0 +1,19 @@
+// What decides the code of a step, as bytes.
+#pragma once
+
+#include <string>
+
+#include "codegen/compile.h"
+#include "ir/graph.h"
+#include "ir/object_store.h"
+
+namespace sinter::codegen {
+
+/// The key of a step's code for this target (Target::text). Two graphs have the same source only if the code generator cannot tell them apart: names
+/// of layers, states and inputs and the user's lines are not in it, numbers of nodes are (the code reports a bad index by them).
+ObjectKey object_key(const ir::Graph& graph, const Options& options, std::string target);
+
+/// Of the code generator: a hash of all its sources and of ir/, with what they were compiled by, and LLVM's version.
+std::string code_version();
+
+}  // namespace sinter::codegen

@@ -1,0 +1,13 @@
+// What the object cache has saved this process.
+#pragma once
+
+#include "runtime/file/object_cache.h"
+
+namespace sinter {
+
+using runtime::CacheStatistics;
+
+/// Of this process so far. All zero without the compiler, and while no step was compiled or SINTER_CACHE is off.
+CacheStatistics cache_statistics();
+
+}  // namespace sinter
