@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -62,17 +63,19 @@ void for_programs_with_all_ops(F&& f) {
 }
 
 runtime::NamedArray stored(std::string name, const ir::Array& array) {
-  runtime::NamedArray result{std::move(name), array.dtype, array.extents, {}};
+  const std::size_t size = array.data.size() * size_of(array.dtype);
+  const runtime::Buffer memory = runtime::Buffer::allocate(size);
+  std::byte* at = memory.data();
   for (const double x : array.data) {
     const auto append = [&](auto value) {
-      const auto bytes = std::as_bytes(std::span(&value, 1));
-      result.bytes.insert(result.bytes.end(), bytes.begin(), bytes.end());
+      std::memcpy(at, &value, sizeof value);
+      at += sizeof value;
     };
     if (is_float(array.dtype)) append(static_cast<float>(x));
     else if (size_of(array.dtype) == 1) append(static_cast<std::uint8_t>(x));
     else append(static_cast<std::uint32_t>(static_cast<std::int64_t>(x)));
   }
-  return result;
+  return {std::move(name), array.dtype, array.extents, {memory.data(), size}, memory};
 }
 
 /// As StepCore::save writes it.
