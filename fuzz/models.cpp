@@ -3,6 +3,7 @@
 
 #include "frontend/compile/step.h"
 #include "frontend/train/trainer.h"
+#include "fuzz/resume.h"
 #include "fuzz/targets.h"
 #include "ir/cost.h"
 #include "runtime/file/container.h"
@@ -69,6 +70,10 @@ void run_sinter_file(Bytes bytes) {
 
 void run_checkpoint(Bytes bytes) {
   setenv("SINTER_CACHE", "off", 1);
+  try {
+    resume_from(bytes);
+  } catch (const UserError&) {  // it may still be a file that a trainer loads
+  }
   const MemoryFile file(bytes);
   Trainer trainer = Trainer::load(file.path().string(), {.mode = Mode::eager});
   const std::vector<Mode> modes = modes_for(bytes);

@@ -1,5 +1,4 @@
 // The inputs that fuzzing begins with.
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "frontend/train/trainer.h"
 #include "fuzz/program/choices.h"
 #include "fuzz/program/program.h"
+#include "fuzz/resume.h"
 #include "fuzz/targets.h"
 #include "runtime/file/container.h"
 
@@ -25,17 +25,18 @@ namespace sinter::fuzz {
 
 namespace {
 
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 /// What a function writes to a path.
 template <class F>
 std::string written(F&& write) {
-  std::string folder = std::filesystem::temp_directory_path() / "sinter-fuzz-XXXXXX";
-  if (!mkdtemp(folder.data())) throw std::runtime_error("no folder for files in " + folder);
-  const std::filesystem::path file = std::filesystem::path(folder) / "file";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = std::filesystem::path(folder.path()) / "file";
   write(file);
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), {});
-  std::filesystem::remove_all(folder);
-  return bytes;
+  return content_of(file);
 }
 
 std::string gzip(const std::string& bytes) {
@@ -142,9 +143,14 @@ Seeds checkpoint_seeds() {
     return written([&](const std::filesystem::path& path) { trainer.save(path.string()); });
   };
   const Tensor floats({1, 2, 3, 4, 5, 6}, {2, 3}), bytes(std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6}, {2, 3});
-  return {{"sgd", file(optim::SGD({.learning_rate = 0.1f}), floats, false)},
-          {"adam-dropout", file(optim::Adam({.learning_rate = 0.1f}), floats, true)},
-          {"bytes", file(optim::RMSprop({.learning_rate = 0.1f}), bytes, false)}};
+  Seeds seeds{{"sgd", file(optim::SGD({.learning_rate = 0.1f}), floats, false)},
+              {"adam-dropout", file(optim::Adam({.learning_rate = 0.1f}), floats, true)},
+              {"bytes", file(optim::RMSprop({.learning_rate = 0.1f}), bytes, false)}};
+  const TemporaryFolder folder;
+  fit_with_checkpoints(folder.path());
+  for (const auto& [name, file_name] : {std::pair{"within-an-epoch", "checkpoint-000000000003.sinter"}, {"ended", "checkpoint-000000000004.sinter"}})
+    seeds.emplace_back(name, content_of(std::filesystem::path(folder.path()) / file_name));
+  return seeds;
 }
 
 Seeds idx_seeds() {

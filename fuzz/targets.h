@@ -8,7 +8,7 @@ namespace sinter::fuzz {
 // ---- models.cpp ----
 /// A .sinter file: what is accepted can be written and read again, and a step in it runs, line by line and compiled, or is refused.
 void run_sinter_file(Bytes bytes);
-/// A trainer's file: what is accepted predicts and trains a step, or refuses to.
+/// A trainer's file or a checkpoint: a run goes on from what is accepted, and it predicts and trains a step, or refuses to.
 void run_checkpoint(Bytes bytes);
 
 // ---- programs.cpp ----
@@ -20,7 +20,7 @@ std::string summary_of_programs();
 // ---- seeds ----
 using Seeds = std::vector<std::pair<std::string, std::string>>;
 Seeds model_seeds();       ///< steps, of many ops
-Seeds checkpoint_seeds();  ///< trainers
+Seeds checkpoint_seeds();  ///< trainers, and runs of fit
 Seeds program_seeds();
 Seeds idx_seeds();
 Seeds csv_seeds();

@@ -57,20 +57,22 @@ SavedState Checkpoints::settings() const {
   now.set("steps_per_epoch", static_cast<double>(options_.steps_per_epoch));
   now.set("samples of an epoch", static_cast<double>(samples_));
   now.set("shuffle", options_.shuffle);
-  now.set("seed", {static_cast<double>(options_.seed >> 32), static_cast<double>(options_.seed & 0xffffffffu)});
+  now.set("seed", static_cast<double>(options_.seed & 0xffffffffu));
+  now.set("seed / 2^32", static_cast<double>(options_.seed >> 32));
   return now;
 }
 
 void Checkpoints::check_settings(const SavedState& then) const {
   const SavedState now = settings();
   const auto text = [](const std::vector<double>& numbers) {
-    return numbers.size() == 2 ? std::to_string((static_cast<std::uint64_t>(numbers[0]) << 32) | static_cast<std::uint64_t>(numbers[1]))
-                               : ir::number_text(numbers.at(0));
+    std::string result;
+    for (const double number : numbers) result += (result.empty() ? "" : " ") + ir::number_text(number);
+    return result;
   };
   for (const auto& [name, numbers] : now.all_numbers())
     if (const std::vector<double>& before = then.numbers(name); before != numbers)
-      throw UserError("fit", str("the checkpoint was made with ", name, " ", before.size() == numbers.size() ? text(before) : "unknown",
-                                 ", now it is ", text(numbers), "; use the same, or a folder of its own for this run"));
+      throw UserError("fit", str("the checkpoint was made with ", name, " ", text(before), ", now it is ", text(numbers),
+                                 "; use the same, or a folder of its own for this run"));
 }
 
 void Checkpoints::restore_parameters(const runtime::Archive& archive) const {

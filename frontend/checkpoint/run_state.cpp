@@ -6,8 +6,8 @@ namespace sinter {
 
 namespace {
 
-/// Whole numbers that a double holds exactly.
-constexpr std::int64_t most = std::int64_t{1} << 53;
+/// Whole numbers that a double holds exactly, and those that the name of a file has digits for.
+constexpr std::int64_t most = std::int64_t{1} << 53, most_steps = 999'999'999'999;
 
 using Columns = std::vector<std::pair<std::string, std::vector<double>>>;
 
@@ -111,7 +111,7 @@ RunState RunState::restore(const SavedState& saved) {
   RunState state;
   state.first_epoch = saved.integer("first_epoch", 0, most);
   state.epoch = saved.integer("epoch", state.first_epoch, most);
-  state.step = saved.integer("step", 0, most);
+  state.step = saved.integer("step", 0, most_steps);
   state.stopped = saved.integer("stopped", 0, 1) != 0;
   state.now.step = saved.integer("now.step", 0, state.step);
   state.now.piece = saved.integer("now.piece", 0, most);

@@ -70,6 +70,8 @@ void EarlyStopping::on_epoch_end(Trainer& trainer, const EpochResult& result) {
 
 void EarlyStopping::on_train_end(Trainer& trainer) {
   const std::vector<Parameter> parameters = trainer.parameters();
+  if (best_.size() > parameters.size())  // from a checkpoint
+    throw UserError("EarlyStopping", str("has ", best_.size(), " parameters to put back, the trainer has ", parameters.size()));
   for (std::size_t i = 0; i < best_.size(); ++i) parameters[i].assign(best_[i]);
   best_.clear();
 }

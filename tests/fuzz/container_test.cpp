@@ -5,6 +5,7 @@
 #include "fuzz/container/mutate.h"
 #include "fuzz/container/sections.h"
 #include "fuzz/container/wire.h"
+#include "fuzz/resume.h"
 #include "fuzz/targets.h"
 #include "ir/error.h"
 #include "runtime/file/container.h"
@@ -83,6 +84,16 @@ TEST(Mutations, MostlyGetPastChecksumsAndFitTheBuffer) {
   EXPECT_GT(changed, 950);
   EXPECT_LT(checksum, 250);
   EXPECT_GT(accepted, 100) << "some are valid files of another content";
+}
+
+TEST(Targets, ARunGoesOnFromTheSeedsThatAreCheckpoints) {
+  int checkpoints = 0;
+  for (const auto& [name, bytes] : checkpoint_seeds()) {
+    if (name != "within-an-epoch" && name != "ended") continue;
+    ++checkpoints;
+    EXPECT_NO_THROW(resume_from({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()})) << name;
+  }
+  EXPECT_EQ(checkpoints, 2);
 }
 
 TEST(Targets, HaveSeedsAndAnswerThem) {
