@@ -1,6 +1,7 @@
 // A dense array in host memory: what file readers return and writers take.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,7 @@ struct HostArray {
   std::vector<std::byte> bytes;
 
   std::int64_t elements() const {
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // the product of the others may be too large for a number
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count *= extent;
     return count;

@@ -1,5 +1,7 @@
 #include "fuzz/program/recipes.h"
 
+#include <algorithm>
+
 namespace sinter::fuzz {
 
 using ir::Value;
@@ -54,6 +56,7 @@ Value squashed(Builder& b, Value x) { return b.add(ir::Add{}, {b.add(ir::Sigmoid
 template <class O>
 Value make_pointwise(Builder& b, O op) {
   std::apply([&](const auto&... f) { (choose_attribute(b, op.*(f.member)), ...); }, O::fields);
+  if constexpr (std::is_same_v<O, ir::Clip>) op.high = std::max(op.high, op.low + 0.25f);  // between equal bounds the gradient passes, at a point
   ir::Values in;
   if constexpr (std::is_base_of_v<ir::Elementwise<O::arity, ir::Words>, O>) {
     const Shape shape = b.shape();

@@ -34,6 +34,12 @@ TEST_F(Idx, ReadsCompressedFilesWhateverTheirName) {
       << "nothing is packed more tightly";
 }
 
+TEST_F(Idx, HasNoElementsWhereAnExtentIsZero) {
+  const HostArray array = read_idx(write("none", idx(8, {0xfefffff1, 0xffbe07ff, 0}, "")));
+  EXPECT_EQ(array.elements(), 0);
+  EXPECT_TRUE(array.bytes.empty());
+}
+
 TEST_F(Idx, NamesWhatIsWrong) {
   const auto refuse = [&](const std::string& bytes, const std::string& text) {
     expect_user_error([&] { read_idx(write("images", bytes)); }, "images] ");
