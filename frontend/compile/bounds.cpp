@@ -272,4 +272,13 @@ std::int64_t first_difference(const ir::Array& got, const Bounded& wanted, doubl
   return first;
 }
 
+double ulps_apart(double got, double wanted) {
+  if (got == wanted || (std::isnan(got) && std::isnan(wanted))) return 0;
+  const double difference = std::abs(got - wanted);
+  if (!std::isfinite(difference)) return std::numeric_limits<double>::infinity();
+  const int least = std::numeric_limits<float>::min_exponent - 1;  // normal numbers of f32 begin at 2^-126
+  const int exponent = wanted == 0 ? least : std::max(std::ilogb(wanted), least);
+  return std::ldexp(difference, 23 - exponent);
+}
+
 }  // namespace sinter

@@ -26,4 +26,7 @@ Bounded exact(const Tensor& tensor);
 /// error over its tolerance.
 std::int64_t first_difference(const ir::Array& got, const Bounded& wanted, double& worst);
 
+/// How far `got` is from `wanted`, in units of the last place that an f32 of wanted's size has; infinite if one is infinite or NaN and the other not.
+double ulps_apart(double got, double wanted);
+
 }  // namespace sinter

@@ -1,5 +1,6 @@
 // verify(): a compiled step judged in four parts. See docs/design.md, "Tests".
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "frontend/compile/bounds.h"
@@ -18,13 +19,16 @@ std::string described(const ir::Graph& graph, ir::NodeId id, const std::vector<s
   return str(names[id], " = ", ir::name(node.op), origin.empty() ? "" : "   # ", origin);
 }
 
+double distance(DType dtype, double got, double wanted) { return is_float(dtype) ? ulps_apart(got, wanted) : std::abs(got - wanted); }
+
 void judge_value(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Bounded& wanted) {
   ++report.nodes;
   const Bounded actual = exact(got);
   const std::int64_t at = first_difference(actual.value, wanted, report.worst);
   if (at < 0) return;
   const auto i = static_cast<std::size_t>(at);
-  report.disagreements.push_back({part, node, i, actual.value.data[i], wanted.value.data[i], wanted.error[i]});
+  const double is = actual.value.data[i], should = wanted.value.data[i];
+  report.disagreements.push_back({part, node, i, is, should, wanted.error[i], distance(got.dtype(), is, should)});
 }
 
 }  // namespace
@@ -85,11 +89,17 @@ Results results_of(const Traced& traced, std::vector<Tensor> outputs) {
   return results;
 }
 
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  std::vector<std::byte> x(static_cast<std::size_t>(a.elements()) * size_of(a.dtype())), y(x.size());
-  a.copy_to(x.data());
-  b.copy_to(y.data());
-  return x == y;
+/// Part 3: the same bytes, or the first element where they differ.
+void judge_bytes(VerifyReport& report, const std::string& node, const Tensor& got, const Tensor& wanted) {
+  const std::size_t element = size_of(got.dtype());
+  std::vector<std::byte> x(static_cast<std::size_t>(got.elements()) * element), y(x.size());
+  got.copy_to(x.data());
+  wanted.copy_to(y.data());
+  const auto at = std::mismatch(x.begin(), x.end(), y.begin()).first;
+  if (at == x.end()) return;
+  const std::size_t i = static_cast<std::size_t>(at - x.begin()) / element;
+  const double is = exact(got).value.data[i], should = exact(wanted).value.data[i];
+  report.disagreements.push_back({"memory plan", node, i, is, should, 0, distance(got.dtype(), is, should)});
 }
 
 /// Part 2: each kernel re-evaluated in double from the tapped values that it read.
@@ -157,12 +167,9 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   ordinary.run(in, outputs, step.options.threads, step.options.force);
   const Results results = results_of(traced, outputs);
   saved.restore();
-  const auto compare = [&](const std::string& node, const Tensor& a, const Tensor& b) {
-    if (!same_bytes(a, b)) report.disagreements.push_back({"memory plan", node, 0, 0, 0, 0});
-  };
-  for (std::size_t i = 0; i < results.outputs.size(); ++i) compare(str("output ", i), results.outputs[i], tapped_results.outputs[i]);
+  for (std::size_t i = 0; i < results.outputs.size(); ++i) judge_bytes(report, str("output ", i), results.outputs[i], tapped_results.outputs[i]);
   for (std::size_t i = 0; i < results.updates.size(); ++i)
-    compare(str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
+    judge_bytes(report, str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
   // 4. The traced graph, unoptimized, says what both the compiled and the eager run should have returned.
   const std::vector<Bounded> reference = reference_of(traced, in, n);
@@ -178,13 +185,20 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
 }
 #endif
 
+const Disagreement& VerifyReport::first() const {
+  if (ok()) throw UserError("verify", "all values agree: there is no first that does not; ask ok() before");
+  return disagreements.front();
+}
+
 std::ostream& operator<<(std::ostream& out, const VerifyReport& report) {
   if (report.ok()) return out << "verify: " << report.nodes << " values agree; the greatest error is " << report.worst << " of its tolerance\n";
-  out << "verify: " << report.disagreements.size() << " of " << report.nodes << " values disagree\n";
+  out << "verify: " << report.disagreements.size() << " of " << report.nodes << " values disagree, this one first:\n";
   for (const Disagreement& d : report.disagreements) {
-    out << "  [" << d.part << "] " << d.node;
-    if (d.part == "memory plan") out << ": the ordinary run and the run with separate memory differ\n";
-    else out << ": element " << d.index << " is " << d.got << ", should be " << d.wanted << " within " << d.tolerance << "\n";
+    out << "  [" << d.part << "] " << d.node << ": element " << d.index << " is " << ir::number_text(d.got) << ", should be "
+        << ir::number_text(d.wanted);
+    if (d.part == "memory plan") out << " as it is with separate memory";
+    else out << " within " << d.tolerance;
+    out << ", " << d.ulps << " ulps off\n";
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <thread>
 
+#include "frontend/compile/bounds.h"
 #include "frontend/train/trainer.h"
 #include "tests/frontend/helpers.h"
 
@@ -171,8 +172,10 @@ TEST(Verify, NamesThePerturbedNode) {
     SmallModel faulty;
     const VerifyReport report = faulty.step.verify(x, y);
     ASSERT_FALSE(report.ok()) << names[id];
+    EXPECT_GT(report.first().ulps, 2);
+    EXPECT_GT(std::abs(report.first().got - report.first().wanted), report.first().tolerance);
     // The first disagreement is in the kernel of the perturbed node: itself, or what the kernel makes of it.
-    const std::string first = report.disagreements.front().node;
+    const std::string first = report.first().node;
     const auto kernel = graph.node(id).kernel;
     bool named = false;
     for (const ir::NodeId other : graph.topological_order())
@@ -181,6 +184,36 @@ TEST(Verify, NamesThePerturbedNode) {
     ++tried;
   }
   EXPECT_GE(tried, 5);
+}
+
+TEST(Verify, PrintsBothValuesAndTheirDistance) {
+  std::ostringstream text;
+  VerifyReport report{{}, 20, 0.25};
+  text << report;
+  EXPECT_EQ(text.str(), "verify: 20 values agree; the greatest error is 0.25 of its tolerance\n");
+  EXPECT_THAT(error_of([&] { report.first(); }), HasSubstr("all values agree"));
+  text.str("");
+  report.disagreements = {{"kernels", "%4 = sigmoid   # dense_1, mlp.cpp:14", 7, 0.1f, 0.10000000149, 1e-8, 3.5},
+                          {"memory plan", "output 0", 1, 2, 3, 0, 4194304}};
+  text << report;
+  EXPECT_EQ(text.str(),
+            "verify: 2 of 20 values disagree, this one first:\n"
+            "  [kernels] %4 = sigmoid   # dense_1, mlp.cpp:14: element 7 is 0.1, should be 0.10000000149 within 1e-08, 3.5 ulps off\n"
+            "  [memory plan] output 0: element 1 is 2, should be 3 as it is with separate memory, 4.1943e+06 ulps off\n");
+  EXPECT_EQ(report.first().index, 7u);
+}
+
+TEST(Verify, CountsUnitsInTheLastPlace) {
+  EXPECT_EQ(ulps_apart(1, 1), 0);
+  EXPECT_EQ(ulps_apart(1 + 0x1p-23, 1), 1);
+  EXPECT_EQ(ulps_apart(1, 1 + 0x1p-23), 1);
+  EXPECT_EQ(ulps_apart(1 - 0x1p-24, 1), 0.5);
+  EXPECT_EQ(ulps_apart(-3, -2), 0x1p22);
+  EXPECT_EQ(ulps_apart(0x1p-149, 0), 1) << "below the least normal number steps stay as they are";
+  EXPECT_EQ(ulps_apart(NAN, NAN), 0);
+  EXPECT_EQ(ulps_apart(NAN, 1), INFINITY);
+  EXPECT_EQ(ulps_apart(INFINITY, 1), INFINITY);
+  EXPECT_EQ(ulps_apart(-INFINITY, -INFINITY), 0);
 }
 
 TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
