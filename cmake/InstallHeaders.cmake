@@ -1,6 +1,6 @@
 # Installs the public headers below include/sinter. In the tree they include each other as "ir/graph.h"; installed, as "sinter/ir/graph.h",
 # so that they never meet a header of the program that uses them. Reads source_folder, staging_folder and include_folder.
-set(public_headers sinter/*.h ir/*.h passes/pipeline.h codegen/compile.h runtime/*.h frontend/*.h)
+set(public_headers sinter/*.h ir/*.h passes/pipeline.h codegen/compile.h codegen/instrument/sabotage.h runtime/*.h frontend/*.h)
 file(REMOVE_RECURSE ${staging_folder})
 foreach(pattern ${public_headers})
   file(GLOB_RECURSE headers RELATIVE ${source_folder} ${source_folder}/${pattern})

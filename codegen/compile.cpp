@@ -13,6 +13,8 @@
 #include <numeric>
 
 #include "codegen/emit/step.h"
+#include "codegen/instrument/check.h"
+#include "codegen/instrument/threads.h"
 #include "codegen/jit.h"
 #include "codegen/key.h"
 #include "codegen/step_code.h"
@@ -64,7 +66,7 @@ std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
   return text + (kernel.kind == Kernel::Kind::partial ? " (a slot a chunk)" : kernel.kind == Kernel::Kind::combine ? " (slots combined)" : "");
 }
 
-std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& schedule) {
+std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan) {
   std::vector<KernelSpec> specs;
   for (const Kernel& kernel : schedule.kernels) {
     ir::Cost flops, bytes;
@@ -73,7 +75,8 @@ std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& sch
     for (const Read& read : kernel.reads) bytes += ir::bytes(schedule.values[read.value].type);
     if (kernel.kind == Kernel::Kind::pack) bytes += ir::bytes(schedule.values[kernel.packed].type);
     for (const Write& write : kernel.writes) bytes += ir::bytes(schedule.values[write.value].type);
-    specs.push_back({name_of(graph, kernel), kernel.domain.units, {flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample}});
+    const Work work{flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample};
+    specs.push_back({name_of(graph, kernel), kernel.domain.units, work, buffers_of(kernel, plan)});
   }
   return specs;
 }
@@ -113,6 +116,7 @@ struct Source {
   ir::NodeId fault;
   const Target& target;
   const Options& options;
+  bool watched = sees_threads;  ///< instrumented for ThreadSanitizer; code for elsewhere is not
 };
 
 /// A part of a step: a module with some of its kernels, on its way to an object.
@@ -123,7 +127,17 @@ class Part {
         number_(number),
         machine_(target_machine(source.target)),
         module_("sinter", llvm_),
-        context_{module_, source.graph, source.schedule, source.plan, source.fault, vector_unit(*machine_), source.options.perf_map, {}, {}} {}
+        context_{.module = module_,
+                 .graph = source.graph,
+                 .schedule = source.schedule,
+                 .plan = source.plan,
+                 .fault = source.fault,
+                 .unit = vector_unit(*machine_),
+                 .named = source.options.perf_map,
+                 .checked = source.options.checked,
+                 .sabotage = source.options.sabotage,
+                 .notes = {},
+                 .shared = {}} {}
 
   /// The kernels, and the names of the shared functions that they call.
   void emit() {
@@ -139,6 +153,7 @@ class Part {
     const Options& options = source_.options;
     Stages stages(this->stages);
     for (const SharedFunction& function : functions) function.define(context_);
+    if (options.checked) check_accesses(module_, *machine_, source_.graph.inputs().size());
     std::string problem;
     llvm::raw_string_ostream problems(problem);
     if (llvm::verifyModule(module_, &problems)) throw InternalError("codegen", "the emitted IR is wrong: " + problem);
@@ -146,6 +161,7 @@ class Part {
     stages.done("check");
 
     optimize(module_, *machine_);
+    if (source_.watched) show_to_thread_sanitizer(module_, *machine_);
     stages.done("optimize");
     dump(options.dump_folder, "step.opt.ll", [&] { return ir_text(module_); });
     dump(options.dump_folder, "step.s", [&] { return emit_assembly(module_, *machine_); });
@@ -275,7 +291,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   if (kept) {
     std::tie(code, loaded) = std::move(*kept);
   } else {
-    const std::size_t parts = options.dump_folder.empty() ? std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts) : 1;
+    const bool whole = !options.dump_folder.empty() || options.checked;  // checks follow pointers through all functions
+    const std::size_t parts = whole ? 1 : std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts);
     const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
     code = make_code({graph, schedule, plan, part_of, fault, target, options}, parts, result.report.stages);
     stages.skip();
@@ -290,13 +307,14 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.entry = loaded.entry;
   result.image.code = std::move(loaded.owner);
   result.image.buffers = plan.buffers;
-  result.image.kernels = kernel_specs(graph, schedule);
+  result.image.kernels = kernel_specs(graph, schedule, plan);
   result.image.phases = phase_specs(schedule, result.image.kernels);
   result.image.claims = schedule.phases.size();
   for (const Phase& phase : schedule.phases) result.image.claims += phase.stages;
   result.image.fixed_bytes = plan.fixed_bytes;
   result.image.batch_bytes = plan.batch_bytes;
   result.image.scratch_bytes = plan.scratch_bytes;
+  result.image.checked = options.checked;
   if (options.tap)
     for (ir::NodeId id = 0; id < graph.size(); ++id)
       if (schedule.value_of[id] != no_value && !ir::is_leaf(graph.node(id).op)) result.taps.push_back({id, plan.buffer_of[schedule.value_of[id]]});
@@ -309,7 +327,7 @@ std::string emit_object(const ir::Graph& graph, const std::string& target) {
   const MemoryPlan plan = plan_memory(schedule, false);
   const std::vector<std::size_t> part_of = divide_kernels(schedule, 1);
   std::vector<Stage> stages;
-  return std::move(make_code({graph, schedule, plan, part_of, ir::no_node, other_target(target), {}}, 1, stages).objects.front());
+  return std::move(make_code({graph, schedule, plan, part_of, ir::no_node, other_target(target), {}, false}, 1, stages).objects.front());
 }
 
 }  // namespace sinter::codegen

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/instrument/sabotage.h"
 #include "ir/graph.h"
 #include "ir/object_store.h"
 #include "ir/step.h"
@@ -20,6 +21,8 @@ struct Options {
   bool perf_map = false;         ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code
   ObjectStore* store = nullptr;  ///< where code is looked for and kept; null: nowhere. Not asked if there is a dump_folder
   int threads = 1;               ///< of the compiler; the code is the same for any number
+  bool checked = false;          ///< the step tells StepContext::checks of all that it does to memory, and touches nothing that it may not
+  Sabotage sabotage = {};        ///< a fault that a test asks for
   std::string fault = {};        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
 };
 

@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/Orc/EPCDynamicLibrarySearchGenerator.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -21,6 +22,7 @@
 #include <mutex>
 
 #include "codegen/emit/step.h"
+#include "codegen/instrument/threads.h"
 #include "ir/error.h"
 
 namespace sinter::codegen {
@@ -143,22 +145,9 @@ VectorUnit vector_unit(const llvm::TargetMachine& machine) {
   return has_512_bits(machine) ? VectorUnit{16, 32} : VectorUnit{8, 16};
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline) {
   module.setTargetTriple(machine.getTargetTriple().str());
   module.setDataLayout(machine.createDataLayout());
-  const bool wide = has_512_bits(machine);
-  for (llvm::Function& function : module) {
-    if (function.isDeclaration()) continue;
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    function.addFnAttr("no-builtins");
-    function.addFnAttr("target-cpu", machine.getTargetCPU());
-    function.addFnAttr("target-features", machine.getTargetFeatureString());
-    function.addFnAttr("denormal-fp-math", "preserve-sign,preserve-sign");
-    if (wide) {
-      function.addFnAttr("min-legal-vector-width", "512");
-      function.addFnAttr("prefer-vector-width", "512");
-    }
-  }
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -175,6 +164,23 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::ModulePassManager passes;
   if (auto error = builder.parsePassPipeline(passes, pipeline)) fail("cannot set up LLVM's passes", std::move(error));
   passes.run(module, modules);
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  const bool wide = has_512_bits(machine);
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.addFnAttr("no-builtins");
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("denormal-fp-math", "preserve-sign,preserve-sign");
+    if (wide) {
+      function.addFnAttr("min-legal-vector-width", "512");
+      function.addFnAttr("prefer-vector-width", "512");
+    }
+  }
+  run_passes(module, machine, pipeline);
 }
 
 namespace {
@@ -227,6 +233,11 @@ LoadedCode load_objects(std::span<const std::string> objects, bool perf_map) {
   llvm::orc::JITDylib* dylib = &*library;
   const auto remove = [dylib](const void*) { llvm::consumeError(linker().session.removeJITDylib(*dylib)); };
   std::shared_ptr<const void> owner(dylib, remove);
+  if constexpr (sees_threads) {  // ThreadSanitizer's functions, which the program has
+    auto process = llvm::orc::EPCDynamicLibrarySearchGenerator::GetForTargetProcess(linker().session);
+    if (!process) fail("cannot look into the process", process.takeError());
+    dylib->addGenerator(std::move(*process));
+  }
   for (const std::string& object : objects)
     if (auto error = linker().layer.add(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
   const auto entry = reinterpret_cast<StepEntry>(linker().lookup(*dylib, step_name));

@@ -27,7 +27,9 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const Target& target);
 /// Its vector registers.
 VectorUnit vector_unit(const llvm::TargetMachine& machine);
 
-/// Runs LLVM's passes on the module, with all library functions disabled: objects have no undefined symbols.
+/// Runs a pipeline of LLVM's passes on the module.
+void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline);
+/// Makes the module ready for the machine and optimizes it, with all library functions disabled: objects have no undefined symbols.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 /// The relocatable object, or its assembly.
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine);

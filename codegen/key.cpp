@@ -65,10 +65,14 @@ class Bytes {
 ObjectKey object_key(const ir::Graph& graph, const Options& options, std::string target) {
   Bytes source;
   // A new option does not compile here until it is known whether it changes the code.
-  const auto& [tap, profile, target_name, dump_folder, perf_map, store, threads, fault] = options;
+  const auto& [tap, profile, target_name, dump_folder, perf_map, store, threads, checked, sabotage, fault] = options;
   source.add(tap);
   source.add(profile);
   source.add(perf_map);
+  source.add(checked);
+  source.add(sabotage.kind);
+  source.add(sabotage.at);
+  source.add(sabotage.argument);
   source.add(std::string_view(fault));
   source.add(graph.size());
   for (ir::NodeId id = 0; id < graph.size(); ++id) source.add(graph.node(id));

@@ -57,6 +57,19 @@ std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std
 
 }  // namespace
 
+std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& plan) {
+  std::vector<std::uint32_t> buffers;
+  const auto add = [&](ValueId value) {
+    if (value == no_value) return;
+    const std::uint32_t buffer = plan.buffer_of[value];
+    if (std::find(buffers.begin(), buffers.end(), buffer) == buffers.end()) buffers.push_back(buffer);
+  };
+  for (const Read& read : kernel.reads) add(read.value);
+  for (const Write& write : kernel.writes) add(write.value);
+  for (const ValueId value : {kernel.product, kernel.slots, kernel.packed, kernel.staging}) add(value);
+  return buffers;
+}
+
 MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   std::vector<Life> lives(schedule.values.size());
   for (const Kernel& kernel : schedule.kernels) {
@@ -72,14 +85,13 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     }
     if (kernel.packed != no_value) {
       lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
-      if (kernel.kind == Kernel::Kind::pack && schedule.phases[kernel.phase].once)
-        lives[kernel.packed].last = ~std::size_t{0};  // kept for later calls
+      if (kernel.kind == Kernel::Kind::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
     }
     if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
   }
 
   MemoryPlan plan;
-  std::vector<std::int64_t> offsets(schedule.values.size());
+  std::vector<std::int64_t> offsets(schedule.values.size()), chunk_bytes(schedule.values.size());
   std::vector<Place> places(schedule.values.size(), Place::fixed_arena);
   std::vector<Request> fixed, batch;
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
@@ -100,12 +112,13 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       const std::int64_t rows =
           loop.domain.units == Dim(1) || lives[v].staging ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;
-      plan.scratch_bytes += aligned((rows + (lives[v].product ? most_tile_rows : 0)) * at.stride.factor() * element) + line;
+      chunk_bytes[v] = (rows + (lives[v].product ? most_tile_rows : 0)) * at.stride.factor() * element;
+      plan.scratch_bytes += aligned(chunk_bytes[v]) + readable_behind;
     } else if (per_sample) {
       places[v] = Place::batch_arena;
       batch.push_back({v, bytes, lives[v].first, lives[v].last});
     } else {
-      fixed.push_back({v, aligned(bytes) + line, lives[v].first, lives[v].last});
+      fixed.push_back({v, aligned(bytes) + readable_behind, lives[v].first, lives[v].last});
     }
   }
   plan.fixed_bytes = place(std::move(fixed), separate, offsets, line);
@@ -117,7 +130,13 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const auto same = [&](const BufferSpec& b) { return b.place == Place::state && places[v] == Place::state && b.index == value.index; };
     const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(), same);
     plan.buffer_of[v] = static_cast<std::uint32_t>(found - plan.buffers.begin());
-    if (found == plan.buffers.end()) plan.buffers.push_back({places[v], value.index, value.type, offsets[v], value.name});
+    if (found != plan.buffers.end()) continue;
+    plan.buffers.push_back({places[v], value.index, value.type, offsets[v], value.name});
+    BufferSpec& buffer = plan.buffers.back();
+    buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);
+    buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
+    buffer.chunk_bytes = chunk_bytes[v];
+    buffer.own = lives[v].product || lives[v].staging;
   }
   return plan;
 }

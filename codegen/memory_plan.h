@@ -12,6 +12,9 @@ struct MemoryPlan {
   std::int64_t fixed_bytes = 0, batch_bytes = 0, scratch_bytes = 0;
 };
 
+/// The buffers that a kernel reads and writes, each once: the order of its function's pointer arguments.
+std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& plan);
+
 /// `separate`: no two values share memory and none lies in chunk scratch.
 MemoryPlan plan_memory(const Schedule& schedule, bool separate);
 std::string to_text(const Schedule& schedule, const MemoryPlan& plan);

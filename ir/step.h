@@ -27,6 +27,41 @@ struct GemmCall {
 /// cache step after step, then those that are left of the others' shares.
 inline constexpr std::int64_t claim_spacing = 16;
 
+/// Bytes that may be read, but not written, behind each buffer: a vector that begins in it is loaded whole and the lanes past the last element
+/// ignored.
+inline constexpr std::int64_t readable_behind = 64;
+
+/// What a call of a kernel may touch of one of its buffers, and which bytes it touched, from the first to the last of them; offsets from `begin`.
+struct BufferCheck {
+  std::byte* begin = nullptr;
+  std::int64_t bytes = 0;
+  std::int64_t load_begin = 0, load_end = 0;    ///< nothing was loaded: end is 0
+  std::int64_t store_begin = 0, store_end = 0;  ///< nothing was stored: end is 0
+};
+
+/// A call of a kernel of a checked step: a BufferCheck for each of KernelSpec::buffers.
+struct KernelCheck {
+  BufferCheck* buffers = nullptr;
+  std::int32_t thread = 0;
+  std::uint32_t kernel = 0;
+};
+
+struct StepContext;
+
+/// What a checked step tells its launcher, which judges it (runtime/checker.h). Every thread calls `begin` and `boundary`.
+struct CheckHooks {
+  /// Before the first phase.
+  void (*begin)(StepContext*, std::int32_t thread);
+  /// A barrier; behind it phase `phase` is over, or, if not `over`, a stage of it.
+  void (*boundary)(StepContext*, std::int32_t thread, std::uint32_t phase, bool over);
+  /// Before a call of a kernel on chunk `chunk` of those that run between two boundaries. `shared`: other threads work on the same sample.
+  KernelCheck* (*enter)(StepContext*, std::int32_t thread, std::uint32_t kernel, std::int64_t chunk, bool shared);
+  /// After it; or during it, of what it has touched so far.
+  void (*leave)(StepContext*, KernelCheck*);
+  /// In place of an access to memory outside of the buffer that begins at `begin`: the kernel then returns.
+  void (*outside)(StepContext*, KernelCheck*, std::byte* begin, std::int64_t offset, std::int64_t bytes, bool store);
+};
+
 /// What native code sees of a call. Field order is part of the interface: codegen addresses fields by offsetof.
 struct StepContext {
   std::byte* const* buffers;       ///< base address of each StepImage::buffers entry
@@ -45,6 +80,7 @@ struct StepContext {
   /// `stop` by the clock.
   void (*span)(StepContext*, std::int32_t thread, std::uint32_t kernel, std::int64_t begin, std::int64_t end, std::uint64_t start,
                std::uint64_t stop);
+  const CheckHooks* checks;  ///< of a checked step
 };
 
 /// Every thread of the team calls this with its number; the call is over when all have returned.
@@ -69,6 +105,11 @@ struct BufferSpec {
   Type type;
   std::int64_t offset = 0;  ///< bytes, or bytes a sample
   std::string name;         ///< for messages and verify: the node's printed name
+  // For checked steps:
+  std::uint32_t first_phase = 0, last_phase = 0;  ///< of an arena: phases in which it holds its value; `kept`: it does from call to call
+  std::int64_t chunk_bytes = 0;                   ///< of chunk scratch: for the largest chunk
+  bool own = false;                               ///< of chunk scratch: each call of a kernel has it to itself
+  static constexpr std::uint32_t kept = ~std::uint32_t{0};
 };
 
 /// Arithmetic and memory traffic at batch size N: a + b·N.
@@ -88,9 +129,10 @@ struct Work {
 
 /// A function of the step, for profiles.
 struct KernelSpec {
-  std::string name;  ///< "dense + sigmoid"
-  Dim units = 1;     ///< of its domain
-  Work work;         ///< over the whole domain
+  std::string name;                         ///< "dense + sigmoid"
+  Dim units = 1;                            ///< of its domain
+  Work work;                                ///< over the whole domain
+  std::vector<std::uint32_t> buffers = {};  ///< that it reads and writes, in the order of KernelCheck::buffers
 };
 
 /// How few and how many units a chunk may have; `most` wins. `granule`: 1, 2, 4 or 8.
@@ -132,6 +174,7 @@ struct StepImage {
   std::int64_t fixed_bytes = 0;     ///< size of the fixed arena
   std::int64_t batch_bytes = 0;     ///< bytes a sample of the per-sample arena
   std::int64_t scratch_bytes = 0;   ///< bytes a thread
+  bool checked = false;             ///< calls StepContext::checks
 };
 
 }  // namespace sinter

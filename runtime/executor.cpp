@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "runtime/checker.h"
 #include "runtime/flush_to_zero.h"
 #include "runtime/isa/kernels.h"
 #include "runtime/team.h"
@@ -58,6 +59,7 @@ struct Executor::Impl {
   std::vector<std::int64_t> no_tables;  ///< zeros, for callers without tables
   Buffer fixed_arena, batch_arena, scratch;
   SpanObserver observer;
+  std::unique_ptr<Checker> checker;                 ///< of a checked step
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
   std::atomic<bool> busy{false};
   std::size_t last = 0;                   ///< lane of the last step that ran
@@ -154,6 +156,7 @@ struct Executor::Impl {
     grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded_batch(sequence.most_batch)));
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
     for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
+    if (checker) checker->prepare(threads, fixed_arena.data(), batch_arena.data());
     bind(lane(0), first, threads);
     lane(0).context.packed = is_packed(first);
     std::copy_n(first.states.begin(), packed_states.size(), packed_states.begin());
@@ -184,6 +187,7 @@ struct Executor::Impl {
     };
     run_team(threads, body, &call, &lane(0).context.threads);
     last = static_cast<std::size_t>(call.last) % lanes.size();
+    if (checker) checker->finish();
     const std::uint32_t fault = std::atomic_ref(lanes[last].context.fault).load();
     packed = !fault && sequence.steps == 1;
     return fault;
@@ -201,6 +205,7 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
   }
   impl.no_tables.resize(impl.inputs + 1);
   impl.packed_states.resize(impl.states);
+  if (impl.image.checked) impl.checker = std::make_unique<Checker>(impl.image);
   for (Lane& lane : impl.lanes) {
     lane.buffers.resize(impl.image.buffers.size());
     lane.context.buffers = lane.buffers.data();
@@ -210,6 +215,7 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
     lane.context.runtime = &impl;
     lane.context.clock = &nanoseconds;
     lane.context.span = &Impl::span;
+    lane.context.checks = impl.checker.get();
   }
 }
 

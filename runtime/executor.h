@@ -48,6 +48,7 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   /// threads 0: as the cost model says. Returns 0, or 1 + the id of a node that met an index out of range; then states are undefined.
+  /// Throws InternalError if a checked step (StepImage::checked) touched memory that it may not.
   /// `force` runs exactly `threads` threads, for tests, even more than there are cores.
   std::uint32_t run(const Bindings& bindings, int threads = 0, bool force = false);
   /// The same, step after step; ends early where a step meets an index out of range.

@@ -10,18 +10,8 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel) : context_(context), kernel_(kernel), builder_(context.module.getContext()) {
-  const auto add = [&](ValueId value) {
-    const std::uint32_t buffer = context.plan.buffer_of[value];
-    if (std::find(arguments_.begin(), arguments_.end(), buffer) == arguments_.end()) arguments_.push_back(buffer);
-  };
-  for (const Read& read : kernel.reads) add(read.value);
-  for (const Write& write : kernel.writes) add(write.value);
-  if (kernel.product != no_value) add(kernel.product);
-  if (kernel.slots != no_value) add(kernel.slots);
-  if (kernel.packed != no_value) add(kernel.packed);
-  if (kernel.staging != no_value) add(kernel.staging);
-}
+KernelEmitter::KernelEmitter(EmitContext& context, const Kernel& kernel)
+    : context_(context), kernel_(kernel), builder_(context.module.getContext()), arguments_(buffers_of(kernel, context.plan)) {}
 
 llvm::Function* declare_shared(EmitContext& context, const std::string& name, llvm::FunctionType* type, std::size_t size,
                                const std::function<void(EmitContext&)>& define) {
@@ -37,7 +27,7 @@ llvm::Function* KernelEmitter::declare() {
   llvm::LLVMContext& llvm = context_.module.getContext();
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
   types.insert(types.end(), 6, llvm::Type::getInt64Ty(llvm));
-  types.push_back(llvm::PointerType::getUnqual(llvm));
+  types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
   const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
                                      str("kernel_", number), context_.module);
@@ -47,6 +37,8 @@ llvm::Function* KernelEmitter::declare() {
     function_->addParamAttr(i, llvm::Attribute::NoUndef);
   }
   function_->addFnAttr(llvm::Attribute::NoInline);
+  if (context_.checked) function_->addFnAttr(checked_kernel);
+  if (context_.checked && kernel_.kind == Kernel::Kind::pack) function_->addFnAttr(strided_kernel);
   return function_;
 }
 

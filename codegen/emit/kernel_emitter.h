@@ -1,6 +1,7 @@
 // Emits one kernel as one LLVM function:
 //   void kernel_k(ptr noalias buffer..., i64 begin, i64 end, i64 chunk, i64 piece_begin, i64 piece_end, i64 n, ptr ctx)
-// over the units [begin, end) of its domain; of a single sample over its pieces [piece_begin, piece_end), else over all of them.
+// (of a checked step also ptr KernelCheck) over the units [begin, end) of its domain; of a single sample over its pieces [piece_begin, piece_end),
+// else over all of them.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -10,6 +11,8 @@
 #include <map>
 #include <optional>
 
+#include "codegen/instrument/check.h"
+#include "codegen/instrument/sabotage.h"
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/product_plan.h"
 #include "codegen/memory_plan.h"
@@ -36,9 +39,11 @@ struct EmitContext {
   const ir::Graph& graph;
   const Schedule& schedule;
   const MemoryPlan& plan;
-  ir::NodeId fault = ir::no_node;                ///< node to perturb
-  VectorUnit unit;                               ///< registers of the target
-  bool named = false;                            ///< functions can be looked up by name, for a profiler
+  ir::NodeId fault = ir::no_node;  ///< node to perturb
+  VectorUnit unit;                 ///< registers of the target
+  bool named = false;              ///< functions can be looked up by name, for a profiler
+  bool checked = false;            ///< accesses to memory are checked (codegen/instrument/check.h)
+  Sabotage sabotage;
   std::vector<std::string> notes;                ///< what the chooser of tiles decided, for explain()
   std::map<std::string, SharedFunction> shared;  ///< those that the kernels of this module call, by name
 };

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <set>
 
 #include "ir/step.h"
 
@@ -21,9 +20,6 @@ class StepEmitter {
   StepEmitter(EmitContext& context, bool profile) : context_(context), profile_(profile), b_(context.module.getContext()) {}
 
   void run(const std::vector<std::size_t>& part_of, std::size_t part) {
-    for (const Kernel& kernel : context_.schedule.kernels)
-      for (const ValueId value : {kernel.product, kernel.staging})
-        if (value != no_value) private_.insert(context_.plan.buffer_of[value]);
     for (std::size_t k = 0; k < part_of.size(); ++k) {
       if (part != 0 && part != part_of[k]) continue;
       KernelEmitter emitter(context_, context_.schedule.kernels[k]);
@@ -43,6 +39,7 @@ class StepEmitter {
     b_.SetInsertPoint(block("entry"));
     n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
     next_claims_ = context_.schedule.phases.size();
+    if (context_.checked) tell_checks(offsetof(CheckHooks, begin), {thread_});
     for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
     b_.CreateRetVoid();
   }
@@ -77,12 +74,12 @@ class StepEmitter {
           for (const std::size_t k : loop.kernels)
             if (loop.domain.samples && context_.schedule.kernels[k].stage == stage) jobs.push_back(pieces_of(loop, k));
         emit_jobs(next_claims_++, jobs);
-        if (stage + 1 < phase.stages) emit_barrier();
+        if (stage + 1 < phase.stages) emit_boundary(p, false);
       }
       b_.CreateBr(done);
       b_.SetInsertPoint(done);
     }
-    if (!last) emit_barrier();
+    if ((context_.checked || !last) && !context_.sabotage.is(Sabotage::Kind::no_barrier, p)) emit_boundary(p, true);
     if (after) {
       b_.CreateBr(after);
       b_.SetInsertPoint(after);
@@ -123,9 +120,28 @@ class StepEmitter {
     return loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
   }
 
-  void emit_barrier() {
+  /// What follows phase p, or a stage of it, begins when all threads have come here.
+  void emit_boundary(std::size_t p, bool over) {
+    if (context_.checked) {
+      tell_checks(offsetof(CheckHooks, boundary), {thread_, b_.getInt32(static_cast<std::uint32_t>(p)), b_.getInt1(over)});
+      return;
+    }
     b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
                   field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
+  }
+
+  /// Calls one of StepContext::checks.
+  Value* tell_checks(std::size_t hook, const std::vector<Value*>& with, bool returns = false) {
+    Value* function =
+        b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), field(offsetof(StepContext, checks), b_.getPtrTy()), hook));
+    std::vector<Value*> arguments{ctx_};
+    arguments.insert(arguments.end(), with.begin(), with.end());
+    std::vector<llvm::Type*> types;
+    for (Value* argument : arguments) types.push_back(argument->getType());
+    llvm::CallInst* call = b_.CreateCall(llvm::FunctionType::get(returns ? b_.getPtrTy() : b_.getVoidTy(), types, false), function, arguments);
+    for (unsigned i = 0; i < arguments.size(); ++i)
+      if (arguments[i]->getType()->isIntegerTy(1)) call->addParamAttr(i, llvm::Attribute::ZExt);  // as C++ passes a bool
+    return call;
   }
 
   /// Jobs whose chunks are claimed by the counters numbered `claims`.
@@ -168,6 +184,7 @@ class StepEmitter {
     turn->addIncoming(next_turn, next_share);
     b_.CreateCondBr(b_.CreateICmpULT(next_turn, threads), share, done);
     b_.SetInsertPoint(work);
+    claimed_ = chunk;
     for (std::size_t j = jobs.size(); j-- > 0;) {
       llvm::BasicBlock *mine = block("job"), *next = block("next");
       b_.CreateCondBr(b_.CreateICmpUGE(chunk, firsts[j]), mine, next);
@@ -195,9 +212,30 @@ class StepEmitter {
     std::vector<Value*> arguments;
     for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, r.begin, shared));
     arguments.insert(arguments.end(), {r.begin, r.end, r.chunk, r.piece_begin, r.piece_end, n_, ctx_});
+    spoil(k, arguments);
     Value* before = profile_ ? clock() : nullptr;
+    Value* check = nullptr;
+    if (context_.checked) {
+      const auto number = b_.getInt32(static_cast<std::uint32_t>(k));
+      arguments.push_back(check = tell_checks(offsetof(CheckHooks, enter), {thread_, number, claimed_, b_.getInt1(shared)}, true));
+    }
     b_.CreateCall(functions_[k], arguments);
+    if (check) tell_checks(offsetof(CheckHooks, leave), {check});
     if (profile_) tell(k, r.begin, r.end, before);
+  }
+
+  /// The fault that a test asks for in the arguments of a kernel's call.
+  void spoil(std::size_t k, std::vector<Value*>& arguments) {
+    const Sabotage& sabotage = context_.sabotage;
+    if (sabotage.is(Sabotage::Kind::shifted_pointer, k)) {
+      const Type& type = context_.plan.buffers[arguments_[k].at(sabotage.argument)].type;
+      const std::int64_t row = symbolic_layout(type.shape).stride.factor() * static_cast<std::int64_t>(size_of(type.dtype));
+      arguments[sabotage.argument] = b_.CreateGEP(b_.getInt8Ty(), arguments[sabotage.argument], {number(row)});
+    }
+    if (sabotage.is(Sabotage::Kind::wide_chunk, k)) {
+      Value*& begin = arguments[arguments_[k].size()];
+      begin = b_.CreateSub(begin, b_.CreateZExt(b_.CreateICmpNE(begin, number(0)), b_.getInt64Ty()));
+    }
   }
 
   /// Address of row 0 of a buffer. Chunk scratch holds only the rows of the chunk, so its row 0 lies before it. Threads that share a sample use the
@@ -209,7 +247,7 @@ class StepEmitter {
       return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), list, buffer));
     }
     const bool whole_chunk = loop.domain.samples && !spec.type.shape.has_batch();  // one for the whole chunk
-    Value* thread = shared && !private_.contains(buffer) ? number(0) : b_.CreateSExt(thread_, b_.getInt64Ty());
+    Value* thread = shared && !spec.own ? number(0) : b_.CreateSExt(thread_, b_.getInt64Ty());
     Value* offset = b_.CreateAdd(b_.CreateMul(thread, number(context_.plan.scratch_bytes)), number(spec.offset));
     if (!whole_chunk) {
       const SymbolicLayout at = symbolic_layout(spec.type.shape);
@@ -236,8 +274,8 @@ class StepEmitter {
   std::vector<std::vector<std::uint32_t>> arguments_;
   llvm::Function* step_ = nullptr;
   Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr;
-  std::set<std::uint32_t> private_;  ///< buffers that each call of a kernel has to itself
-  std::size_t next_claims_ = 0;      ///< counters of the next stage; phases come first
+  Value* claimed_ = nullptr;     ///< the chunk that is worked on, numbered through all jobs
+  std::size_t next_claims_ = 0;  ///< counters of the next stage; phases come first
 };
 
 }  // namespace

@@ -370,6 +370,17 @@ void KernelEmitter::run_gemm(Value* a, Value* b, Value* c, Value* m, const ir::P
   set(offsetof(GemmCall, ldc), extent(ldc));
   set(offsetof(GemmCall, transpose_a), builder_.getInt32(transpose_a));
   set(offsetof(GemmCall, transpose_b), builder_.getInt32(transpose_b));
+  if (context_.checked) {
+    // What lies behind the pointers: matrices of so many rows and columns.
+    const auto touch = [&](Value* matrix, Value* rows, Value* columns, Dim stride, bool stored) {
+      Value* floats = builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(rows, constant(1)), extent(stride)), columns);
+      tell_touched(builder_, matrix, builder_.CreateMul(floats, constant(4)), stored);
+    };
+    Value *k = extent(sizes.k), *f = extent(sizes.f);
+    touch(a, transpose_a ? k : m, transpose_a ? m : k, lda, false);
+    touch(b, transpose_b ? f : k, transpose_b ? k : f, ldb, false);
+    touch(c, m, f, ldc, true);
+  }
   Value* gemm =
       builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, gemm)));
   builder_.CreateCall(llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false), gemm, {call});

@@ -46,8 +46,15 @@ CacheSettings cache_settings() {
 }  // namespace
 
 Settings settings() {
-  return {environment("SINTER_DUMP"),    environment("SINTER_STOP_AFTER"), environment("SINTER_TARGET"), environment("SINTER_FAULT"),
-          environment("SINTER_PROFILE"), is_on("SINTER_PERF_MAP"),         is_on("SINTER_VERIFY"),       cache_settings()};
+  return {.dump_folder = environment("SINTER_DUMP"),
+          .stop_after = environment("SINTER_STOP_AFTER"),
+          .target = environment("SINTER_TARGET"),
+          .fault = environment("SINTER_FAULT"),
+          .profile = environment("SINTER_PROFILE"),
+          .perf_map = is_on("SINTER_PERF_MAP"),
+          .checked = is_on("SINTER_CHECKED"),
+          .verify = is_on("SINTER_VERIFY"),
+          .cache = cache_settings()};
 }
 
 Mode effective_mode(Mode asked) {

@@ -22,6 +22,7 @@ struct Settings {
   std::string fault;        ///< SINTER_FAULT: node of the optimized graph ("%7") whose result is perturbed, to prove that verify finds it
   std::string profile;      ///< SINTER_PROFILE: Chrome trace of the kernels of every step, written there when the process ends
   bool perf_map = false;    ///< SINTER_PERF_MAP=1: perf can name the kernels
+  bool checked = false;     ///< SINTER_CHECKED=1: compiled steps check every access to memory, and that no two threads touch the same
   bool verify = false;      ///< SINTER_VERIFY=1: every compiled step is verified on the inputs of the call that made it
   CacheSettings cache = {};
 };

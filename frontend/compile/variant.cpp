@@ -42,6 +42,7 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
   codegen_options.dump_folder = options.settings.dump_folder;
   codegen_options.fault = options.settings.fault;
   codegen_options.perf_map = options.settings.perf_map;
+  codegen_options.checked = options.settings.checked;
   codegen_options.threads = runtime::default_threads();
   std::optional<runtime::ObjectCache> cache;
   if (const CacheSettings& wanted = options.settings.cache; !wanted.folder.empty()) {

@@ -96,25 +96,28 @@ class Compiled {
     for (std::size_t i = 0; i < declared_; ++i) in.push_back(&values.inputs[i]);
     restore(values);
     require_ok(program_, binding.n, step_->verify(in), result);
-    const std::string alone = bytes_on(1, in, values), together = bytes_on(2, in, values);
-    if (alone != together) disagree(program_, binding.n, "the step has other bytes on two threads than on one");
+    const std::vector<std::string> alone = bytes_on(1, in, values), together = bytes_on(2, in, values);
+    const auto differs = std::mismatch(alone.begin(), alone.end(), together.begin()).first;
+    if (differs == alone.end()) return;
+    const auto i = static_cast<std::size_t>(differs - alone.begin()), outputs = program_.graph.outputs().size();
+    const std::string which = i < outputs ? str("output ", i) : "state " + program_.graph.states()[i - outputs].name;
+    disagree(program_, binding.n, which + " has other bytes on two threads than on one");
   }
 
  private:
   void restore(const Values& values) {
     for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(values.states[i]);
   }
-  /// Outputs and new states.
-  std::string bytes_on(int threads, std::span<const Tensor* const> in, const Values& values) {
+  /// Of outputs and new states.
+  std::vector<std::string> bytes_on(int threads, std::span<const Tensor* const> in, const Values& values) {
     restore(values);
     step_->set_threads(threads, true);
     std::vector<Tensor> results = step_->call(in);
     for (const Parameter& state : states_) results.push_back(state.read());
-    std::string bytes;
+    std::vector<std::string> bytes;
     for (const Tensor& tensor : results) {
-      const std::size_t at = bytes.size();
-      bytes.resize(at + static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype()));
-      tensor.copy_to(bytes.data() + at);
+      bytes.emplace_back(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype()), '\0');
+      tensor.copy_to(bytes.back().data());
     }
     return bytes;
   }

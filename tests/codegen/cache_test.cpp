@@ -236,7 +236,7 @@ TEST_F(CacheTest, CodeOfAnotherVersionIsNotRun) {
   const CompiledGraph again = compiled();
   EXPECT_EQ(again.cache, "hit");
   ASSERT_EQ(entries().size(), 1u);
-  ObjectKey key = codegen::object_key(again.graph, {}, again.report.target);
+  ObjectKey key = codegen::object_key(again.graph, {.checked = settings().checked}, again.report.target);
   ASSERT_EQ(entries().front().filename(), runtime::entry_name(key));
   key.version += " of tomorrow";
   std::ofstream(entries().front(), std::ios::binary | std::ios::trunc) << runtime::to_entry(key, "code that would crash");

@@ -210,7 +210,8 @@ TEST(Product, ConvertsPickedRowsOnTheWay) {
           StepOptions{.kinds = {InputKind::table, InputKind::batch}});
       const auto out = step(table, index);
       if (graph) *graph = step.explain();
-      EXPECT_TRUE(step.verify(table, index).ok());
+      const VerifyReport report = step.verify(table, index);
+      EXPECT_TRUE(report.ok()) << report;
       return out;
     };
     for (const std::int64_t n : {1, 7, 64, 500}) {

@@ -9,8 +9,15 @@ namespace {
 
 #ifdef SINTER_JIT
 
-TEST(Allocation, NoneInAStep) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+class Allocation : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+    if (settings().checked) GTEST_SKIP() << "a checked step notes what its kernels touch";
+  }
+};
+
+TEST_F(Allocation, NoneInAStep) {
   for (const int threads : {1, 2}) {
     SmallModel m({.threads = threads, .force = true});
     const Tensor x = random({500, 20}, 1), y = random_labels(500, 7, 2), ragged_x = random({33, 20}, 1), ragged_y = random_labels(33, 7, 2);
@@ -21,8 +28,7 @@ TEST(Allocation, NoneInAStep) {
   }
 }
 
-TEST(Allocation, MemoryStaysFlatOverAHundredThousandSteps) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+TEST_F(Allocation, MemoryStaysFlatOverAHundredThousandSteps) {
   SmallModel m;
   const Tensor x = random({4, 20}, 1), y = random_labels(4, 7, 2);
   const auto resident = [] {
@@ -39,8 +45,7 @@ TEST(Allocation, MemoryStaysFlatOverAHundredThousandSteps) {
   EXPECT_LE(resident() - before, 16) << "pages";
 }
 
-TEST(Allocation, NoneInPredictOne) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+TEST_F(Allocation, NoneInPredictOne) {
   nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
   auto predict = compile([&](const Tensor& x) { return model(x); });
   predict(random({4, 20}, 1));
@@ -51,8 +56,7 @@ TEST(Allocation, NoneInPredictOne) {
   EXPECT_EQ(allocations() - before, 0);
 }
 
-TEST(Allocation, FitAllocatesNoMoreForMoreSteps) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+TEST_F(Allocation, FitAllocatesNoMoreForMoreSteps) {
   nn::Sequential model{nn::Dense(20, 7)};
   Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::RMSprop());
   const Dataset data{random({640, 20}, 1), random_labels(640, 7, 2)};
@@ -66,8 +70,7 @@ TEST(Allocation, FitAllocatesNoMoreForMoreSteps) {
   EXPECT_EQ(count(10), count(32));  // 64 steps and 20
 }
 
-TEST(Allocation, NoneInLeNet) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+TEST_F(Allocation, NoneInLeNet) {
   nn::Sequential model{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}),
                        nn::MaxPool2D({2}),     nn::Flatten(),      nn::Dense(800, 40, Activation::relu),
                        nn::Dense(40, 4)};
@@ -88,8 +91,7 @@ TEST(Allocation, NoneInLeNet) {
   EXPECT_EQ(step.compile_count(), 1u);
 }
 
-TEST(Allocation, NoneForEverythingAtOnce) {
-  if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
+TEST_F(Allocation, NoneForEverythingAtOnce) {
   nn::Sequential model{nn::Dense(20, 24, Activation::relu, {.penalty = {.l1 = 1e-5f, .l2 = 1e-4f}}),
                        nn::BatchNorm(24),
                        nn::Dropout(0.3),

@@ -1,0 +1,65 @@
+// Judges checked steps: what ir/step.h's CheckHooks are told.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/step.h"
+
+namespace sinter::runtime {
+
+/// Fills memory that holds nothing with NaN, says how far each buffer of a call reaches, and compares what the chunks between two boundaries touched:
+/// none may write what another one reads or writes. One an executor.
+class Checker : public CheckHooks {
+ public:
+  explicit Checker(const StepImage& image);
+
+  /// Before a run on at most so many threads.
+  void prepare(int threads, std::byte* fixed_arena, std::byte* batch_arena);
+  /// After it. Throws InternalError with the first thing that went wrong, if any did.
+  void finish() const;
+
+ private:
+  /// Bytes that a chunk touched, from the first to the last.
+  struct Touch {
+    const std::byte *begin, *end;
+    std::int64_t chunk;
+    std::uint32_t kernel, buffer;
+  };
+  struct alignas(64) Thread {
+    KernelCheck check;
+    std::vector<BufferCheck> buffers;
+    std::vector<Touch> loads, stores;
+    std::int64_t chunk = -1;
+    std::vector<bool> filled;  ///< buffers in scratch, since the chunk began
+    bool shared = false;
+  };
+
+  static Checker& of(StepContext* context) { return *const_cast<Checker*>(static_cast<const Checker*>(context->checks)); }
+  void start(const StepContext& context);
+  void end_phase(StepContext& context, std::uint32_t phase, bool over);
+  KernelCheck* enter_kernel(const StepContext& context, std::int32_t thread, std::uint32_t kernel, std::int64_t chunk, bool shared);
+  void leave_kernel(const KernelCheck& check);
+  void compare(StepContext& context, std::uint32_t phase);
+  void report(StepContext& context, const std::string& what);
+  std::int64_t bytes_of(const BufferSpec& spec, const StepContext& context) const;
+  std::byte* begin_of(std::uint32_t buffer, const StepContext& context, std::int32_t thread, bool shared) const;
+  std::string name_of(const Touch& touch) const;
+
+  const StepImage& image_;
+  std::byte *fixed_arena_ = nullptr, *batch_arena_ = nullptr;
+  std::vector<std::int64_t> bytes_;                      ///< of each buffer in this step
+  std::vector<std::pair<std::byte*, std::byte*>> kept_;  ///< what the call before has packed
+  std::vector<Thread> threads_;
+  std::vector<Touch> loads_, stores_;  ///< of all threads, since the last boundary
+  std::atomic<bool> failed_{false};
+  std::string failure_;
+};
+
+/// Fills memory with a pattern that is a NaN, and as an integer far from every index.
+void fill_with_nan(std::byte* begin, std::byte* end);
+
+}  // namespace sinter::runtime

@@ -1,0 +1,127 @@
+// Checked steps: they compute the same, and each kind of fault in generated code is found and named.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/codegen/raw_step.h"
+
+namespace sinter::test {
+namespace {
+
+using codegen::Sabotage;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+/// The optimized graph of a function of 100 samples of 40 numbers.
+ir::Graph graph_of(const std::function<std::vector<Tensor>(const Tensor&)>& f) {
+  StepCore step([&](std::span<const Tensor> in) { return f(in[0]); }, {.name = "small"}, std::source_location::current());
+  const Spec specs[] = {Spec::batch(DType::f32, {40})};
+  ir::Graph graph = step.record(specs).graph;
+  passes::optimize(graph);
+  return graph;
+}
+
+TEST(Checked, ComputesTheSameBytes) {
+  for (const std::int64_t n : {1, 7, 100})
+    for (const int threads : {1, 3}) {
+      RawStep plain(mlp(), {}, n), checked(mlp(), {.checked = true}, n);
+      EXPECT_EQ(plain.run(threads), "");
+      EXPECT_EQ(checked.run(threads), "") << n << " samples, " << threads << " threads";
+      EXPECT_EQ(checked.values(), plain.values()) << n << " samples, " << threads << " threads";
+    }
+}
+
+TEST(Checked, TheEnvironmentAsksForIt) {
+  const Environment wish("SINTER_CHECKED", "1");
+  SmallModel checked;
+  checked.step(test::random({65, 20}, 1), random_labels(65, 7, 2));
+  const Environment other("SINTER_CHECKED", "0");
+  SmallModel plain;
+  plain.step(test::random({65, 20}, 1), random_labels(65, 7, 2));
+  EXPECT_EQ(checked.values(), plain.values());
+  const Environment bad("SINTER_CHECKED", "yes");
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(test::random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_CHECKED] must be 0 or 1, got 'yes'"));
+}
+
+/// Every buffer of every kernel in turn begins a row too late: a layer, and a sum over all that goes through slots.
+TEST(Checked, FindsEveryShiftedPointer) {
+  nn::Dense layer(40, 24, Activation::sigmoid);
+  const ir::Graph graph = graph_of([&](const Tensor& x) {
+    const Tensor y = layer(x);
+    return std::vector{y, mean(y * y)};
+  });
+  const RawStep good(graph, {}, 100);
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < good.image.kernels.size(); ++k)
+    for (std::size_t a = 0; a < good.image.kernels[k].buffers.size(); ++a) {
+      const BufferSpec& buffer = good.image.buffers[good.image.kernels[k].buffers[a]];
+      // Chunk scratch has room for more rows than the last chunk has, and there are more slots than chunks.
+      if (buffer.place == Place::scratch || buffer.name.starts_with("partials")) continue;
+      RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::shifted_pointer, k, a}}, 100);
+      EXPECT_THAT(bad.run(), AllOf(HasSubstr(str("kernel ", k, " (", good.image.kernels[k].name, ")")), HasSubstr("'" + buffer.name + "'"),
+                                   AnyOf(HasSubstr(" loads "), HasSubstr(" stores "))))
+          << "argument " << a;
+      ++found;
+    }
+  EXPECT_GE(found, 5u);
+}
+
+TEST(Checked, AStoreOutsideIsNotExecuted) {
+  const ir::Graph graph = graph_of([](const Tensor& x) { return std::vector{x * 2.0f}; });
+  RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::shifted_pointer, 0, 1}}, 100);
+  // Room for one row more than the step knows of.
+  const Tensor room = Tensor::zeros({DType::f32, {101, 40}});
+  bad.bind_output(0, room);
+  EXPECT_THAT(bad.run(), AllOf(HasSubstr("stores"), HasSubstr("'output 0', which has 16000")));
+  const std::vector<float> rows = room.to_vector<float>();
+  for (std::size_t i = 100 * 40; i < rows.size(); ++i) EXPECT_EQ(rows[i], 0);
+}
+
+TEST(Checked, FindsChunksThatOverlap) {
+  const ir::Graph graph = graph_of([](const Tensor& x) { return std::vector{x * 2.0f}; });
+  for (const int threads : {1, 2}) {
+    RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::wide_chunk, 0}}, 100);
+    EXPECT_THAT(bad.run(threads), AllOf(HasSubstr("in phase 0 chunk "), HasSubstr(" of kernel 0 (mul) stores to 'output 0' what chunk "),
+                                        HasSubstr(" of kernel 0 (mul) stores too: 160 bytes")));
+  }
+}
+
+TEST(Checked, FindsAMissingBarrier) {
+  for (const int threads : {1, 2}) {
+    RawStep bad(mlp(), {.checked = true, .sabotage = {Sabotage::Kind::no_barrier, 0}}, 100);
+    EXPECT_THAT(bad.run(threads), AllOf(HasSubstr(" stores to '"), HasSubstr(" loads too: ")));
+  }
+}
+
+/// A buffer that is said to be needed no more after the phase that writes it: its readers find NaN.
+TEST(Checked, FillsDeadBuffersWithNaN) {
+  RawStep step(mlp(), {.checked = true}, 100);
+  std::size_t shortened = 0;
+  for (BufferSpec& buffer : step.image.buffers)
+    if (buffer.place == Place::batch_arena && buffer.last_phase > buffer.first_phase) {
+      buffer.last_phase = buffer.first_phase;
+      ++shortened;
+    }
+  ASSERT_GT(shortened, 0u);
+  EXPECT_EQ(step.run(), "");
+  std::size_t spoilt = 0;
+  for (const float x : step.values()) spoilt += std::isnan(x);
+  EXPECT_GT(spoilt, 0u);
+}
+
+TEST(Checked, FindsBuffersThatShareMemory) {
+  RawStep step(mlp(), {.checked = true}, 100);
+  std::vector<BufferSpec*> live;
+  for (BufferSpec& buffer : step.image.buffers)
+    if (buffer.place == Place::batch_arena && buffer.first_phase == 0) live.push_back(&buffer);
+  ASSERT_GT(live.size(), 1u);
+  const auto size = [](const BufferSpec* buffer) { return symbolic_layout(buffer->type.shape).stride.factor(); };
+  std::sort(live.begin(), live.end(), [&](const BufferSpec* a, const BufferSpec* b) { return size(a) < size(b); });
+  live[0]->offset = live[1]->offset;
+  EXPECT_THAT(step.run(),
+              AllOf(HasSubstr(" stores to '"), AnyOf(HasSubstr(str(" as '", live[0]->name, "'")), HasSubstr(str(" as '", live[1]->name, "'")))));
+}
+
+}  // namespace
+}  // namespace sinter::test
