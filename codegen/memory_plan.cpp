@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/kernels/product_plan.h"
+#include "ir/error.h"
 
 namespace sinter::codegen {
 
@@ -10,6 +11,19 @@ namespace {
 
 constexpr std::int64_t line = 64;
 std::int64_t aligned(std::int64_t bytes) { return (bytes + line - 1) / line * line; }
+
+/// More than any computer can address: plans stay below, so that no sum of theirs overflows.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+std::int64_t bounded(std::int64_t bytes) {
+  if (bytes > most_bytes)
+    throw UserError(str("what the step computes on its way takes more than ", most_bytes >> 40, " TiB; make its values smaller"));
+  return bytes;
+}
+std::int64_t bytes_of(std::int64_t rows, std::int64_t stride, std::int64_t element) {
+  std::int64_t bytes = 0;
+  const bool fits = !__builtin_mul_overflow(rows, stride, &bytes) && !__builtin_mul_overflow(bytes, element, &bytes);
+  return bounded(fits ? bytes : most_bytes + 1);
+}
 
 /// When a value is first written and last read, in phases; and whether one loop has it all to itself.
 struct Life {
@@ -50,7 +64,7 @@ std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std
       if (begin < offset + request.bytes) offset = std::max(offset, (end + alignment - 1) / alignment * alignment);
     offsets[request.value] = offset;
     placed.push_back(request);
-    total = std::max(total, offset + request.bytes);
+    total = std::max(total, bounded(offset + request.bytes));
   }
   return total;
 }
@@ -103,7 +117,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const SymbolicLayout at = symbolic_layout(value.type.shape);
     const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
     const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
-    const std::int64_t bytes = at.rows.factor() * at.stride.factor() * element;
+    const std::int64_t bytes = bytes_of(at.rows.factor(), at.stride.factor(), element);
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
     if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && !at.cols.is_batch() &&
         !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
@@ -112,8 +126,8 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       const std::int64_t rows =
           loop.domain.units == Dim(1) || lives[v].staging ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;
-      chunk_bytes[v] = (rows + (lives[v].product ? most_tile_rows : 0)) * at.stride.factor() * element;
-      plan.scratch_bytes += aligned(chunk_bytes[v]) + readable_behind;
+      chunk_bytes[v] = bytes_of(rows + (lives[v].product ? most_tile_rows : 0), at.stride.factor(), element);
+      plan.scratch_bytes = bounded(plan.scratch_bytes + aligned(chunk_bytes[v]) + readable_behind);
     } else if (per_sample) {
       places[v] = Place::batch_arena;
       batch.push_back({v, bytes, lives[v].first, lives[v].last});

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "ir/error.h"
@@ -153,7 +154,9 @@ struct Executor::Impl {
     check(first);
     threads = choose_threads(sequence.most_batch, threads, force);
     if (grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes))) packed = false;
-    grow(batch_arena, static_cast<std::size_t>(image.batch_bytes * padded_batch(sequence.most_batch)));
+    std::int64_t batch_bytes = 0;
+    if (__builtin_mul_overflow(image.batch_bytes, padded_batch(sequence.most_batch), &batch_bytes)) throw std::bad_alloc();
+    grow(batch_arena, static_cast<std::size_t>(batch_bytes));
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
     for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
     if (checker) checker->prepare(threads, fixed_arena.data(), batch_arena.data());

@@ -239,6 +239,26 @@ TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
   EXPECT_EQ(faulty.values(), good.values());
 }
 
+/// A file may ask for values that no memory holds.
+TEST(Compile, ValuesThatNoMemoryHoldsAreRefused) {
+  Traced traced{ir::Graph("huge"), {}, {}};
+  ir::Graph& graph = traced.graph;
+  ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 1}}});
+  ir::Pad pad;
+  pad.axis = 1;
+  pad.after = (std::int64_t{1} << 40) - 1;
+  for (int i = 0; i < 20; ++i) {
+    const ir::Value wide = graph.add(ir::Softmax{}, {graph.add(pad, {x})});
+    x = graph.add(ir::Sum{1, 2}, {wide});
+    x = graph.add(ir::Reshape{{Dim::batch(), 1}}, {x});
+  }
+  graph.add_output(x);
+  StepCore step(std::move(traced), {.name = "huge"});
+  const Tensor one({1}, {1, 1});
+  const Tensor* const in[] = {&one};
+  EXPECT_THAT(error_of([&] { step.call(in); }), HasSubstr("takes more than 64 TiB"));
+}
+
 TEST(Compile, TwoModelsTrainInTwoThreadsAtOnce) {
   const auto train = [](SmallModel& m) {
     for (std::uint64_t i = 0; i < 200; ++i) m.step(random({300, 20}, i), random_labels(300, 7, i));
