@@ -97,7 +97,7 @@ TEST(Golden, TheContainerIsReadAndWrittenAsEver) {
 template <class O>
 ir::Graph graph_of(const ir::Sample<O>& sample) {
   using Kind = ir::InputSpec::Kind;
-  ir::Graph graph(std::string(O::name));
+  ir::Graph graph{std::string(O::name)};
   graph.set_current_origin({"layer", "model.cpp", 7});
   std::vector<ir::NodeId> operands;
   for (const ir::SampleInput& in : sample.inputs) {
