@@ -68,14 +68,12 @@ TEST(Team, NestedCallsRunAlone) {
   expect_team(2);
 }
 
-#if !SINTER_THREAD_SANITIZER  // which does not know the barriers of the OpenMP runtime
 TEST(Team, CallersInsideAParallelRegionRunAlone) {
   std::atomic<int> threads{0};
 #pragma omp parallel num_threads(2)
   run_team(4, [](void* sum, int, int count) { *static_cast<std::atomic<int>*>(sum) += count; }, &threads);
   EXPECT_EQ(threads, 2);
 }
-#endif
 
 TEST(Team, ConcurrentCallersAllFinish) {
   constexpr int callers = 6, rounds = 300;
