@@ -66,6 +66,9 @@ ir::Array magnitudes(const ir::Op& op, const Type& type, std::vector<Bounded> in
   return evaluate_bounded(op, type, pointers, n).value;
 }
 
+/// A unit in the last place of an f32 of this size; of 1 for what has no exponent.
+double last_place(double value) { return std::ldexp(1.0, (value != 0 && std::isfinite(value) ? std::ilogb(value) : 0) - 23); }
+
 double error(bool by_terms, bool is_float, double got, double wanted, double unit) {
   if (!is_float) return std::abs(got - wanted);
   if (!by_terms) return ulps_off(static_cast<float>(got), wanted);
@@ -103,7 +106,7 @@ void measure(const O& op, Case c, OpError& worst) {
     double& greatest = mode == Mode::eager ? worst.eager : worst.compiled;
     for (std::size_t i = 0; i < got.value.data.size(); ++i) {
       const double want = wanted.value.data[i];
-      const double unit = worst.by_terms ? 0x1p-24 * std::abs(total.data[i]) : std::ldexp(1.0, std::ilogb(want == 0 ? 1.0 : want) - 23);
+      const double unit = worst.by_terms ? 0x1p-24 * std::abs(total.data[i]) : last_place(want);
       const double off = error(worst.by_terms, floats, got.value.data[i], want, unit);
       if constexpr (!ir::IsElementwise<O>)
         if (off > std::max(worst.eager, worst.compiled)) worst.allowed = wanted.error[i] / unit;
