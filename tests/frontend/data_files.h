@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -11,24 +10,19 @@
 #include <string>
 
 #include "ir/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::data {
 
 class DataFiles : public testing::Test {
  protected:
-  DataFiles() { std::filesystem::create_directories(folder_); }
-  ~DataFiles() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   std::filesystem::path write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return folder_ / name;
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / str("sinter-data-", ::getpid(), "-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const test::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path;
 };
 
 template <class F>

@@ -6,13 +6,12 @@
 #include <sinter/sinter.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "frontend/core/random.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::test {
 
@@ -49,19 +48,6 @@ inline std::vector<Mode> modes() {
   return {Mode::eager};
 #endif
 }
-
-/// A folder of this test's own, removed with all in it.
-struct TemporaryFolder {
-  std::string path;
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "sinter_test_XXXXXX";
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no folder for a test in " + pattern);
-    path = pattern;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-};
 
 /// Sets an environment variable for a scope.
 class Environment {

@@ -3,8 +3,6 @@
 #include <map>
 #include <numbers>
 
-#include <unistd.h>
-
 #include "tests/frontend/helpers.h"
 
 namespace sinter::test {
@@ -40,10 +38,8 @@ Trainer moon_trainer(nn::Module& model, TrainerOptions options = {}) {
 
 class TrainerFile : public ::testing::Test {
  protected:
-  const fs::path folder_ = fs::temp_directory_path() / str("sinter_trainer_", ::testing::UnitTest::GetInstance()->random_seed(), "_", getpid());
-  const std::string file_ = (folder_ / "model.sinter").string();
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
+  const TemporaryFolder folder_;
+  const std::string file_ = folder_ / "model.sinter";
 };
 
 TEST_F(TrainerFile, PredictsOneSampleWhateverItWasTrainedOn) {

@@ -8,6 +8,7 @@
 #include "runtime/file/disk.h"
 #include "tests/runtime/helpers.h"
 #include "tests/support/faulty_files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::test {
 namespace {
@@ -18,12 +19,7 @@ using testing::HasSubstr;
 
 class AtomicFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    put("the old file");
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  AtomicFileTest() { put("the old file"); }
 
   void put(const std::string& text) const {
     runtime::AtomicFile file(path);
@@ -37,7 +33,8 @@ class AtomicFileTest : public testing::Test {
   }
   std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {})); }
 
-  const fs::path folder = fs::temp_directory_path() / str("sinter_atomic_", ::getpid()), path = folder / "file";
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path, path = folder / "file";
 };
 
 TEST_F(AtomicFileTest, EachFailingCallLeavesTheOldFileOrTheNewOneWithAMessage) {

@@ -12,6 +12,7 @@
 
 #include "ir/error.h"
 #include "runtime/file/event_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime {
 namespace {
@@ -19,16 +20,10 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-/// A folder of its own for each test, removed at the end.
 class EventFileTest : public testing::Test {
  protected:
-  ~EventFileTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
-                                        str("sinter-events-", ::getpid(), "-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const test::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_ / "logs";  ///< not there at first
 };
 
 std::string bytes_of(const std::filesystem::path& path) {

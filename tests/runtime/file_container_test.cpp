@@ -1,33 +1,27 @@
 // The .sinter container: round trips, whole files or none, and no damage that gets through. What is refused, by its message: file_faults_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 
 #include "ir/print.h"
 #include "tests/runtime/file_bytes.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime {
 namespace {
 
 using testing::HasSubstr;
 
-/// A folder of its own for each test, removed at the end.
 class Container : public testing::Test {
  protected:
-  Container() { std::filesystem::create_directories(folder_); }
-  ~Container() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   std::size_t files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / str("sinter-file-", ::getpid(), "-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const test::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path;
   const std::filesystem::path path_ = folder_ / "net.sinter";
 };
 

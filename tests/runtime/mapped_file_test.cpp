@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,22 +11,21 @@
 #include "runtime/interpreter.h"
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/allocations.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime {
 namespace {
 
 class MappedFiles : public testing::Test {
  protected:
-  ~MappedFiles() override { std::filesystem::remove(path_); }
-
   void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
   std::string read() const {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  const std::filesystem::path path_ = std::filesystem::path(testing::TempDir()) /
-                                      str("sinter-mapped-", ::getpid(), "-", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const test::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_ / "file";
 };
 
 TEST_F(MappedFiles, ZerosLieBehindTheBytes) {

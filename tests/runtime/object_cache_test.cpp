@@ -17,7 +17,9 @@
 #include "runtime/file/object_cache.h"
 #include "runtime/file/object_entry.h"
 #include "tests/runtime/helpers.h"
+#include "tests/support/allocations.h"
 #include "tests/support/faulty_files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::test {
 namespace {
@@ -34,13 +36,6 @@ constexpr std::uint64_t large = 64 << 20;
 
 class ObjectCacheTest : public testing::Test {
  protected:
-  ObjectCacheTest() {
-    std::string name = fs::temp_directory_path() / "sinter_object_cache_XXXXXX";  // new each time: what is said once names it
-    parent = ::mkdtemp(name.data());
-    folder = parent / "sinter";
-  }
-  ~ObjectCacheTest() override { fs::remove_all(parent); }
-
   ObjectCache::Log log() {
     return [this](const std::string& line) { lines.push_back(line); };
   }
@@ -67,7 +62,11 @@ class ObjectCacheTest : public testing::Test {
     put(entry(), bytes);
     lines.clear();
     const auto before = ObjectCache::statistics();
-    ASSERT_EQ(find(), std::nullopt) << reason;
+    {
+      const AllocationLimit limit(1 << 20);  // whatever sizes it claims
+      ASSERT_EQ(find(), std::nullopt) << reason;
+      EXPECT_EQ(limit.refused(), 0) << reason;
+    }
     const auto after = ObjectCache::statistics();
     EXPECT_EQ(after.rejected - before.rejected, 1u);
     EXPECT_EQ(after.misses - before.misses, 1u);
@@ -79,7 +78,8 @@ class ObjectCacheTest : public testing::Test {
     ASSERT_EQ(find(), "the code");
   }
 
-  fs::path parent, folder;
+  const TemporaryFolder parent;  ///< new each time: what is said once names it
+  const fs::path folder = parent / "sinter";
   std::vector<std::string> lines;
 };
 

@@ -16,6 +16,7 @@
 
 #include "ir/error.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime {
 namespace {
@@ -195,7 +196,7 @@ TEST(Threads, TheEnvironmentVariableIsChecked) {
 /// A folder that stands for /, with files of control groups.
 class ControlGroups : public ::testing::Test {
  protected:
-  const std::filesystem::path root_ = std::filesystem::temp_directory_path() / ("sinter_cgroup_" + std::to_string(getpid()));
+  const test::TemporaryFolder root_;
   int all_ = 0;  ///< processors of the affinity mask
 
   void SetUp() override {
@@ -203,12 +204,11 @@ class ControlGroups : public ::testing::Test {
     ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
     all_ = CPU_COUNT(&set);
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
   void write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text << "\n";
   }
-  int cores() const { return available_cores(root_.string()); }
+  int cores() const { return available_cores(root_.path); }
 };
 
 TEST_F(ControlGroups, WithoutAnyTheAffinityMaskCounts) {
