@@ -18,6 +18,23 @@ enum class DType : std::uint8_t { f32, i32, u32, u8, boolean };
 std::string_view name(DType type);
 /// Bytes an element takes in memory; a boolean is one byte, 0 or 1.
 std::size_t size_of(DType type);
+/// Calls f with a value of the C++ type of the elements: float, std::int32_t, std::uint32_t, or std::uint8_t, which booleans are too.
+template <class F>
+decltype(auto) with_element_type(DType type, F&& f) {
+  switch (type) {
+    case DType::f32:
+      return f(float{});
+    case DType::i32:
+      return f(std::int32_t{});
+    case DType::u32:
+      return f(std::uint32_t{});
+    case DType::u8:
+    case DType::boolean:
+      break;
+  }
+  return f(std::uint8_t{});
+}
+
 inline bool is_float(DType type) { return type == DType::f32; }
 inline bool is_index(DType type) { return type == DType::i32 || type == DType::u32 || type == DType::u8; }
 

@@ -27,7 +27,7 @@ concept AddsTerms = std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense
 
 Tensor operand(const ir::SampleInput& input, const Case& c, RandomStream& random) {
   const Type type{input.type.dtype, input.type.shape.at(c.n)};
-  const auto make = [&]<class T>(T) {
+  return with_element_type(type.dtype, [&]<class T>(T) {
     std::vector<T> data(static_cast<std::size_t>(type.shape.elements().factor()));
     for (T& x : data) {
       if constexpr (std::is_same_v<T, float>) {
@@ -40,19 +40,7 @@ Tensor operand(const ir::SampleInput& input, const Case& c, RandomStream& random
       x = static_cast<T>(is_float(type.dtype) ? u : std::floor(u));
     }
     return Tensor::from_bytes(type, data.data());
-  };
-  switch (type.dtype) {
-    case DType::f32:
-      return make(float{});
-    case DType::i32:
-      return make(std::int32_t{});
-    case DType::u32:
-      return make(std::uint32_t{});
-    case DType::u8:
-    case DType::boolean:
-      return make(std::uint8_t{});
-  }
-  throw InternalError("sinter_math", "unknown element type");
+  });
 }
 
 /// The sums of the absolute values of what is added.

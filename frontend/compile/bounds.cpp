@@ -232,26 +232,11 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
 
 Bounded exact(const Tensor& tensor) {
   Bounded result{ir::Array(tensor.dtype(), tensor.shape().extents(1)), {}};
-  const auto read = [&]<class T>(T) {
+  with_element_type(tensor.dtype(), [&]<class T>(T) {
     std::vector<T> data(result.value.data.size());
     tensor.copy_to(data.data());
     std::copy(data.begin(), data.end(), result.value.data.begin());
-  };
-  switch (tensor.dtype()) {
-    case DType::f32:
-      read(float{});
-      break;
-    case DType::i32:
-      read(std::int32_t{});
-      break;
-    case DType::u32:
-      read(std::uint32_t{});
-      break;
-    case DType::u8:
-    case DType::boolean:
-      read(std::uint8_t{});
-      break;
-  }
+  });
   result.error.assign(result.value.data.size(), 0.0);
   return result;
 }

@@ -41,27 +41,11 @@ Tensor Tensor::zeros(const Type& type) {
 Tensor Tensor::filled(const Type& type, double value) {
   Tensor result = zeros(type);
   const Layout at = result.view().layout();
-  const auto fill = [&]<class T>(T v) {
+  if (type.dtype == DType::boolean) value = value != 0;
+  with_element_type(type.dtype, [&]<class T>(T) {
     T* data = result.view().as<T>();
-    for (std::int64_t r = 0; r < at.rows; ++r) std::fill_n(data + r * at.stride, at.cols, v);
-  };
-  switch (type.dtype) {
-    case DType::f32:
-      fill(static_cast<float>(value));
-      break;
-    case DType::i32:
-      fill(static_cast<std::int32_t>(value));
-      break;
-    case DType::u32:
-      fill(static_cast<std::uint32_t>(value));
-      break;
-    case DType::u8:
-      fill(static_cast<std::uint8_t>(value));
-      break;
-    case DType::boolean:
-      fill(static_cast<std::uint8_t>(value != 0));
-      break;
-  }
+    for (std::int64_t r = 0; r < at.rows; ++r) std::fill_n(data + r * at.stride, at.cols, static_cast<T>(value));
+  });
   return result;
 }
 
@@ -90,18 +74,7 @@ std::int64_t Tensor::elements() const { return shape().elements().factor(); }
 double Tensor::item(std::source_location where) const {
   require_data("item()", where);
   if (elements() != 1) throw UserError(Origin::from(where).text(), str("item() needs one element, got ", type(), "; use to_vector"));
-  switch (dtype()) {
-    case DType::f32:
-      return *view().as<float>();
-    case DType::i32:
-      return *view().as<std::int32_t>();
-    case DType::u32:
-      return *view().as<std::uint32_t>();
-    case DType::u8:
-    case DType::boolean:
-      return *view().as<std::uint8_t>();
-  }
-  throw InternalError("Tensor", "unknown element type");
+  return with_element_type(dtype(), [&]<class T>(T) -> double { return *view().as<T>(); });
 }
 
 void Tensor::copy_to(void* dense, std::source_location where) const {

@@ -13,23 +13,11 @@ namespace {
 
 Tensor tensor_of(const ir::Array& array) {
   const Type type{array.dtype, Shape::fixed(array.extents)};
-  const auto convert = [&]<class T>(T) {
+  return with_element_type(type.dtype, [&]<class T>(T) {
     std::vector<T> data(array.data.size());
     std::transform(array.data.begin(), array.data.end(), data.begin(), [](double x) { return static_cast<T>(x); });
     return Tensor::from_bytes(type, data.data());
-  };
-  switch (array.dtype) {
-    case DType::f32:
-      return convert(float{});
-    case DType::i32:
-      return convert(std::int32_t{});
-    case DType::u32:
-      return convert(std::uint32_t{});
-    case DType::u8:
-    case DType::boolean:
-      return convert(std::uint8_t{});
-  }
-  throw InternalError("fuzz", "unknown element type");
+  });
 }
 
 [[noreturn]] void disagree(const Program& program, std::int64_t n, const std::string& what) {

@@ -26,18 +26,7 @@ void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const La
 }
 
 void fill(double value, const View& out) {
-  const auto with = [&]<class T>(T) { std::fill_n(out.as<T>(), out.layout().padded_elements(), static_cast<T>(value)); };
-  switch (out.type.dtype) {
-    case DType::f32:
-      return with(float{});
-    case DType::i32:
-      return with(std::int32_t{});
-    case DType::u32:
-      return with(std::uint32_t{});
-    case DType::u8:
-    case DType::boolean:
-      return with(std::uint8_t{});
-  }
+  with_element_type(out.type.dtype, [&]<class T>(T) { std::fill_n(out.as<T>(), out.layout().padded_elements(), static_cast<T>(value)); });
 }
 
 void reshape(const View& in, const View& out) {

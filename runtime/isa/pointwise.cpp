@@ -141,48 +141,18 @@ struct Entry {
 
   template <class In>
   static void cast(const Pointwise& t, std::int64_t begin, std::int64_t end) {
-    switch (t.dtype) {
-      case DType::f32:
-        return go<In, float>(t, begin, end);
-      case DType::i32:
-        return go<In, std::int32_t>(t, begin, end);
-      case DType::u32:
-        return go<In, std::uint32_t>(t, begin, end);
-      case DType::u8:
-      case DType::boolean:
-        return go<In, std::uint8_t>(t, begin, end);
-    }
+    with_element_type(t.dtype, [&]<class Out>(Out) { go<In, Out>(t, begin, end); });
   }
 
   /// Chooses by element type. Moving and choosing elements needs only their size.
   static void run(const Pointwise& t, std::int64_t begin, std::int64_t end) {
     if constexpr (std::is_same_v<O, ir::Cast>) {
-      switch (t.in[0].dtype) {
-        case DType::f32:
-          return cast<float>(t, begin, end);
-        case DType::i32:
-          return cast<std::int32_t>(t, begin, end);
-        case DType::u32:
-          return cast<std::uint32_t>(t, begin, end);
-        case DType::u8:
-        case DType::boolean:
-          return cast<std::uint8_t>(t, begin, end);
-      }
+      with_element_type(t.in[0].dtype, [&]<class In>(In) { cast<In>(t, begin, end); });
     } else if constexpr (std::is_same_v<O, ir::Select> || std::is_same_v<O, Copy>) {
       if (size_of(t.dtype) == 1) return go<std::uint8_t, std::uint8_t>(t, begin, end);
       return go<std::uint32_t, std::uint32_t>(t, begin, end);
     } else if constexpr (has_rule<O, ir::Compares>) {
-      switch (t.in[0].dtype) {
-        case DType::f32:
-          return go<float, std::uint8_t>(t, begin, end);
-        case DType::i32:
-          return go<std::int32_t, std::uint8_t>(t, begin, end);
-        case DType::u32:
-          return go<std::uint32_t, std::uint8_t>(t, begin, end);
-        case DType::u8:
-        case DType::boolean:
-          return go<std::uint8_t, std::uint8_t>(t, begin, end);
-      }
+      with_element_type(t.in[0].dtype, [&]<class In>(In) { go<In, std::uint8_t>(t, begin, end); });
     } else if constexpr (has_rule<O, ir::Words>) {
       return go<std::uint32_t, std::uint32_t>(t, begin, end);
     } else if constexpr (has_rule<O, ir::Numbers>) {

@@ -13,26 +13,14 @@ Tensor sample_tensor(const ir::SampleInput& input, std::int64_t n, std::uint64_t
   const Type type{input.type.dtype, input.type.shape.at(n)};
   RandomStream random(7, stream);
   const auto count = static_cast<std::size_t>(type.shape.elements().factor());
-  const auto fill = [&]<class T>(T) {
+  return with_element_type(type.dtype, [&]<class T>(T) {
     std::vector<T> data(count);
     for (T& x : data) {
       const double u = input.low + (input.high - input.low) * random.uniform();
       x = static_cast<T>(is_float(type.dtype) ? u : std::floor(u));
     }
     return Tensor::from_bytes(type, data.data());
-  };
-  switch (type.dtype) {
-    case DType::f32:
-      return fill(float{});
-    case DType::i32:
-      return fill(std::int32_t{});
-    case DType::u32:
-      return fill(std::uint32_t{});
-    case DType::u8:
-    case DType::boolean:
-      return fill(std::uint8_t{});
-  }
-  throw InternalError("test", "unknown element type");
+  });
 }
 
 template <class O>

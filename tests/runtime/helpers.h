@@ -34,37 +34,11 @@ struct Tensor {
     return i / l.cols * l.stride + i % l.cols;
   }
   void set(std::int64_t i, double value) {
-    const std::int64_t at = place(i);
-    switch (type.dtype) {
-      case DType::f32:
-        view().as<float>()[at] = static_cast<float>(value);
-        return;
-      case DType::i32:
-        view().as<std::int32_t>()[at] = static_cast<std::int32_t>(value);
-        return;
-      case DType::u32:
-        view().as<std::uint32_t>()[at] = static_cast<std::uint32_t>(value);
-        return;
-      case DType::u8:
-      case DType::boolean:
-        view().as<std::uint8_t>()[at] = static_cast<std::uint8_t>(value);
-        return;
-    }
+    with_element_type(type.dtype, [&]<class T>(T) { view().as<T>()[place(i)] = static_cast<T>(value); });
   }
   double get(std::int64_t i) const { return at(place(i)); }
   double at(std::int64_t place) const {
-    switch (type.dtype) {
-      case DType::f32:
-        return view().as<float>()[place];
-      case DType::i32:
-        return view().as<std::int32_t>()[place];
-      case DType::u32:
-        return view().as<std::uint32_t>()[place];
-      case DType::u8:
-      case DType::boolean:
-        return view().as<std::uint8_t>()[place];
-    }
-    return 0;
+    return with_element_type(type.dtype, [&]<class T>(T) -> double { return view().as<T>()[place]; });
   }
   std::vector<double> values() const {
     std::vector<double> result;
