@@ -176,7 +176,9 @@ Encoder Encoder::from_json(const std::string& text) {
       throw UserError("encoder", str("version ", json.at("version").dump(), " is not known; it needs a newer version of Sinter"));
     for (const auto& c : json.at("columns"))
       encoder.columns_.push_back({c.at("name"), c.at("categorical"), c.at("mean"), c.at("deviation"), c.at("missing"), c.at("categories")});
-    encoder.target_ = json.at("target").get<std::ptrdiff_t>();
+    const auto& target = json.at("target");
+    if (!target.is_number_integer()) throw UserError("encoder", str("the description is damaged: target ", target.dump(), " is no whole number"));
+    encoder.target_ = target.get<std::ptrdiff_t>();
   } catch (const nlohmann::json::exception& error) {
     throw UserError("encoder", str("the description is damaged (", error.what(), ")"));
   }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "frontend/data/narrow.h"
@@ -51,6 +52,14 @@ std::vector<std::byte> converted(const std::string& where, const Stored& type, s
   return raw;
 }
 
+/// An extent or offset. The JSON library would make one of 2.5 and, undefined, of 1e40.
+std::int64_t whole_number(const std::string& at, const nlohmann::ordered_json& value) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+    throw UserError(at, str("shape and offsets must be whole numbers from 0 to ", most, ", got ", value.dump(), "; the file is damaged"));
+  return value.get<std::int64_t>();
+}
+
 }  // namespace
 
 NamedArrays read_safetensors(const std::filesystem::path& path) {
@@ -69,8 +78,8 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
   struct Entry {
     std::string name;
     const Stored* type;
-    std::vector<std::int64_t> shape;
-    std::uint64_t first, last;
+    std::vector<std::int64_t> shape = {};
+    std::uint64_t first = 0, last = 0;
   };
   std::vector<Entry> entries;
   try {
@@ -84,16 +93,16 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
       const std::string at = str(where, ", ", name), type_name = value.at("dtype").get<std::string>();
       const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.name == type_name; });
       if (type == stored_types.end()) throw UserError(at, str("element type ", type_name, " is not supported; store it as F32"));
-      Entry entry{name, type, value.at("shape").get<std::vector<std::int64_t>>(), 0, 0};
+      Entry entry{.name = name, .type = type};
+      for (const auto& extent : value.at("shape").get_ref<const nlohmann::ordered_json::array_t&>()) entry.shape.push_back(whole_number(at, extent));
       const auto& offsets = value.at("data_offsets");
-      entry.first = offsets.at(0).get<std::uint64_t>();
-      entry.last = offsets.at(1).get<std::uint64_t>();
+      entry.first = static_cast<std::uint64_t>(whole_number(at, offsets.at(0)));
+      entry.last = static_cast<std::uint64_t>(whole_number(at, offsets.at(1)));
       if (entry.shape.size() > Shape::max_rank)
         throw UserError(at, str("has ", entry.shape.size(), " dimensions, at most ", Shape::max_rank, " are supported"));
       std::uint64_t size = type->size;
       bool fits = true;
-      for (const std::int64_t extent : entry.shape)
-        fits = fits && extent >= 0 && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size);
+      for (const std::int64_t extent : entry.shape) fits = fits && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size);
       if (!fits || entry.first > entry.last || entry.last > bytes || size != entry.last - entry.first)
         throw UserError(at, str("the header's shape and offsets [", entry.first, ", ", entry.last, ") do not fit each other or the ", bytes,
                                 " bytes of tensors; the file is damaged or truncated"));

@@ -14,8 +14,8 @@ using testing::HasSubstr;
 
 class CsvFile : public testing::Test {
  protected:
-  std::string path = std::filesystem::temp_directory_path() / str("sinter_table_test_", getpid(), ".csv");
-  ~CsvFile() override { std::filesystem::remove(path); }
+  const TemporaryFolder folder;
+  const std::string path = folder / "table.csv";
 
   data::Table table(const std::string& text, const data::CsvOptions& options = {}) {
     std::ofstream(path, std::ios::binary) << text;
@@ -87,6 +87,7 @@ TEST_F(CsvFile, EncoderRefusesWhatItCannotUse) {
   EXPECT_THAT(error_of([&] { encoder.features(table("z\n1\n")); }), HasSubstr("there is no column 'x'; the nearest is 'z'"));
   EXPECT_THAT(error_of([] { Encoder::from_json("{"); }), HasSubstr("[encoder] the description is damaged"));
   EXPECT_THAT(error_of([] { Encoder::from_json(R"({"version":1,"target":3,"columns":[]})"); }), HasSubstr("target 3 of 0 columns"));
+  EXPECT_THAT(error_of([] { Encoder::from_json(R"({"version":1,"target":1e40,"columns":[]})"); }), HasSubstr("target 1e+40 is no whole number"));
   std::string many = "id,y\n";
   for (int i = 0; i < 1100; ++i) many += str("a", i, ",1\n");
   EXPECT_THAT(error_of([&] { Encoder::fit(table(many), {}); }),

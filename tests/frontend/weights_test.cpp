@@ -185,7 +185,12 @@ TEST(Safetensors, DamagedFilesAreRefused) {
   EXPECT_THAT(with(file("{\"a\":", 0)), HasSubstr("the header is damaged"));
   EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 8)), HasSubstr("do not fit each other"));
   EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 8)), HasSubstr("do not fit each other"));
-  EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 8)), HasSubstr("do not fit each other"));
+  EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 8)), HasSubstr("must be whole numbers from 0 to"));
+  for (const char* number : {"1.0", "1e40", "9223372036854775808", "true", "null", "\"1\""}) {
+    EXPECT_THAT(with(file(str(R"({"a":{"dtype":"F32","shape":[)", number, R"(],"data_offsets":[0,4]}})"), 8)),
+                HasSubstr(", a] shape and offsets must be whole numbers from 0 to 9223372036854775807, got "));
+    EXPECT_THAT(with(file(str(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,)", number, "]}}"), 8)), HasSubstr("must be whole numbers"));
+  }
   EXPECT_THAT(with(file(R"({"a":{"dtype":"C64","shape":[1],"data_offsets":[0,8]}})", 8)), HasSubstr("element type C64 is not supported"));
   EXPECT_THAT(with(file(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})", 8)),
               HasSubstr("tensors 'a' and 'b' overlap"));
