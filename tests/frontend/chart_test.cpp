@@ -1,0 +1,141 @@
+// Charts of a training, and the text in them.
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/report/chart.h"
+#include "frontend/report/learning_curves.h"
+#include "frontend/report/markup.h"
+#include "tests/frontend/report_helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Xml, OffencesAreSeen) {
+  EXPECT_EQ(xml_error("<!DOCTYPE html>\n<a b=\"1\"><c/>&amp;</a>\n"), "");
+  for (const char* wrong :
+       {"<a>", "<a></b>", "<a b=\"1\" b=\"2\"/>", "<a>&nbsp;</a>", "<a b=\"<\"/>", "<a/><b/>", "<a b=1/>", "<a/>x", "", "<a>&</a>"})
+    EXPECT_NE(xml_error(wrong), "") << wrong;
+}
+
+TEST(Markup, Escapes) {
+  EXPECT_EQ(report::escaped("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
+  EXPECT_EQ(report::escaped("größe µ → 𝛼\t\n"), "größe µ → 𝛼\t\n");
+  // A control character, a byte alone, a surrogate, an overlong '/', U+FFFF, an end in the middle.
+  EXPECT_EQ(report::escaped("\x01|\xff|\xed\xa0\x80|\xc0\xaf|\xef\xbf\xbf|\xe2\x82"), "�|�|���|��|���|��");
+  EXPECT_EQ(report::shortened("größe.weight", 8), "….weight");
+  EXPECT_EQ(report::shortened("größe", 5), "größe");
+  EXPECT_EQ(report::glyphs("größe"), 5u);
+}
+
+TEST(Markup, Numbers) {
+  EXPECT_EQ(report::significant(0.0123456, 4), "0.01235");
+  EXPECT_EQ(report::significant(1.5e-7, 4), "1.5e-7");
+  EXPECT_EQ(report::significant(-2.50e20, 4), "-2.5e20");
+  EXPECT_EQ(report::significant(1200, 4), "1200");
+  EXPECT_EQ(report::significant(0, 4), "0");
+  EXPECT_EQ(report::significant(std::nan(""), 4), "NaN");
+  EXPECT_EQ(report::significant(-INFINITY, 4), "−∞");
+  EXPECT_EQ(report::fixed(-0.04, 1), "0.0");
+  EXPECT_EQ(report::title_of("val_top_2_accuracy"), "Val top 2 accuracy");
+}
+
+// ---- charts ----
+
+TEST(Chart, TicksAreRound) {
+  EXPECT_THAT(report::ticks(0, 1, 5), ElementsAre(0, 0.2, 0.4, 0.6, 0.8, 1.0));
+  EXPECT_THAT(report::ticks(-0.3, 0.9, 4), ElementsAre(0, 0.5));
+  EXPECT_THAT(report::ticks(1, 3, 6, true), ElementsAre(1, 2, 3));
+  EXPECT_THAT(report::ticks(1, 100, 6, true), ElementsAre(20, 40, 60, 80, 100));
+  EXPECT_THAT(report::ticks(1e-9, 3e-9, 3), ElementsAre(1e-9, 2e-9, 3e-9));
+  EXPECT_THAT(report::ticks(0, 5e6, 3), ElementsAre(0, 2e6, 4e6));
+  EXPECT_THAT(report::log_ticks(0.01, 100), ElementsAre(0.01, 0.1, 1, 10, 100));
+  EXPECT_THAT(report::log_ticks(3, 60), ElementsAre(5, 10, 20, 50));
+  EXPECT_EQ(report::log_ticks(1e-30, 1e30).size(), 8u);
+  EXPECT_THAT(report::tick_labels(std::vector{0.0, 0.2, 0.4}), ElementsAre("0", "0.2", "0.4"));
+  EXPECT_THAT(report::tick_labels(std::vector{100.25, 100.5, 100.75}), ElementsAre("100.25", "100.5", "100.75"));
+  EXPECT_THAT(report::tick_labels(std::vector{1e-5, 1e-4, 1e5}), ElementsAre("1e-5", "0.0001", "100000"));
+}
+
+TEST(Chart, NanLeavesAGapAndSinglePointsAreDots) {
+  const double nan = std::nan("");
+  const report::Chart chart{.title = "t", .x_label = "x", .y_label = "y", .series = {{"s", {1, 2, 3, 4, 5, 6, 7}, {1, 2, nan, 3, INFINITY, 5, 6}}}};
+  const std::string svg = report::line_chart(chart);
+  EXPECT_EQ(xml_error(svg), "") << svg;
+  const std::string line = attribute(svg, "class=\"line c0\"", "d");
+  EXPECT_EQ(count(line, "M"), 2u) << line;
+  EXPECT_EQ(count(line, "L"), 2u) << line;
+  EXPECT_EQ(count(svg, "<circle"), 5u);
+  EXPECT_THAT(svg, HasSubstr("<title>s, 4: 3</title>"));
+  EXPECT_THAT(svg, Not(HasSubstr("NaN")));
+
+  report::Chart many{.title = "", .x_label = "", .y_label = "", .series = {{"s", {}, {}}}};
+  for (int i = 0; i < 200; ++i) {
+    many.series[0].x.push_back(i);
+    many.series[0].y.push_back(i == 99 || i == 101 ? nan : i);
+  }
+  EXPECT_EQ(count(report::line_chart(many), "<circle"), 1u);  // 100 is alone
+  EXPECT_THAT(report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {1}, {nan}}}}), HasSubstr("no finite values"));
+}
+
+TEST(Chart, PointsLieWhereTheAxesSay) {
+  // The ticks at 0 and 10 are the ends of both axes.
+  const std::string svg = report::line_chart({.title = "t", .x_label = "", .y_label = "", .series = {{"s", {0, 5, 10}, {0, 5, 10}}}});
+  const std::string grid = attribute(svg, "class=\"grid\"", "d"), axis = attribute(svg, "class=\"axis\"", "d"),
+                    line = attribute(svg, "class=\"line", "d");
+  double left = 0, bottom = 0, right = 0;
+  ASSERT_EQ(std::sscanf(axis.c_str(), "M%lf %lfH%lf", &left, &bottom, &right), 3);
+  double x[3], y[3];
+  ASSERT_EQ(std::sscanf(line.c_str(), "M%lf %lfL%lf %lfL%lf %lf", x, y, x + 1, y + 1, x + 2, y + 2), 6);
+  EXPECT_NEAR(x[0], left, 0.11);
+  EXPECT_NEAR(x[1], (left + right) / 2, 0.11);
+  EXPECT_NEAR(x[2], right, 0.11);
+  EXPECT_NEAR(y[0], bottom, 0.11);
+  EXPECT_NEAR(y[1], (y[0] + y[2]) / 2, 0.11);
+  EXPECT_LT(y[2], y[0]);
+  // On a logarithmic axis, each decade is as high as the next, and what is not positive is not there.
+  const std::string log =
+      report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {0, 1, 2, 3}, {1, 100, 10000, 0}}}, .log_y = true});
+  const std::string decades = attribute(log, "class=\"line", "d");
+  ASSERT_EQ(std::sscanf(decades.c_str(), "M%lf %lfL%lf %lfL%lf %lf", x, y, x + 1, y + 1, x + 2, y + 2), 6);
+  EXPECT_NEAR(y[1], (y[0] + y[2]) / 2, 0.11);
+  EXPECT_EQ(count(decades, "L"), 2u);
+  EXPECT_THAT(log, AllOf(HasSubstr(">100<"), HasSubstr(">10000<")));
+}
+
+TEST(Chart, NamesAreEscapedAndSeriesHaveALegend) {
+  const std::string svg =
+      report::line_chart({.title = "a<b & \"c\"", .x_label = "<x>", .y_label = "&y", .series = {{"p<q", {1, 2}, {1, 2}}, {"\"r\"", {1}, {1}}}});
+  EXPECT_EQ(xml_error(svg), "") << svg;
+  EXPECT_THAT(svg, AllOf(HasSubstr(">a&lt;b &amp; &quot;c&quot;</text>"), HasSubstr(">&lt;x&gt;</text>"), HasSubstr(">&amp;y</text>"),
+                         HasSubstr(">p&lt;q</text>"), HasSubstr(">&quot;r&quot;</text>"), HasSubstr("prefers-color-scheme: dark")));
+  EXPECT_EQ(attribute(svg, "<svg", "width"), "480.0");
+}
+
+TEST(Chart, SaysWhatIsWrong) {
+  EXPECT_EQ(error_of([] { report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {1, 2}, {1}}}}); }),
+            "[chart] series 's' has 2 x but 1 y; give one x for each y");
+  EXPECT_THAT(error_of([] { report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {}, .width = 10}); }),
+              HasSubstr("at least 160 x 120 pixels and at most 100000, got 10 x 300"));
+  EXPECT_THAT(error_of([] { report::line_charts({}, 0); }), HasSubstr("columns must be at least 1"));
+}
+
+TEST(LearningCurves, AChartForEachValue) {
+  const auto history = some_history();
+  const std::string svg = report::learning_curves(history);
+  EXPECT_EQ(xml_error(svg), "") << svg;
+  for (const char* title : {">Loss<", ">Accuracy<", ">F&lt;1<", ">Learning rate<"})
+    EXPECT_EQ(count(svg, std::string("class=\"title\"") + title), 1u) << title;
+  EXPECT_EQ(count(svg, "class=\"title\""), 4u);
+  EXPECT_EQ(count(svg, ">validation</text>"), 3u);
+  EXPECT_THAT(svg, AllOf(HasSubstr("<title>training, 2: 0.5</title>"), HasSubstr("<title>validation, 5: 1.22</title>"), HasSubstr(">1e-5</text>")));
+  EXPECT_EQ(error_of([] { report::learning_curves({}); }), "[learning_curves] the history has no epochs; pass what fit returned");
+  EXPECT_EQ(xml_error(report::learning_curves({history.data(), 1})), "");
+}
+
+}  // namespace
+}  // namespace sinter::test
