@@ -247,7 +247,7 @@ class Builder {
       kernel.domain = domain_of(kernel.shape);
       const ValueId value = add_value(std::move(to));
       kernel.writes = {{leaf, value}};
-      kernel.reads = {{s_.value_of[leaf], true}};
+      kernel.reads = {{s_.value_of[leaf], true, true}};
       add_kernel(std::move(kernel));
     };
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
@@ -290,13 +290,19 @@ class Builder {
         node.op);
   }
 
-  void add_read(Kernel& kernel, ValueId value, bool same) {
+  bool same_place(const Kernel& kernel, NodeId user, std::size_t operand) const {
+    const ir::Node& node = graph_.node(user);
+    return ir::is_pointwise(node.op) && node.type.shape == kernel.shape && graph_.node(node.inputs[operand]).type.shape == kernel.shape;
+  }
+
+  void add_read(Kernel& kernel, ValueId value, bool same_rows, bool same_place = false) {
     for (Read& read : kernel.reads)
       if (read.value == value) {
-        read.same_rows = read.same_rows && same;
+        read.same_rows = read.same_rows && same_rows;
+        read.same_place = read.same_place && same_place;
         return;
       }
-    kernel.reads.push_back({value, same});
+    kernel.reads.push_back({value, same_rows, same_place});
   }
 
   void add_reads() {
@@ -319,7 +325,7 @@ class Builder {
             for (const NodeId leaf : ir::leaves_read(graph_, input)) add_read(kernel, s_.value_of[leaf], false);
           } else {
             if (s_.value_of[input] == no_value) throw InternalError("schedule", str("node ", input, " is read but not stored"));
-            add_read(kernel, s_.value_of[input], same_rows(kernel, id, i));
+            add_read(kernel, s_.value_of[input], same_rows(kernel, id, i), same_place(kernel, id, i));
           }
         }
       }

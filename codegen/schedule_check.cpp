@@ -36,7 +36,7 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
         for (const Write& write : writer.writes) {
           const StoredValue& target = schedule.values[write.value];
           if (target.home != StoredValue::Home::state || target.index != value.index) continue;
-          if (&writer == &reader ? !read.same_rows : writer.phase <= reader.phase)
+          if (&writer == &reader ? !read.same_place : writer.phase <= reader.phase)
             fail(reader, str("reads state '", value.name, "' while it is overwritten"));
         }
     }

@@ -66,7 +66,7 @@ class Order {
         if (s_.values[write.value].home != StoredValue::Home::state) continue;
         const ValueId old = s_.value_of[graph_.state_node(s_.values[write.value].index)];
         bool in_place = true;
-        for (const Read& read : s_.kernels[k].reads) in_place = in_place && (read.value != old || read.same_rows);
+        for (const Read& read : s_.kernels[k].reads) in_place = in_place && (read.value != old || read.same_place);
         for (const std::size_t reader : readers_of(old)) in_place = in_place && (reader == k || !reaches(k, reader));
         std::size_t writer = k;
         if (!in_place) writer = write_later(k, w);
@@ -85,7 +85,7 @@ class Order {
     copy.kind = Kernel::Kind::copy;
     copy.shape = s_.values[write.value].type.shape;
     copy.domain = domain_of(copy.shape);
-    copy.reads = {{temporary, true}};
+    copy.reads = {{temporary, true, true}};
     copy.writes = {{write.node, write.value}};
     // Readers of the node keep reading what the kernel wrote.
     if (s_.value_of[write.node] == write.value) s_.value_of[write.node] = temporary;
