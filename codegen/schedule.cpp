@@ -247,7 +247,7 @@ class Builder {
       kernel.domain = domain_of(kernel.shape);
       const ValueId value = add_value(std::move(to));
       kernel.writes = {{leaf, value}};
-      kernel.reads = {{s_.value_of[leaf], true, true}};
+      kernel.reads = {{.value = s_.value_of[leaf], .same_rows = true, .same_place = true}};
       add_kernel(std::move(kernel));
     };
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
@@ -290,30 +290,32 @@ class Builder {
         node.op);
   }
 
+  /// Pointwise nodes of the kernel's shape stand behind its anchor, never in its prologue (ir::joins_prologue).
   bool same_place(const Kernel& kernel, NodeId user, std::size_t operand) const {
     const ir::Node& node = graph_.node(user);
     return ir::is_pointwise(node.op) && node.type.shape == kernel.shape && graph_.node(node.inputs[operand]).type.shape == kernel.shape;
   }
 
-  void add_read(Kernel& kernel, ValueId value, bool same_rows, bool same_place = false) {
+  void add_read(Kernel& kernel, const Read& added) {
     for (Read& read : kernel.reads)
-      if (read.value == value) {
-        read.same_rows = read.same_rows && same_rows;
-        read.same_place = read.same_place && same_place;
+      if (read.value == added.value) {
+        read.same_rows = read.same_rows && added.same_rows;
+        read.same_place = read.same_place && added.same_place;
         return;
       }
-    kernel.reads.push_back({value, same_rows, same_place});
+    kernel.reads.push_back(added);
   }
 
   void add_reads() {
     for (Kernel& kernel : s_.kernels) {
       if (kernel.kind == Kernel::Kind::copy) continue;
-      if (kernel.kind == Kernel::Kind::combine) add_read(kernel, kernel.slots, false);
+      if (kernel.kind == Kernel::Kind::combine) add_read(kernel, {.value = kernel.slots});
       if (kernel.kind == Kernel::Kind::pack) {
         const ir::Node& anchor = graph_.node(kernel.anchor);
-        add_read(kernel, s_.value_of[anchor.inputs[1]], !is_convolution(anchor.op) && !product_of(graph_, kernel.anchor).op.transpose_b);
+        const bool own_rows = !is_convolution(anchor.op) && !product_of(graph_, kernel.anchor).op.transpose_b;
+        add_read(kernel, {.value = s_.value_of[anchor.inputs[1]], .same_rows = own_rows});
       } else if (kernel.packed != no_value) {
-        add_read(kernel, kernel.packed, false);
+        add_read(kernel, {.value = kernel.packed});
       }
       for (const NodeId id : kernel.nodes) {
         if (kernel.kind == Kernel::Kind::combine && id == kernel.anchor) continue;
@@ -322,10 +324,10 @@ class Builder {
           const NodeId input = node.inputs[i];
           if (std::find(kernel.nodes.begin(), kernel.nodes.end(), input) != kernel.nodes.end()) continue;
           if (ir::is_recomputable(graph_, input)) {
-            for (const NodeId leaf : ir::leaves_read(graph_, input)) add_read(kernel, s_.value_of[leaf], false);
+            for (const NodeId leaf : ir::leaves_read(graph_, input)) add_read(kernel, {.value = s_.value_of[leaf]});
           } else {
             if (s_.value_of[input] == no_value) throw InternalError("schedule", str("node ", input, " is read but not stored"));
-            add_read(kernel, s_.value_of[input], same_rows(kernel, id, i), same_place(kernel, id, i));
+            add_read(kernel, {.value = s_.value_of[input], .same_rows = same_rows(kernel, id, i), .same_place = same_place(kernel, id, i)});
           }
         }
       }

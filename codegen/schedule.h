@@ -34,8 +34,8 @@ struct StoredValue {
 /// An operand of a kernel that lies in memory.
 struct Read {
   ValueId value;
-  bool same_rows;   ///< a chunk reads only its own rows of it
-  bool same_place;  ///< an element that is written depends on its own place of it alone: the two may share memory
+  bool same_rows = false;   ///< a chunk reads only its own rows of it
+  bool same_place = false;  ///< an element that is written depends on its own place of it alone: the two may share memory
 };
 
 /// A node's value written by a kernel.

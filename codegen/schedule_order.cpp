@@ -85,7 +85,7 @@ class Order {
     copy.kind = Kernel::Kind::copy;
     copy.shape = s_.values[write.value].type.shape;
     copy.domain = domain_of(copy.shape);
-    copy.reads = {{temporary, true, true}};
+    copy.reads = {{.value = temporary, .same_rows = true, .same_place = true}};
     copy.writes = {{write.node, write.value}};
     // Readers of the node keep reading what the kernel wrote.
     if (s_.value_of[write.node] == write.value) s_.value_of[write.node] = temporary;

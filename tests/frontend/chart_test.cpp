@@ -15,6 +15,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+/// The value of an attribute behind a place in the text.
+std::string attribute(const std::string& text, const std::string& behind, const std::string& name) {
+  const std::size_t begin = text.find(name + "=\"", text.find(behind)) + name.size() + 2;
+  return text.substr(begin, text.find('"', begin) - begin);
+}
+
 TEST(Xml, OffencesAreSeen) {
   EXPECT_EQ(xml_error("<!DOCTYPE html>\n<a b=\"1\"><c/>&amp;</a>\n"), "");
   for (const char* wrong :

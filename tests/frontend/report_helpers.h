@@ -24,12 +24,6 @@ inline std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// The value of an attribute behind a place in the text.
-inline std::string attribute(const std::string& text, const std::string& behind, const std::string& name) {
-  const std::size_t begin = text.find(name + "=\"", text.find(behind)) + name.size() + 2;
-  return text.substr(begin, text.find('"', begin) - begin);
-}
-
 /// Five epochs whose values differ.
 inline std::vector<EpochResult> some_history() {
   std::vector<EpochResult> history;

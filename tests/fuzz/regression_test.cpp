@@ -131,19 +131,21 @@ TEST(Regression, DifferenceOfWhatMayBeInfinite) {
 // ---- states whose new value is computed from other places of the old one ----
 
 TEST(Regression, StateThatIsReadElsewhereWhileItIsWritten) {
-  expect_agreement([](Graph& g) {
-    const auto step = [&](const Shape& shape, const std::function<Value(Value)>& next) {
-      const std::size_t index = g.states().size();
-      g.set_update(index, next(state(g, {DType::f32, shape})).id);
-    };
-    const Value places = input(g, {DType::u8, {5}});
-    step({5}, [&](Value s) { return g.add(ir::ScatterAddAlong{5}, {places, s}); });
-    step({5}, [&](Value s) { return g.add(ir::TakeAlong{}, {s, places}); });
-    step({1, 300}, [&](Value s) { return matmul(s, floats(g, {300, 300})); });
-    step({40, 40}, [&](Value s) { return matmul(s, floats(g, {40, 40})); });
-    step({1, 9}, [&](Value s) { return g.add(ir::Softmax{}, {s}); });
-    step({1, 9}, [&](Value s) { return g.add(ir::Cumsum{1}, {s}); });
-  });
+  expect_agreement(
+      [](Graph& g) {
+        const auto step = [&](const Shape& shape, const std::function<Value(Value)>& next) {
+          const std::size_t index = g.states().size();
+          g.set_update(index, next(state(g, {DType::f32, shape})).id);
+        };
+        const Value places = input(g, {DType::u8, {5}});
+        step({5}, [&](Value s) { return g.add(ir::ScatterAddAlong{5}, {places, s}); });
+        step({5}, [&](Value s) { return g.add(ir::TakeAlong{}, {s, places}); });
+        step({1, 300}, [&](Value s) { return matmul(s, floats(g, {300, 300})); });
+        step({40, 40}, [&](Value s) { return matmul(s, floats(g, {40, 40})); });
+        step({1, 9}, [&](Value s) { return g.add(ir::Softmax{}, {s}); });
+        step({1, 9}, [&](Value s) { return g.add(ir::Cumsum{1}, {s}); });
+      },
+      5);
 }
 
 // ---- kernels ----
