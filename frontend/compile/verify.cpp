@@ -54,6 +54,21 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
   }
 }
 
+void judge_bytes(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Tensor& wanted) {
+  const std::size_t element = size_of(got.dtype());
+  std::vector<std::byte> x(static_cast<std::size_t>(got.elements()) * element), y(x.size());
+  got.copy_to(x.data());
+  wanted.copy_to(y.data());
+  if (x == y) return;
+  const std::vector<double> are = exact(got).value.data, should = exact(wanted).value.data;
+  for (std::size_t i = 0; i < are.size(); ++i) {
+    const bool same = std::equal(&x[i * element], &x[i * element] + element, &y[i * element]);
+    if (same || (std::isnan(are[i]) && std::isnan(should[i]))) continue;
+    report.disagreements.push_back({part, node, i, are[i], should[i], 0, distance(got.dtype(), are[i], should[i])});
+    return;
+  }
+}
+
 #ifdef SINTER_JIT
 namespace {
 
@@ -87,19 +102,6 @@ Results results_of(const Traced& traced, std::vector<Tensor> outputs) {
   Results results{std::move(outputs), {}};
   for (const auto& cell : traced.cells) results.updates.push_back(Tensor(cell->type, cell->buffer));
   return results;
-}
-
-/// Part 3: the same bytes, or the first element where they differ.
-void judge_bytes(VerifyReport& report, const std::string& node, const Tensor& got, const Tensor& wanted) {
-  const std::size_t element = size_of(got.dtype());
-  std::vector<std::byte> x(static_cast<std::size_t>(got.elements()) * element), y(x.size());
-  got.copy_to(x.data());
-  wanted.copy_to(y.data());
-  const auto at = std::mismatch(x.begin(), x.end(), y.begin()).first;
-  if (at == x.end()) return;
-  const std::size_t i = static_cast<std::size_t>(at - x.begin()) / element;
-  const double is = exact(got).value.data[i], should = exact(wanted).value.data[i];
-  report.disagreements.push_back({"memory plan", node, i, is, should, 0, distance(got.dtype(), is, should)});
 }
 
 /// Part 2: each kernel re-evaluated in double from the tapped values that it read.
@@ -167,9 +169,10 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   ordinary.run(in, outputs, step.options.threads, step.options.force);
   const Results results = results_of(traced, outputs);
   saved.restore();
-  for (std::size_t i = 0; i < results.outputs.size(); ++i) judge_bytes(report, str("output ", i), results.outputs[i], tapped_results.outputs[i]);
+  for (std::size_t i = 0; i < results.outputs.size(); ++i)
+    judge_bytes(report, "memory plan", str("output ", i), results.outputs[i], tapped_results.outputs[i]);
   for (std::size_t i = 0; i < results.updates.size(); ++i)
-    judge_bytes(report, str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
+    judge_bytes(report, "memory plan", str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
   // 4. The traced graph, unoptimized, says what both the compiled and the eager run should have returned.
   const std::vector<Bounded> reference = reference_of(traced, in, n);

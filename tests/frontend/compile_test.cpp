@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "frontend/compile/bounds.h"
+#include "frontend/compile/judge.h"
 #include "frontend/train/trainer.h"
 #include "tests/frontend/helpers.h"
 
@@ -201,6 +202,21 @@ TEST(Verify, PrintsBothValuesAndTheirDistance) {
             "  [kernels] %4 = sigmoid   # dense_1, mlp.cpp:14: element 7 is 0.1, should be 0.10000000149 within 1e-08, 3.5 ulps off\n"
             "  [memory plan] output 0: element 1 is 2, should be 3 as it is with separate memory, 4.1943e+06 ulps off\n");
   EXPECT_EQ(report.first().index, 7u);
+}
+
+TEST(Verify, ComparesBytesButNotTheSignsOfNaN) {
+  const auto compared = [](const std::vector<float>& got, const std::vector<float>& wanted) {
+    VerifyReport report;
+    const Shape shape{static_cast<std::int64_t>(got.size())};
+    judge_bytes(report, "memory plan", "output 0", Tensor(got, shape), Tensor(wanted, shape));
+    std::ostringstream text;
+    for (const Disagreement& d : report.disagreements) text << d.index << ": " << d.got << ", " << d.wanted;
+    return text.str();
+  };
+  EXPECT_EQ(compared({1, NAN, 2}, {1, -NAN, 2}), "");
+  EXPECT_EQ(compared({1, NAN, 2, 3}, {1, -NAN, 2.5, 4}), "2: 2, 2.5");
+  EXPECT_EQ(compared({1, NAN}, {1, 7}), "1: nan, 7");
+  EXPECT_EQ(compared({0, 0}, {0, -0.0f}), "1: 0, -0");
 }
 
 TEST(Verify, CountsUnitsInTheLastPlace) {
