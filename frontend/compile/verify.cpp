@@ -54,7 +54,7 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
   }
 }
 
-void judge_bytes(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Tensor& wanted) {
+void judge_bytes(VerifyReport& report, const std::string& node, const Tensor& got, const Tensor& wanted) {
   const std::size_t element = size_of(got.dtype());
   std::vector<std::byte> x(static_cast<std::size_t>(got.elements()) * element), y(x.size());
   got.copy_to(x.data());
@@ -64,7 +64,7 @@ void judge_bytes(VerifyReport& report, const std::string& part, const std::strin
   for (std::size_t i = 0; i < are.size(); ++i) {
     const bool same = std::equal(&x[i * element], &x[i * element] + element, &y[i * element]);
     if (same || (std::isnan(are[i]) && std::isnan(should[i]))) continue;
-    report.disagreements.push_back({part, node, i, are[i], should[i], 0, distance(got.dtype(), are[i], should[i])});
+    report.disagreements.push_back({"memory plan", node, i, are[i], should[i], 0, distance(got.dtype(), are[i], should[i])});
     return;
   }
 }
@@ -169,10 +169,9 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   ordinary.run(in, outputs, step.options.threads, step.options.force);
   const Results results = results_of(traced, outputs);
   saved.restore();
-  for (std::size_t i = 0; i < results.outputs.size(); ++i)
-    judge_bytes(report, "memory plan", str("output ", i), results.outputs[i], tapped_results.outputs[i]);
+  for (std::size_t i = 0; i < results.outputs.size(); ++i) judge_bytes(report, str("output ", i), results.outputs[i], tapped_results.outputs[i]);
   for (std::size_t i = 0; i < results.updates.size(); ++i)
-    judge_bytes(report, "memory plan", str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
+    judge_bytes(report, str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
   // 4. The traced graph, unoptimized, says what both the compiled and the eager run should have returned.
   const std::vector<Bounded> reference = reference_of(traced, in, n);

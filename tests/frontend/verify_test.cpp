@@ -1,0 +1,134 @@
+// verify(): what it finds, names, compares and prints.
+#include <cmath>
+#include <sstream>
+
+#include "frontend/compile/bounds.h"
+#include "frontend/compile/judge.h"
+#include "ir/print.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+#ifdef SINTER_JIT
+
+TEST(Verify, AgreesAndRestoresState) {
+  SmallModel m;
+  const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
+  m.step(x, y);
+  const auto before = m.values();
+  const VerifyReport report = m.step.verify(x, y);
+  EXPECT_TRUE(report.ok()) << report;
+  EXPECT_GT(report.nodes, 20u);
+  EXPECT_EQ(m.values(), before);
+}
+
+TEST(Verify, NamesThePerturbedNode) {
+  const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
+  SmallModel honest;
+  honest.step(x, y);
+  const ir::Graph& graph = honest.step.graph();
+  const auto names = ir::printed_names(graph);
+  int tried = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (!std::holds_alternative<ir::Sigmoid>(graph.node(id).op) && !std::holds_alternative<ir::Sqrt>(graph.node(id).op) &&
+        !std::holds_alternative<ir::Matmul>(graph.node(id).op))
+      continue;
+    const Environment fault("SINTER_FAULT", names[id].c_str());
+    SmallModel faulty;
+    const VerifyReport report = faulty.step.verify(x, y);
+    ASSERT_FALSE(report.ok()) << names[id];
+    EXPECT_GT(report.first().ulps, 2);
+    EXPECT_GT(std::abs(report.first().got - report.first().wanted), report.first().tolerance);
+    // The first disagreement is in the kernel of the perturbed node: itself, or what the kernel makes of it.
+    const std::string first = report.first().node;
+    const auto kernel = graph.node(id).kernel;
+    bool named = false;
+    for (const ir::NodeId other : graph.topological_order())
+      named = named || (graph.node(other).kernel == kernel && first.starts_with(names[other] + " = "));
+    EXPECT_TRUE(named) << names[id] << ": " << report;
+    ++tried;
+  }
+  EXPECT_GE(tried, 5);
+}
+
+TEST(Verify, PrintsBothValuesAndTheirDistance) {
+  std::ostringstream text;
+  VerifyReport report{{}, 20, 0.25};
+  text << report;
+  EXPECT_EQ(text.str(), "verify: 20 values agree; the greatest error is 0.25 of its tolerance\n");
+  EXPECT_THAT(error_of([&] { report.first(); }), HasSubstr("all values agree"));
+  text.str("");
+  report.disagreements = {{"kernels", "%4 = sigmoid   # dense_1, mlp.cpp:14", 7, 0.1f, 0.10000000149, 1e-8, 3.5},
+                          {"memory plan", "output 0", 1, 2, 3, 0, 4194304}};
+  text << report;
+  EXPECT_EQ(text.str(),
+            "verify: 2 of 20 values disagree, this one first:\n"
+            "  [kernels] %4 = sigmoid   # dense_1, mlp.cpp:14: element 7 is 0.1, should be 0.10000000149 within 1e-08, 3.5 ulps off\n"
+            "  [memory plan] output 0: element 1 is 2, should be 3 as it is with separate memory, 4.1943e+06 ulps off\n");
+  EXPECT_EQ(report.first().index, 7u);
+}
+
+TEST(Verify, ComparesBytesButNotTheSignsOfNaN) {
+  const auto compared = [](const std::vector<float>& got, const std::vector<float>& wanted) {
+    VerifyReport report;
+    const Shape shape{static_cast<std::int64_t>(got.size())};
+    judge_bytes(report, "output 0", Tensor(got, shape), Tensor(wanted, shape));
+    std::ostringstream text;
+    for (const Disagreement& d : report.disagreements) text << d.index << ": " << d.got << ", " << d.wanted;
+    return text.str();
+  };
+  EXPECT_EQ(compared({1, NAN, 2}, {1, -NAN, 2}), "");
+  EXPECT_EQ(compared({1, NAN, 2, 3}, {1, -NAN, 2.5, 4}), "2: 2, 2.5");
+  EXPECT_EQ(compared({1, NAN}, {1, 7}), "1: nan, 7");
+  EXPECT_EQ(compared({0, 0}, {0, -0.0f}), "1: 0, -0");
+}
+
+TEST(Verify, CountsUnitsInTheLastPlace) {
+  EXPECT_EQ(ulps_apart(1, 1), 0);
+  EXPECT_EQ(ulps_apart(1 + 0x1p-23, 1), 1);
+  EXPECT_EQ(ulps_apart(1, 1 + 0x1p-23), 1);
+  EXPECT_EQ(ulps_apart(1 - 0x1p-24, 1), 0.5);
+  EXPECT_EQ(ulps_apart(-3, -2), 0x1p22);
+  EXPECT_EQ(ulps_apart(0x1p-149, 0), 1) << "below the least normal number steps stay as they are";
+  EXPECT_EQ(ulps_apart(NAN, NAN), 0);
+  EXPECT_EQ(ulps_apart(NAN, 1), INFINITY);
+  EXPECT_EQ(ulps_apart(INFINITY, 1), INFINITY);
+  EXPECT_EQ(ulps_apart(-INFINITY, -INFINITY), 0);
+}
+
+TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
+  const Environment verify("SINTER_VERIFY", "1");
+  const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
+  SmallModel good;
+  const auto before = good.values();
+  good.step(x, y);
+  EXPECT_NE(good.values(), before);
+
+  SmallModel faulty;
+  const auto untouched = faulty.values();
+  std::string sigmoid;
+  const auto names = ir::printed_names(good.step.graph());
+  for (const ir::NodeId id : good.step.graph().topological_order())
+    if (std::holds_alternative<ir::Sigmoid>(good.step.graph().node(id).op)) sigmoid = names[id];
+  {
+    const Environment fault("SINTER_FAULT", sigmoid.c_str());
+    EXPECT_THAT(error_of([&] { faulty.step(x, y); }), HasSubstr("[kernels] " + sigmoid + " = sigmoid"));
+    EXPECT_EQ(faulty.values(), untouched);
+  }
+  faulty.step(x, y);
+  EXPECT_EQ(faulty.values(), good.values());
+}
+
+TEST(Verify, UnknownWish) {
+  const Environment verify("SINTER_VERIFY", "yes");
+  SmallModel m;
+  EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_VERIFY] must be 0 or 1, got 'yes'"));
+}
+
+#endif
+
+}  // namespace
+}  // namespace sinter::test
