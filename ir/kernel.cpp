@@ -34,14 +34,23 @@ NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes) {
   return no_node;
 }
 
+namespace {
+
+/// A gather whose row i is row index[i] of its table, both as matrices lie in memory, of leaves: a matrix and a list. Other ranks give matrices too,
+/// whose rows are something else: a vector's elements by a matrix of indices, or a page of three dimensions by a single index.
+bool picks_rows_of_a_matrix(const Graph& graph, const Node& node) {
+  if (!std::holds_alternative<GatherRows>(node.op)) return false;
+  const Node &table = graph.node(node.inputs[0]), &index = graph.node(node.inputs[1]);
+  return is_leaf(table.op) && is_leaf(index.op) && table.type.shape.rank() == 2 && index.type.shape.rank() == 1;
+}
+
+}  // namespace
+
 NodeId picked_rows(const Graph& graph, NodeId id) {
   const Shape& shape = graph.node(id).type.shape;
   for (int ops = 0; ops <= 8; ++ops) {
     const Node& node = graph.node(id);
-    if (std::holds_alternative<GatherRows>(node.op)) {
-      const bool leaves = std::all_of(node.inputs.begin(), node.inputs.end(), [&](NodeId input) { return is_leaf(graph.node(input).op); });
-      return leaves ? id : no_node;
-    }
+    if (picks_rows_of_a_matrix(graph, node)) return id;
     if (!is_elementwise(node.op)) return no_node;
     NodeId next = no_node;
     for (const NodeId input : node.inputs) {

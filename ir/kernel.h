@@ -25,8 +25,8 @@ NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes);
 /// Most nodes that a recomputable scalar may stand for, itself included.
 inline constexpr std::size_t recomputable_nodes = 16;
 
-/// The gather_rows of a leaf by an index that is a leaf, of which this node is nothing but pointwise arithmetic with constants (at most 8 ops), or
-/// which it is; else no_node.
+/// The gather_rows of a matrix [rows, columns] by a list of indices, both leaves, of which this node is nothing but pointwise arithmetic with
+/// constants (at most 8 ops), or which it is; else no_node.
 NodeId picked_rows(const Graph& graph, NodeId id);
 
 /// Such rows, read by products alone, as their left operand, directly or through more arithmetic: products read the rows where they are, and a batch

@@ -137,15 +137,27 @@ TEST(Comparison, FindsAGradientThatStopsWhereItShouldNot) {
   EXPECT_THAT(disagreement_of(program), ::testing::HasSubstr("is 0, differences of the loss say"));
 }
 
-TEST(Comparison, JudgesNoSlopeAtAKink) {
+/// The sum of f(x), at x = 0, with a gradient of 0.
+Program at_zero(const std::function<ir::Value(ir::Graph&, ir::Value)>& f) {
   Program program;
-  const ir::Value x = program.graph.add_input({"x", {DType::f32, {Dim::batch()}}}), loss = sum(program.graph.add(ir::Relu{}, {x}), 0, 1);
-  program.graph.add_output(loss);
+  ir::Graph& graph = program.graph;
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch()}}}), loss = sum(f(graph, x), 0, 1);
   program.loss = loss.id;
-  program.gradients = {{x.id, broadcast(constant(program.graph, 0), x.shape()).id}};
-  program.graph.add_output(program.graph.value(program.gradients[0].gradient));
+  program.gradients = {{x.id, broadcast(constant(graph, 0), x.shape()).id}};
+  for (const ir::NodeId id : {program.loss, program.gradients[0].gradient}) graph.add_output(graph.value(id));
   for (const std::int64_t n : {1, 4}) program.bindings.push_back({n, {{DType::f32, {n}}}, {}});
-  const Comparison result = compare(program);
+  return program;
+}
+
+TEST(Comparison, JudgesNoSlopeAtAKink) {
+  const Comparison result = compare(at_zero([](ir::Graph& graph, ir::Value x) { return graph.add(ir::Relu{}, {x}); }));
+  EXPECT_EQ(result.slopes, 0u);
+  EXPECT_EQ(result.kinks, 3u);
+}
+
+TEST(Comparison, JudgesNoSlopeWhereKinksCancel) {
+  const Comparison result = compare(
+      at_zero([](ir::Graph& graph, ir::Value x) { return graph.add(ir::Minimum{}, {x, graph.add(ir::Log1p{}, {graph.add(ir::Relu{}, {x})})}); }));
   EXPECT_EQ(result.slopes, 0u);
   EXPECT_EQ(result.kinks, 3u);
 }

@@ -19,6 +19,9 @@ Value input(Graph& graph, const Type& type) {
 Value floats(Graph& graph, const Shape& shape) { return input(graph, {DType::f32, shape}); }
 Value state(Graph& graph, const Type& type) { return graph.add_state({str("s", graph.states().size()), type}); }
 
+/// Rows that a table has in these tests.
+constexpr std::int64_t table_rows = 7;
+
 /// The graph on random numbers; integers are below `bound`.
 void expect_agreement(const std::function<void(Graph&)>& build, double bound = 2) {
   const test::Environment no_cache("SINTER_CACHE", "off");
@@ -33,7 +36,10 @@ void expect_agreement(const std::function<void(Graph&)>& build, double bound = 2
       for (double& x : array.data) x = ir::wrap(type.dtype, x);
       return array;
     };
-    for (const auto& spec : program.graph.inputs()) binding.inputs.push_back(value(spec.type));
+    for (const auto& spec : program.graph.inputs()) {
+      const bool table = spec.kind == InputKind::table;
+      binding.inputs.push_back(value({spec.type.dtype, table ? spec.type.shape.with(0, table_rows) : spec.type.shape}));
+    }
     for (const auto& spec : program.graph.states()) binding.states.push_back(value(spec.type));
     program.bindings.push_back(std::move(binding));
   }
@@ -86,6 +92,43 @@ TEST(Regression, GatherOfRowsOverTheBatch) {
       g.add_output(g.add(ir::GatherRows{}, {reshape(floats(g, {n, samples}), shape), index}));
     }
   });
+}
+
+// ---- rows that products read where an index picks them ----
+
+/// Products of what a gather of two leaves makes, and of its relu, for all ranks of table and index that make a matrix of it. Only the rows of a
+/// matrix by a list of indices lie where the product can read them.
+void expect_products_of_gathers(const std::function<Value(Graph&, const Type&)>& table, DType index) {
+  expect_agreement(
+      [&](Graph& g) {
+        const Value w = floats(g, {5, 20}), transposed_w = floats(g, {20, 5});
+        const auto products = [&](const Shape& row, const Shape& picked) {
+          const Value x = g.add(ir::GatherRows{}, {table(g, {DType::f32, row.insert(0, table_rows)}), input(g, {index, picked})});
+          g.add_output(matmul(x, w));
+          g.add_output(matmul(g.add(ir::Relu{}, {x}), transposed_w, false, true));
+          if (x.shape()[0].is_batch()) g.add_output(matmul(x, floats(g, {n, 3}), true, false));
+        };
+        products({5}, {n});
+        products({}, {n, 5});
+        products({}, {4, 5});
+        products({4, 5}, {});
+      },
+      table_rows);
+}
+
+TEST(Regression, ProductsOfWhatIsPickedFromTables) {
+  const auto table = [](Graph& g, const Type& type) {
+    return g.add_input({str("x", g.inputs().size()), {type.dtype, type.shape.with(0, Dim::rows())}, InputKind::table});
+  };
+  for (const DType index : {DType::u8, DType::i32, DType::u32}) expect_products_of_gathers(table, index);
+}
+
+TEST(Regression, ProductsOfWhatIsPickedFromInputs) {
+  for (const DType index : {DType::u8, DType::i32, DType::u32}) expect_products_of_gathers(input, index);
+}
+
+TEST(Regression, ProductsOfWhatIsPickedFromParameters) {
+  for (const DType index : {DType::u8, DType::i32, DType::u32}) expect_products_of_gathers(state, index);
 }
 
 // ---- the judge: indices and comparisons that are as uncertain as what they come from ----
