@@ -32,26 +32,50 @@ ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in
   return ir::evaluate(op, type, pointers, n);
 }
 
-/// Moves each operand by its error both ways and adds up how far the result moves.
-void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+/// How far the result moves when each operand of a mask moves by its error, up where `up` has its bit, else down; a boolean with an error is the
+/// other one. Infinite where the result is no number any more.
+std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n,
+                          unsigned mask, unsigned up) {
+  std::vector<ir::Array> operands;
   for (std::size_t k = 0; k < in.size(); ++k) {
-    if (!has_error(*in[k])) continue;
-    std::vector<double> moved(result.error.size());
-    for (const double sign : {-1.0, 1.0}) {
-      std::vector<ir::Array> operands;
-      for (std::size_t j = 0; j < in.size(); ++j) operands.push_back(in[j]->value);
-      operands[k] = mapped(*in[k], [&](double x, double e) { return x + sign * e; });
-      if (in[k]->value.dtype == DType::boolean) operands[k] = mapped(*in[k], [&](double x, double e) { return e != 0 ? 1 - x : x; });
-      const ir::Array other = evaluate(op, type, std::move(operands), n);
-      for (std::size_t i = 0; i < moved.size(); ++i) {
-        const double difference = std::abs(other.data[i] - result.value.data[i]);
-        moved[i] =
-            std::max(moved[i], std::isnan(difference) && !std::isnan(result.value.data[i]) ? std::numeric_limits<double>::infinity() : difference);
-      }
-    }
-    for (std::size_t i = 0; i < moved.size(); ++i)
-      if (!std::isnan(moved[i])) result.error[i] += moved[i];
+    const double sign = up >> k & 1 ? 1 : -1;
+    if (!(mask >> k & 1)) operands.push_back(in[k]->value);
+    else if (in[k]->value.dtype == DType::boolean) operands.push_back(mapped(*in[k], [](double x, double e) { return e != 0 ? 1 - x : x; }));
+    else operands.push_back(mapped(*in[k], [&](double x, double e) { return x + sign * e; }));
   }
+  const ir::Array other = evaluate(op, type, std::move(operands), n);
+  std::vector<double> differences(result.error.size());
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const double difference = std::abs(other.data[i] - result.value.data[i]);
+    if (!std::isnan(difference)) differences[i] = difference;
+    else if (!std::isnan(result.value.data[i])) differences[i] = std::numeric_limits<double>::infinity();
+  }
+  return differences;
+}
+
+/// Moves each operand by its error both ways and adds up how far the result moves; or, where that is further, all of them together: near x y = 0 a
+/// product moves by nothing if one factor does.
+void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+  unsigned all = 0;
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (has_error(*in[k])) all |= 1u << k;
+  const auto furthest = [](std::vector<double>& most, const std::vector<double>& other) {
+    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], other[i]);
+  };
+  std::vector<double> alone(result.error.size()), together(result.error.size());
+  for (unsigned k = 0; k < in.size(); ++k) {
+    const unsigned one = 1u << k;
+    if (!(all & one)) continue;
+    std::vector<double> most = moved(result, op, type, in, n, one, 0);
+    furthest(most, moved(result, op, type, in, n, one, one));
+    for (std::size_t i = 0; i < most.size(); ++i) alone[i] += most[i];
+  }
+  if (all & (all - 1))
+    for (unsigned up = all;; up = (up - 1) & all) {  // every choice of signs
+      furthest(together, moved(result, op, type, in, n, all, up));
+      if (up == 0) break;
+    }
+  for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
 }
 
 /// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms.

@@ -36,7 +36,7 @@ bool is_convolution(const ir::Op& op) {
 
 Builder::Builder(std::span<const std::uint8_t> bytes) : choose(bytes), random_(hash(bytes), 1) {
   const bool large = choose.one_in(8);
-  most_elements_ = large ? 40'000 : 4'000;
+  most_elements_ = large ? 40'000 : 10'000;
   specials = choose.one_in(10);
   bindings_[0].n = 1;
   bindings_[1].n = choose.among(large ? large_batches : batches);
@@ -247,24 +247,31 @@ ir::Value Builder::leaf(const Type& type) {
   throw InternalError("fuzz", "unknown element type");
 }
 
-ir::Value Builder::table() {
-  const Type type{choose.one_in(3) ? dtype() : DType::f32, shape(choose.below(3)).at(2).insert(0, Dim::rows())};
-  const double high = is_float(type.dtype) ? 2 : type.dtype == DType::boolean ? 2 : 100;
-  return bind(ir::InputSpec::Kind::table, false, type, is_float(type.dtype) ? -2 : 0, high, extent());
+ir::Value Builder::table(DType dtype, const Shape& row) {
+  const double high = is_float(dtype) ? 2 : dtype == DType::boolean ? 2 : 100;
+  return bind(ir::InputSpec::Kind::table, false, {dtype, row.insert(0, Dim::rows())}, is_float(dtype) ? -2 : 0, high, extent());
 }
 
-// ---- shapes ----
-
-std::int64_t Builder::extent() {
-  constexpr std::int64_t small[] = {3, 1, 2, 4, 5, 7, 8, 9}, others[] = {12, 15, 16, 17, 20, 31, 33, 64};
-  return choose.one_in(4) ? choose.among(others) : choose.among(small);
+ir::Value Builder::parameter(const Type& type) {
+  const bool real = is_float(type.dtype);
+  const ir::Value v = bind(ir::InputSpec::Kind::fixed, true, type, real ? -2 : 0, real ? 2 : 3, 0);
+  keep(v);
+  return v;
 }
+
+// ---- numbers and shapes ----
+
+namespace {
+constexpr std::int64_t small[] = {3, 1, 2, 1, 4, 5, 7, 8, 9}, others[] = {12, 15, 16, 17, 20, 31, 33, 64};
+}
+
+std::int64_t Builder::extent() { return choose.one_in(4) ? choose.among(others) : choose.among(small); }
 
 Dim Builder::batch() { return Dim::batch(choose.one_in(4) ? static_cast<std::int64_t>(2 + choose.below(3)) : 1); }
 
 Shape Builder::shape(std::size_t rank) {
   Shape result;
-  for (std::size_t i = 0; i < rank; ++i) result = result.insert(i, extent());
+  for (std::size_t i = 0; i < rank; ++i) result = result.insert(i, rank < 3 ? extent() : choose.among(small));  // few elements
   if (rank == 0 || choose.one_in(3)) return result;
   const Dim n = batch();
   return result.with(choose.below(2) ? choose.below(rank) : 0, n);

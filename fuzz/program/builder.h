@@ -49,16 +49,20 @@ class Builder {
   /// A new leaf with values in [low, high]; integers in [low, high).
   ir::Value leaf(const Type& type, double low, double high);
   ir::Value leaf(const Type& type);
-  /// A data set of which gather_rows picks.
-  ir::Value table();
+  /// A data set of which gather_rows picks, as many rows of this shape as it likes.
+  ir::Value table(DType dtype, const Shape& row);
+  /// A new state.
+  ir::Value parameter(const Type& type);
 
-  // ---- shapes ----
+  // ---- numbers and shapes ----
+  /// In [from, to].
+  std::int64_t number(std::size_t from, std::size_t to) { return static_cast<std::int64_t>(from + choose.below(to - from + 1)); }
   std::int64_t extent();
   /// N, or k·N.
   Dim batch();
   /// Dimensions of which one, or none, is the batch.
   Shape shape(std::size_t rank);
-  Shape shape() { return shape(choose.below(4)); }
+  Shape shape() { return shape(choose.below(5)); }
   DType dtype();
   std::size_t axis(const Shape& shape) { return choose.below(shape.rank()); }
 

@@ -1,6 +1,7 @@
 // Bytes → program: some nodes, perhaps a loss with its gradients and updates, and results such that every node is needed.
 #include <algorithm>
 
+#include "fuzz/program/motifs.h"
 #include "fuzz/program/recipes.h"
 #include "ir/differentiate.h"
 #include "ir/print.h"
@@ -12,7 +13,7 @@ namespace {
 
 void grow(Builder& b) {
   for (int attempt = 0; attempt < 4; ++attempt) try {
-      b.keep(add_op(b, b.choose.below(std::variant_size_v<ir::Op>)));
+      b.keep(b.choose.one_in(3) ? add_motif(b) : add_op(b, b.choose.below(std::variant_size_v<ir::Op>)));
       return;
     } catch (const UserError&) {
     } catch (const Unfit&) {

@@ -9,7 +9,7 @@ using ir::Value;
 // ---- leaves, and what has no operands ----
 
 Value make(Builder& b, const ir::Input&) {
-  return b.leaf({b.dtype(), b.shape(1 + b.choose.below(3)).with(0, Dim::batch()).at(1).with(0, Dim::batch())});
+  return b.leaf({b.dtype(), b.shape(1 + b.choose.below(4)).with(0, Dim::batch()).at(1).with(0, Dim::batch())});
 }
 
 Value make(Builder& b, const ir::State&) { return b.leaf({b.dtype(), b.shape().at(1)}); }
@@ -83,7 +83,7 @@ Value make_pointwise(Builder& b, O op) {
 
 template <class O>
 Value make_reduction(Builder& b, O op) {
-  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(3)));
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(4)));
   const std::size_t first = b.axis(x.shape());
   op.first = static_cast<std::int64_t>(first);
   op.last = static_cast<std::int64_t>(first + 1 + b.choose.below(x.shape().rank() - first));

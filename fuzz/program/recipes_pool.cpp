@@ -1,3 +1,4 @@
+#include "fuzz/program/images.h"
 #include "fuzz/program/recipes.h"
 
 namespace sinter::fuzz {
@@ -6,35 +7,12 @@ using ir::Value;
 
 namespace {
 
-std::int64_t number(Builder& b, std::size_t from, std::size_t to) { return static_cast<std::int64_t>(from + b.choose.below(to - from + 1)); }
-
-bool is_image(const Shape& s) { return s.rank() == 4 && s[1].is_fixed() && s[2].is_fixed() && s[3].is_fixed(); }
-
-Shape image_shape(Builder& b) {
-  const Dim images = b.choose.one_in(5) ? Dim(number(b, 1, 3)) : b.batch();
-  return {images, number(b, 1, 9), number(b, 1, 9), b.extent()};
-}
-
 Value image(Builder& b) { return b.floats(is_image, image_shape(b)); }
-
-template <class O>
-void choose_windows(Builder& b, O& op) {
-  const auto pad = [&](Dim size) { return number(b, 0, static_cast<std::size_t>(size.factor() - 1)); };
-  op.kernel = {number(b, 1, 3), number(b, 1, 3)};
-  op.strides = b.choose.below(2) ? op.kernel : Shape{number(b, 1, 3), number(b, 1, 3)};
-  if (b.choose.below(2)) op.pads = {pad(op.kernel[0]), pad(op.kernel[1]), pad(op.kernel[0]), pad(op.kernel[1])};
-}
 
 template <class O>
 Shape windows(const O& op, const Shape& image) {
   const ir::Sliding s = ir::pool_windows(image, op.kernel, op.strides, op.pads);
   return {image[0], s.h.out, s.w.out, image[3]};
-}
-
-template <class O>
-Value pool(Builder& b, O op) {
-  choose_windows(b, op);
-  return b.add(op, {image(b)});
 }
 
 /// A place in each window: of the greatest elements of an image, or any.
@@ -47,9 +25,9 @@ Value places(Builder& b, const O& op, const Shape& image) {
 
 }  // namespace
 
-Value make(Builder& b, const ir::MaxPool& op) { return pool(b, op); }
-Value make(Builder& b, const ir::MaxPoolPlace& op) { return pool(b, op); }
-Value make(Builder& b, const ir::AveragePool& op) { return pool(b, op); }
+Value make(Builder& b, const ir::MaxPool& op) { return pool_of(b, op, image(b)); }
+Value make(Builder& b, const ir::MaxPoolPlace& op) { return pool_of(b, op, image(b)); }
+Value make(Builder& b, const ir::AveragePool& op) { return pool_of(b, op, image(b)); }
 
 Value make(Builder& b, const ir::PoolTake&) {
   ir::PoolTake op;

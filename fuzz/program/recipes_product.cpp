@@ -1,4 +1,5 @@
 // Products and convolutions.
+#include "fuzz/program/images.h"
 #include "fuzz/program/recipes.h"
 
 namespace sinter::fuzz {
@@ -12,13 +13,11 @@ Shape matrix(Dim rows, Dim cols, bool transposed) { return transposed ? Shape{co
 
 Dim columns(Builder& b, bool may_be_batch) { return may_be_batch && b.choose.one_in(6) ? Dim::batch() : Dim(b.extent()); }
 
-std::int64_t number(Builder& b, std::size_t from, std::size_t to) { return static_cast<std::int64_t>(from + b.choose.below(to - from + 1)); }
-
 template <class O>
 void choose_window(Builder& b, O& op) {
-  if (b.choose.below(2)) op.strides = {number(b, 1, 3), number(b, 1, 3)};
-  if (b.choose.one_in(4)) op.dilations = {number(b, 1, 3), number(b, 1, 3)};
-  if (b.choose.below(2)) op.pads = {number(b, 0, 3), number(b, 0, 3), number(b, 0, 3), number(b, 0, 3)};
+  if (b.choose.below(2)) op.strides = {b.number(1, 3), b.number(1, 3)};
+  if (b.choose.one_in(4)) op.dilations = {b.number(1, 3), b.number(1, 3)};
+  if (b.choose.below(2)) op.pads = {b.number(0, 3), b.number(0, 3), b.number(0, 3), b.number(0, 3)};
 }
 
 /// Image and kernel of a convolution.
@@ -27,17 +26,12 @@ struct Convolution {
   Shape x, w;
 };
 
-Shape image_shape(Builder& b, std::int64_t channels) {
-  const Dim images = b.choose.one_in(5) ? Dim(number(b, 1, 3)) : b.batch();
-  return {images, number(b, 1, 9), number(b, 1, 9), channels};
-}
-
 /// The kernel of 3 × 3 with many channels is computed with fewer multiplications.
 Convolution convolution(Builder& b, const Shape& image) {
   constexpr std::int64_t features[] = {1, 2, 3, 4, 5, 8, 16, 17};
   Convolution c{{}, image, {}};
   const std::int64_t channels = image[3].factor();
-  std::int64_t out = b.choose.among(features), kernel_h = number(b, 1, 4), kernel_w = number(b, 1, 4);
+  std::int64_t out = b.choose.among(features), kernel_h = b.number(1, 4), kernel_w = b.number(1, 4);
   if (b.choose.below(3) == 0) {
     kernel_h = kernel_w = b.choose.one_in(4) ? 5 : 3;
     if (b.choose.below(2)) c.op.pads = {1, 1, 1, 1};
@@ -49,15 +43,13 @@ Convolution convolution(Builder& b, const Shape& image) {
     for (std::int64_t g = 1; g <= channels; ++g)
       if (channels % g == 0) divisors.push_back(g);
     c.op.groups = b.choose.among(divisors);
-    out = c.op.groups * number(b, 1, 2);
+    out = c.op.groups * b.number(1, 2);
   }
   c.w = {kernel_h, kernel_w, channels / c.op.groups, out};
   return c;
 }
 
 constexpr std::int64_t channels[] = {1, 2, 3, 4, 6, 8, 16, 17};
-
-bool is_image(const Shape& s) { return s.rank() == 4 && s[1].is_fixed() && s[2].is_fixed() && s[3].is_fixed(); }
 
 }  // namespace
 

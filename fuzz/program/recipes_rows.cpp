@@ -10,10 +10,10 @@ namespace {
 bool has_rows(const Shape& s) { return s.rank() > 0 && s.back().is_fixed(); }
 
 /// A shape whose last dimension is fixed.
-Shape rows_shape(Builder& b) { return b.shape(b.choose.below(3)).insert(0, b.extent()); }
+Shape rows_shape(Builder& b) { return b.shape(b.choose.below(4)).insert(0, b.extent()); }
 Shape with_columns(Builder& b, const Shape& lead) { return lead.insert(lead.rank(), b.extent()); }
 
-Value rows(Builder& b) { return b.floats(has_rows, with_columns(b, b.shape(b.choose.below(3)))); }
+Value rows(Builder& b) { return b.floats(has_rows, with_columns(b, b.shape(b.choose.below(4)))); }
 
 Shape lead(const Shape& shape, std::size_t rank) { return shape.erase(rank, shape.rank()); }
 
@@ -36,15 +36,16 @@ Value make(Builder& b, const ir::TopK&) {
 Value make(Builder& b, const ir::GatherRows&) {
   const bool data_set = b.choose.one_in(3);
   const DType dtype = b.choose.one_in(4) ? b.dtype() : DType::f32;
-  const auto fits = [](const Shape& s) { return s.rank() > 0 && s.rank() < 4 && s[0].is_fixed(); };
-  const Value table = data_set ? b.table() : b.operand(dtype, fits, b.shape(b.choose.below(3)).at(1).insert(0, b.extent()));
-  Shape index = b.shape(b.choose.below(3));
+  const auto fits = [](const Shape& s) { return s.rank() > 0 && s[0].is_fixed(); };
+  const Value table =
+      data_set ? b.table(dtype, b.shape(b.choose.below(4)).at(2)) : b.operand(dtype, fits, b.shape(b.choose.below(4)).at(1).insert(0, b.extent()));
+  Shape index = b.shape(b.choose.below(4));
   if (table.shape().product(1, table.shape().rank()).is_batch()) index = index.at(2);  // one N a shape
   return b.add(ir::GatherRows{}, {table, b.index(index, b.value(0, table).extents[0])});
 }
 
 Value make(Builder& b, const ir::ScatterAddRows&) {
-  const Value updates = b.floats([](const Shape&) { return true; }, b.shape(1 + b.choose.below(3)));
+  const Value updates = b.floats([](const Shape&) { return true; }, b.shape(1 + b.choose.below(4)));
   const Shape index = lead(updates.shape(), b.choose.below(updates.shape().rank() + 1));
   const std::int64_t count = b.extent();
   return b.add(ir::ScatterAddRows{count}, {b.index(index, count), updates});
@@ -52,12 +53,12 @@ Value make(Builder& b, const ir::ScatterAddRows&) {
 
 Value make(Builder& b, const ir::OneHot&) {
   const std::int64_t depth = b.extent();
-  return b.add(ir::OneHot{depth}, {b.index(b.shape(b.choose.below(3)), depth)});
+  return b.add(ir::OneHot{depth}, {b.index(b.shape(b.choose.below(4)), depth)});
 }
 
 Value make(Builder& b, const ir::TakeAlong&) {
   const DType dtype = b.choose.one_in(4) ? b.dtype() : DType::f32;
-  const Value x = b.operand(dtype, has_rows, with_columns(b, b.shape(b.choose.below(3))));
+  const Value x = b.operand(dtype, has_rows, with_columns(b, b.shape(b.choose.below(4))));
   return b.add(ir::TakeAlong{}, {x, b.index(with_columns(b, lead(x.shape(), x.shape().rank() - 1)), x.shape().back().factor())});
 }
 

@@ -163,6 +163,14 @@ TEST(Regression, ComparisonOfNearlyEqualNumbers) {
   });
 }
 
+TEST(Regression, ProductOfTwoFactorsThatAreNearlyZero) {
+  expect_agreement([](Graph& g) {
+    // 0 in double; in single what rounding leaves, and neither factor alone moves the product.
+    const Value x = floats(g, {n, 32}), y = ((x + 1000.0) - 1000.0) - x;
+    g.add_output(y * y);
+  });
+}
+
 TEST(Regression, DifferenceOfWhatMayBeInfinite) {
   expect_agreement([](Graph& g) {
     // erf is -1 in single, not yet in double.
