@@ -20,6 +20,7 @@ ir::NodeId gradient_through(const ir::Graph& graph, ir::NodeId id, ir::NodeId y)
   const ir::NodeId d = operand(graph, difference, 0), row_sum = operand(graph, difference, 1);
   if (!is<ir::Div>(graph, d) || operand(graph, d, 1) != y || !is<ir::Reshape>(graph, row_sum)) return ir::no_node;
   const Shape& shape = graph.node(y).type.shape;
+  if (graph.node(d).type.shape != shape) return ir::no_node;  // dy repeats y
   const ir::NodeId sum = operand(graph, row_sum, 0);
   if (!is<ir::Sum>(graph, sum) || graph.node(row_sum).type.shape != shape.with(shape.rank() - 1, 1)) return ir::no_node;
   const auto& axes = std::get<ir::Sum>(graph.node(sum).op);

@@ -32,10 +32,13 @@ std::optional<std::vector<Gradient>> gradients_of(const ir::Graph& graph, NodeId
   for (const NodeId user : graph.node(mask).users) {
     const auto& in = graph.node(user).inputs;
     if (!as<ir::Select>(graph, user) || in[0] != mask || !is_zero(graph, in[1])) return std::nullopt;
+    // Into an image of y's own shape, by y's own places, windows for windows.
     const auto* put = as<ir::PoolPut>(graph, in[2]);
-    if (!put || graph.use_count(in[2]) != 1) return std::nullopt;
+    if (!put || graph.use_count(in[2]) != 1 || graph.node(in[2]).type.shape != graph.node(y).type.shape) return std::nullopt;
     const NodeId place = graph.node(in[2]).inputs[0];
-    if (!as<ir::MaxPoolPlace>(graph, place) || graph.node(place).inputs[0] != y) return std::nullopt;
+    const auto* of = as<ir::MaxPoolPlace>(graph, place);
+    if (!of || graph.node(place).inputs[0] != y || of->kernel != put->kernel || of->strides != put->strides || of->pads != put->pads)
+      return std::nullopt;
     result.push_back({user, place, graph.node(in[2]).inputs[1], *put});
   }
   return result;

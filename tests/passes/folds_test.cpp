@@ -103,6 +103,15 @@ TEST_F(FoldTest, LogOfSoftmaxTakesItsGradientWithIt) {
     for (const double v : result.data) EXPECT_TRUE(std::isfinite(v));
 }
 
+TEST_F(FoldTest, WhatOnlyLooksLikeTheGradientOfALogOfASoftmaxStays) {
+  // The second of three axes, of as many elements as the last.
+  const Value y = graph.add(Softmax{}, {graph.add_input({"z", {DType::f32, {4, 4}}, InputSpec::Kind::fixed})});
+  const Value dy = graph.add_input({"dy", {DType::f32, {1, 4, 4}}, InputSpec::Kind::fixed}), d = dy / y;
+  graph.add_output(log(y));
+  graph.add_output((d - reshape(sum(d * y, 1, 2), {4, 1})) * y);
+  EXPECT_THAT(run(passes::log_softmax, graph).notes, ElementsAre("made 1 log of a softmax one stable op"));
+}
+
 TEST_F(FoldTest, AClippedSoftmaxStaysAsWritten) {
   graph.add_output(log(graph.add(Clip{{}, 1e-7f, 1}, {graph.add(Softmax{}, {x})})));
   EXPECT_FALSE(run(passes::log_softmax, graph).changed);
@@ -194,6 +203,20 @@ TEST_F(PoolTest, WithItsGradient) {
   EXPECT_EQ(count(graph, "max_pool"), 1u);
   EXPECT_EQ(count(graph, "max_pool_place"), 1u);
   EXPECT_THAT(text(graph), HasSubstr("= max_pool_place(%x, "));
+}
+
+TEST_F(PoolTest, ReluStaysWhereItsGradientIsPutByOtherWindowsOrIntoAnotherImage) {
+  const auto gradient = [](Graph& g, Value y, const PoolPut& put) {
+    const Value place = g.add(MaxPoolPlace{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {y}), zero = constant(g, 0);
+    g.add_output(pool(g, y));
+    g.add_output(select(less_equal(y, zero), zero, g.add(put, {place, broadcast(constant(g, 1.5), place.shape())})));
+  };
+  gradient(graph, graph.add(Relu{}, {x}), {{1, 1}, {2, 2}, {0, 0, 0, 0}, {4, 6}});
+  EXPECT_FALSE(run(passes::relu_past_pool, graph).changed);
+  Graph small("g");  // the place of a single pixel, put into one that is repeated
+  const Value z = small.add_input({"z", {DType::f32, {n, 2, 2, 3}}});
+  gradient(small, small.add(Relu{}, {z}), {{2, 2}, {2, 2}, {1, 1, 0, 0}, {1, 1}});
+  EXPECT_FALSE(run(passes::relu_past_pool, small).changed);
 }
 
 TEST_F(PoolTest, ReluThatIsReadElsewhereStays) {
