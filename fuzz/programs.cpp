@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "fuzz/program/compare.h"
+#include "fuzz/program/patterns.h"
 #include "fuzz/targets.h"
 #include "ir/error.h"
 
@@ -25,8 +26,10 @@ void run_program(Bytes bytes) {
 std::string describe_program(Bytes bytes) { return to_text(make_program(bytes)); }
 
 std::string summary_of_programs() {
-  return str(programs, " graphs agree: ", total.nodes, " values, ", total.slopes, " slopes (", total.kinks, " at kinks), the greatest error is ",
-             total.worst, " of its tolerance");
+  std::string text = str(programs, " graphs agree: ", total.nodes, " values, ", total.slopes, " slopes (", total.kinks,
+                         " at kinks), the greatest error is ", total.worst, " of its tolerance; graphs with");
+  for (const std::string_view name : pattern_names()) text += str(name == pattern_names().front() ? " " : ", ", name, ": ", total.patterns[name]);
+  return text;
 }
 
 }  // namespace sinter::fuzz

@@ -66,13 +66,14 @@ NodeId picked_rows(const Graph& graph, NodeId id) {
 
 bool is_row_view(const Graph& graph, NodeId id) {
   const auto wide = [](const Shape& shape) { return shape.rank() == 2 && shape.back().is_fixed() && shape.back() != Dim(1); };
-  if (!wide(graph.node(id).type.shape) || picked_rows(graph, id) == no_node) return false;
+  const NodeId gather = picked_rows(graph, id);
+  if (gather == no_node || !wide(graph.node(id).type.shape)) return false;
   const auto reads_left = [&](NodeId user, NodeId rows) {
     const Node& reader = graph.node(user);
     return (std::holds_alternative<Matmul>(reader.op) || std::holds_alternative<Dense>(reader.op)) && wide(reader.type.shape) &&
            reader.inputs[0] == rows && std::count(reader.inputs.begin(), reader.inputs.end(), rows) == 1;
   };
-  std::vector<NodeId> views{id};
+  std::vector<NodeId> views{gather};
   for (std::size_t next = 0; next < views.size(); ++next) {
     const NodeId view = views[next];
     if (graph.is_output(view) || graph.node(view).users.empty() || views.size() > recomputable_nodes) return false;

@@ -29,8 +29,9 @@ inline constexpr std::size_t recomputable_nodes = 16;
 /// constants (at most 8 ops), or which it is; else no_node.
 NodeId picked_rows(const Graph& graph, NodeId id);
 
-/// Such rows, read by products alone, as their left operand, directly or through more arithmetic: products read the rows where they are, and a batch
-/// that is picked from a data set is never copied nor stored in another type.
+/// Such rows, where products alone read the gather, as their left operand, directly or through arithmetic: products read the rows where they are, and
+/// a batch that is picked from a data set is never copied nor stored in another type. All that is made of a gather is a row view, or nothing is: no
+/// row view stands behind what another kernel stores.
 bool is_row_view(const Graph& graph, NodeId id);
 
 /// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an

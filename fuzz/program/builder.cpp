@@ -11,7 +11,7 @@ namespace sinter::fuzz {
 
 namespace {
 
-constexpr double most_flops = 400'000, largest = 1e4, least = 1e-12;
+constexpr double most_flops = 1'200'000, largest = 1e4, least = 1e-12;
 
 std::uint64_t hash(std::span<const std::uint8_t> bytes) {  // FNV-1a
   std::uint64_t h = 0xcbf29ce484222325;

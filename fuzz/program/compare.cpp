@@ -6,6 +6,7 @@
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/interpret.h"
+#include "fuzz/program/patterns.h"
 
 namespace sinter::fuzz {
 
@@ -124,6 +125,7 @@ Comparison& Comparison::operator+=(const Comparison& other) {
   slopes += other.slopes;
   kinks += other.kinks;
   worst = std::max(worst, other.worst);
+  for (const auto& [name, count] : other.patterns) patterns[name] += count;
   return *this;
 }
 
@@ -135,6 +137,7 @@ Comparison compare(const Program& program) {
   for (const Binding& binding : program.bindings) compiled.compare(binding, result);
 #endif
   compare_gradients(program, result);
+  for (const std::string_view name : patterns_of(program)) ++result.patterns[name];
   return result;
 }
 

@@ -1,7 +1,9 @@
 // A program on all paths: line by line, compiled, and in double.
 #pragma once
 
+#include <map>
 #include <stdexcept>
+#include <string_view>
 
 #include "fuzz/program/program.h"
 
@@ -14,10 +16,11 @@ class Disagreement : public std::runtime_error {
 };
 
 struct Comparison {
-  std::size_t nodes = 0;   ///< values judged, at both batch sizes
-  std::size_t slopes = 0;  ///< slopes of the loss that were compared with differences
-  std::size_t kinks = 0;   ///< slopes that were not: the loss is not smooth there
-  double worst = 0;        ///< greatest error as a fraction of its tolerance
+  std::size_t nodes = 0;                             ///< values judged, at both batch sizes
+  std::size_t slopes = 0;                            ///< slopes of the loss that were compared with differences
+  std::size_t kinks = 0;                             ///< slopes that were not: the loss is not smooth there
+  double worst = 0;                                  ///< greatest error as a fraction of its tolerance
+  std::map<std::string_view, std::size_t> patterns;  ///< by name (fuzz/program/patterns.h), the programs that it occurs in
   Comparison& operator+=(const Comparison& other);
 };
 

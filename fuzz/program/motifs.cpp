@@ -29,7 +29,10 @@ Value arithmetic(Builder& b, Value x) {
   if (whole && x.type().dtype != DType::u8 && b.choose.one_in(3)) x = b.add(ir::Add{}, {x, b.add(ir::Constant{1, x.type().dtype}, {})});
   if (!is_float(x.type().dtype)) x = b.add(ir::Cast{{}, DType::f32}, {x});
   for (std::size_t more = b.choose.below(4); more > 0; --more) {
-    const auto constant = [&] { return b.add(ir::Constant{b.choose.among(numbers)}, {}); };
+    const auto constant = [&] {
+      const Value c = b.add(ir::Constant{b.choose.among(numbers)}, {});
+      return b.choose.one_in(8) ? b.add(ir::Add{}, {c, c}) : c;
+    };
     switch (b.choose.below(7)) {
       case 0:
         x = b.add(ir::Mul{}, {x, constant()});
@@ -95,8 +98,13 @@ Value picked(Builder& b) {
 Value product_of_picked_rows(Builder& b) {
   const Value x = link(b, arithmetic(b, picked(b)));
   if (x.shape().rank() != 2) throw Unfit{};
-  const Value y = link(b, product_with(b, x));
-  return b.choose.one_in(3) ? product_with(b, x) : arithmetic(b, y);
+  if (b.choose.one_in(3)) {  // the gradient of their weight
+    const Dim rows = x.shape()[0];
+    const auto fits = [&](const Shape& s) { return s.rank() == 2 && s[0] == rows && s[1].is_fixed(); };
+    b.keep(b.add(ir::Matmul{true, false}, {x, b.floats(fits, {rows, b.extent()})}));
+    if (b.choose.below(2)) return b.kept().back();
+  }
+  return arithmetic(b, link(b, product_with(b, x)));
 }
 
 /// An embedding, averaged while it is read: a gather, arithmetic, and a reduction over some axes.
@@ -169,6 +177,28 @@ Value image_layer(Builder& b) {
   x = link(b, exactly(b) ? b.add(ir::Relu{}, {x}) : arithmetic(b, x));
   if (b.choose.one_in(3)) return x;
   return b.choose.one_in(4) ? pool_of(b, ir::AveragePool{}, x) : pool_of(b, ir::MaxPool{}, x);
+}
+
+/// A convolution with so many channels and features that few multiplications pay, or one of its gradients.
+Value convolution_of_many_channels(Builder& b) {
+  constexpr std::int64_t many[] = {16, 8, 17, 12, 7}, extents[] = {8, 4, 8, 6, 5, 9, 7};
+  const std::int64_t size = b.choose.one_in(3) ? 5 : 3, channels = b.choose.among(many), features = b.choose.among(many);
+  const bool same = exactly(b);
+  const auto pad = [&] { return same ? size / 2 : b.number(0, 3); };
+  const Shape w{size, size, channels, features};
+  const Shape x{b.choose.below(3) ? Dim(b.number(1, 2)) : Dim::batch(), b.choose.among(extents), b.choose.among(extents), channels};
+  ir::Conv2D op;
+  op.pads = {pad(), pad(), pad(), pad()};
+  if (!exactly(b)) op.strides = {b.number(1, 2), b.number(1, 2)};
+  const auto y = [&] { return b.floats(ir::convolution_of(op, x, w).y()); };
+  switch (b.choose.below(3)) {
+    case 0:
+      return arithmetic(b, b.add(op, {b.floats(x), b.floats(w)}));
+    case 1:
+      return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.floats(w)}));
+    default:
+      return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {size, size}}, {b.floats(x), y()}));
+  }
 }
 
 /// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.
@@ -351,23 +381,32 @@ Value normalized(Builder& b) {
   return arithmetic(b, b.add(ir::Mul{}, {centred, link(b, b.add(ir::Rsqrt{}, {variance}))}));
 }
 
-constexpr Value (*motifs[])(Builder&) = {product_of_picked_rows,
-                                         reduction_of_picked_rows,
-                                         scatter_of_repeated_rows,
-                                         dense_layer,
-                                         packed_product,
-                                         transposed_product,
-                                         image_layer,
-                                         rectified_pool,
-                                         log_of_softmax,
-                                         reshapes,
-                                         state_update,
-                                         long_reduction,
-                                         attention,
-                                         scalar_in_every_kernel,
-                                         dropout,
-                                         computed_index,
-                                         normalized};
+/// Those that need the most luck are here several times.
+constexpr Value (*motifs[])(Builder&) = {
+    convolution_of_many_channels,
+    convolution_of_many_channels,
+    convolution_of_many_channels,
+    product_of_picked_rows,
+    product_of_picked_rows,
+    packed_product,
+    packed_product,
+    dense_layer,
+    dense_layer,
+    transposed_product,
+    image_layer,
+    rectified_pool,
+    log_of_softmax,
+    reshapes,
+    reduction_of_picked_rows,
+    scatter_of_repeated_rows,
+    long_reduction,
+    normalized,
+    attention,
+    state_update,
+    scalar_in_every_kernel,
+    dropout,
+    computed_index,
+};
 
 }  // namespace
 

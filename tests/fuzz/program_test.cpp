@@ -4,6 +4,7 @@
 
 #include "fuzz/program/choices.h"
 #include "fuzz/program/compare.h"
+#include "fuzz/program/patterns.h"
 #include "ir/print.h"
 #include "tests/frontend/helpers.h"
 
@@ -62,6 +63,15 @@ TEST(RandomPrograms, HaveEveryOpAndEveryKindOfShape) {
                            "whole N"})
     EXPECT_GE(forms[form], 20) << form;
 }
+
+#ifdef SINTER_JIT
+TEST(RandomPrograms, ReachAllThatPassesAndKernelsRecognise) {
+  std::map<std::string_view, int> count;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed)
+    for (const std::string_view name : patterns_of(program_of_seed(seed))) ++count[name];
+  for (const std::string_view name : pattern_names()) EXPECT_GE(count[name], 10) << name << " is hardly ever reached";
+}
+#endif
 
 TEST(RandomPrograms, AreTheSameFromTheSameBytes) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_EQ(to_text(program_of_seed(seed)), to_text(program_of_seed(seed)));

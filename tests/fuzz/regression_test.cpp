@@ -131,6 +131,22 @@ TEST(Regression, ProductsOfWhatIsPickedFromParameters) {
   for (const DType index : {DType::u8, DType::i32, DType::u32}) expect_products_of_gathers(state, index);
 }
 
+TEST(Regression, PickedRowsThatOthersReadBeforeProductsDo) {
+  expect_agreement(
+      [](Graph& g) {
+        const Value w = floats(g, {5, 20});
+        const auto rows = [&] { return g.add(ir::GatherRows{}, {floats(g, {table_rows, 5}), input(g, {DType::i32, {n}})}); };
+        const Value x = rows(), y = g.add(ir::Relu{}, {x});
+        g.add_output(x);
+        g.add_output(matmul(y, w));
+        const Value u = rows(), v = g.add(ir::Sigmoid{}, {u});
+        g.add_output(sum(u, 1, 2));
+        g.add_output(matmul(v * 2.0, w));
+        g.add_output(matmul(v, floats(g, {n, 3}), true, false));
+      },
+      table_rows);
+}
+
 // ---- the judge: indices and comparisons that are as uncertain as what they come from ----
 
 /// Numbers that are whole but for rounding, of which many are equal.

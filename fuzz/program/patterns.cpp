@@ -1,0 +1,156 @@
+#include "fuzz/program/patterns.h"
+
+#ifdef SINTER_JIT
+#include <algorithm>
+
+#include "codegen/kernels/convolution_plan.h"
+#include "codegen/kernels/winograd_plan.h"
+#include "codegen/schedule.h"
+#include "codegen/support.h"
+#include "frontend/compile/variant.h"
+#include "ir/kernel.h"
+
+namespace sinter::fuzz {
+
+namespace {
+
+using codegen::Kernel;
+using codegen::KernelKind;
+
+/// A kernel of the schedule of an optimized graph.
+struct Site {
+  const ir::Graph& graph;
+  const codegen::Schedule& schedule;
+  const Kernel& kernel;
+
+  const ir::Node& anchor() const { return graph.node(kernel.anchor); }
+  /// Of a whole kernel group, not of one of its helpers.
+  bool is_group() const { return kernel.kind == Kernel::Kind::nodes && kernel.anchor != ir::no_node; }
+  KernelKind kind() const {
+    return std::visit([]<class O>(const O&) { return codegen::kernel_kind<O>(); }, anchor().op);
+  }
+  template <class O>
+  bool has_anchor() const {
+    return kernel.anchor != ir::no_node && std::holds_alternative<O>(anchor().op);
+  }
+  ir::NodeId left() const { return anchor().inputs[0]; }
+  bool reads_picked_rows() const { return is_group() && kind() == KernelKind::product && ir::is_row_view(graph, left()); }
+  bool reads_them_in_place() const {
+    return reads_picked_rows() && ir::picked_rows(graph, left()) == left() && is_float(graph.node(left()).type.dtype);
+  }
+  /// A node of the prologue for which `wanted` holds.
+  template <class F>
+  bool has_prologue(const F& wanted) const {
+    return kernel.anchor != ir::no_node && std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](ir::NodeId id) {
+             return id != kernel.anchor && ir::joins_prologue(graph, id, kernel.anchor) && wanted(graph.node(id));
+           });
+  }
+  bool has_epilogue() const { return is_group() && kernel.nodes.back() != kernel.anchor; }
+  bool is_convolution() const { return kernel.anchor != ir::no_node && codegen::is_convolution(anchor().op); }
+  bool is_winograd() const { return is_convolution() && codegen::plan_winograd(graph, kernel.anchor).has_value(); }
+  bool writes_state() const {
+    return std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const codegen::Write& w) { return is_state(w.value); });
+  }
+  bool is_state(codegen::ValueId value) const { return schedule.values[value].home == codegen::StoredValue::Home::state; }
+};
+
+bool is_reduction(const ir::Op& op) {
+  return std::visit([]<class O>(const O&) { return ir::IsReduction<O>; }, op);
+}
+
+bool updates_in_place(const Site& s) {
+  return std::any_of(s.kernel.writes.begin(), s.kernel.writes.end(), [&](const codegen::Write& w) {
+    return s.is_state(w.value) && std::any_of(s.kernel.reads.begin(), s.kernel.reads.end(), [&](const codegen::Read& r) {
+             return s.is_state(r.value) && s.schedule.values[r.value].index == s.schedule.values[w.value].index;
+           });
+  });
+}
+
+struct Pattern {
+  std::string_view name;
+  bool (*occurs)(const Site&);
+};
+
+constexpr Pattern kernel_patterns[] = {
+    {"picked rows read in place", [](const Site& s) { return s.reads_them_in_place(); }},
+    {"picked rows converted", [](const Site& s) { return s.reads_picked_rows() && !s.reads_them_in_place(); }},
+    {"picked rows transposed",
+     [](const Site& s) { return s.reads_picked_rows() && s.has_anchor<ir::Matmul>() && std::get<ir::Matmul>(s.anchor().op).transpose_a; }},
+    {"pointwise prologue of a reduction",
+     [](const Site& s) { return s.has_prologue([](const ir::Node& n) { return ir::is_pointwise(n.op); }) && is_reduction(s.anchor().op); }},
+    {"gather in a prologue",
+     [](const Site& s) { return s.has_prologue([](const ir::Node& n) { return std::holds_alternative<ir::GatherRows>(n.op); }); }},
+    {"prologue of a scatter",
+     [](const Site& s) { return s.has_anchor<ir::ScatterAddRows>() && s.has_prologue([](const ir::Node&) { return true; }); }},
+    {"rows repeated before a scatter",
+     [](const Site& s) {
+       return s.has_anchor<ir::ScatterAddRows>() && s.has_prologue([](const ir::Node& n) { return std::holds_alternative<ir::Broadcast>(n.op); });
+     }},
+    {"epilogue of a product", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::product; }},
+    {"epilogue of a convolution", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::convolution; }},
+    {"epilogue of a reduction", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::reduction; }},
+    {"epilogue of a softmax", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::softmax; }},
+    {"epilogue of what is collected", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::collected; }},
+    {"epilogue of what is moved", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::pointwise; }},
+    {"right operand packed", [](const Site& s) { return s.kernel.kind == Kernel::Kind::pack && !s.is_convolution(); }},
+    {"kernel of a convolution packed", [](const Site& s) { return s.kernel.kind == Kernel::Kind::pack && s.is_convolution(); }},
+    {"packed for later calls", [](const Site& s) { return s.kernel.kind == Kernel::Kind::pack && s.schedule.phases[s.kernel.phase].once; }},
+    {"state updated in place", [](const Site& s) { return s.kernel.kind != Kernel::Kind::copy && updates_in_place(s); }},
+    {"state updated by a copy", [](const Site& s) { return s.kernel.kind == Kernel::Kind::copy && s.writes_state(); }},
+    {"convolution in tiles",
+     [](const Site& s) { return s.is_convolution() && codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_winograd(); }},
+    {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
+    {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
+    {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
+    {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
+    {"reduction in slots", [](const Site& s) { return s.kernel.kind == Kernel::Kind::partial && is_reduction(s.anchor().op); }},
+    {"weight gradient in slots", [](const Site& s) { return s.kernel.kind == Kernel::Kind::partial && s.is_convolution(); }},
+    {"one sample cut into rows", [](const Site& s) { return s.kernel.piece == codegen::Piece::rows && s.kernel.pieces > 1; }},
+    {"one sample cut into columns", [](const Site& s) { return s.kernel.piece == codegen::Piece::columns && s.kernel.pieces > 1; }},
+    {"scalar in every kernel",
+     [](const Site& s) {
+       return std::any_of(s.kernel.nodes.begin(), s.kernel.nodes.end(), [&](ir::NodeId id) {
+         const auto& in = s.graph.node(id).inputs;
+         return std::any_of(in.begin(), in.end(),
+                            [&](ir::NodeId i) { return ir::is_elementwise(s.graph.node(i).op) && ir::is_recomputable(s.graph, i); });
+       });
+     }},
+};
+
+/// Passes that every graph goes through, or that recognise nothing.
+bool is_pattern(std::string_view pass) { return pass != "group" && pass != "dead_gradients"; }
+
+}  // namespace
+
+std::span<const std::string_view> pattern_names() {
+  static const std::vector<std::string_view> names = [] {
+    static const std::vector<std::string> passes = passes::pass_names();
+    std::vector<std::string_view> all;
+    for (const std::string& pass : passes)
+      if (is_pattern(pass)) all.push_back(pass);
+    for (const Pattern& pattern : kernel_patterns) all.push_back(pattern.name);
+    return all;
+  }();
+  return names;
+}
+
+std::set<std::string_view> patterns_of(const Program& program) {
+  ir::Graph graph = program.graph;
+  std::set<std::string_view> found;
+  const auto names = pattern_names();
+  for (const passes::PassReport& pass : optimize_graph(graph, {}))
+    if (pass.changed && is_pattern(pass.name)) found.insert(*std::find(names.begin(), names.end(), pass.name));
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  for (const Kernel& kernel : schedule.kernels)
+    for (const Pattern& pattern : kernel_patterns)
+      if (pattern.occurs({graph, schedule, kernel})) found.insert(pattern.name);
+  return found;
+}
+
+}  // namespace sinter::fuzz
+#else
+namespace sinter::fuzz {
+std::span<const std::string_view> pattern_names() { return {}; }
+std::set<std::string_view> patterns_of(const Program&) { return {}; }
+}  // namespace sinter::fuzz
+#endif
