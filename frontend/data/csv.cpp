@@ -120,9 +120,7 @@ void write_csv(const std::filesystem::path& path, const Table& table, char delim
   for (std::size_t c = 0; c < table.names.size(); ++c) add(table.names[c], c + 1 == table.names.size());
   for (std::size_t r = 0; r < table.rows(); ++r)
     for (std::size_t c = 0; c < table.columns.size(); ++c) add(table.columns[c][r], c + 1 == table.columns.size());
-  runtime::AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  runtime::write_file(path, text);
 }
 
 }  // namespace sinter::data

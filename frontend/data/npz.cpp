@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <set>
 
 #include "frontend/data/npy.h"
@@ -19,12 +20,14 @@ constexpr std::string_view extension = ".npy";
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
   void operator()(zip_file_t* file) const { zip_fclose(file); }
+  void operator()(zip_source_t* source) const { zip_source_free(source); }
 };
 using Archive = std::unique_ptr<zip_t, Discard>;
+using Source = std::unique_ptr<zip_source_t, Discard>;
 
-Archive open(const std::string& where, int flags) {
+Archive open(const std::string& where) {
   int code = 0;
-  Archive archive(zip_open(where.c_str(), flags, &code));
+  Archive archive(zip_open(where.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
   if (archive) return archive;
   zip_error_t error;
   zip_error_init_with_code(&error, code);
@@ -52,7 +55,7 @@ std::vector<std::byte> unpack(const Archive& archive, zip_uint64_t member, const
 
 NamedArrays read_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
-  const Archive archive = open(where, ZIP_RDONLY | ZIP_CHECKCONS);
+  const Archive archive = open(where);
   std::vector<zip_stat_t> members(static_cast<std::size_t>(std::max<zip_int64_t>(0, zip_get_num_entries(archive.get(), 0))));
   // Members lie in the file one behind the other: together they are no larger than it, or some bytes would be unpacked again and again.
   std::uint64_t left = runtime::InputFile(path).size();
@@ -78,14 +81,19 @@ NamedArrays read_npz(const std::filesystem::path& path) {
 
 void write_npz(const std::filesystem::path& path, const NamedArrays& arrays) {
   const std::string where = path.string();
-  std::vector<std::vector<std::byte>> files;  // alive until the archive is closed
-  files.reserve(arrays.size());
-  Archive archive = open(where, ZIP_CREATE | ZIP_TRUNCATE);
+  if (arrays.empty()) throw UserError(where, "there are no arrays to write; an .npz file holds at least one");
+  runtime::AtomicFile file(path);               // libzip would replace a device, so it writes to memory
+  std::vector<std::vector<std::byte>> members;  // alive until the archive is closed
+  members.reserve(arrays.size());
+  const Source memory(zip_source_buffer_create(nullptr, 0, 0, nullptr));
+  Archive archive(memory ? zip_open_from_source(memory.get(), ZIP_CREATE | ZIP_TRUNCATE, nullptr) : nullptr);
+  if (!archive) throw std::bad_alloc();
+  zip_source_keep(memory.get());  // the archive has a reference of its own
   std::set<std::string> names;
   for (const auto& [name, array] : arrays) {
     if (name.empty() || !names.insert(name).second) throw UserError(where, str("needs a different name for each array, got '", name, "'"));
-    files.push_back(npy_bytes(array, str(where, ", ", name)));
-    zip_source_t* source = zip_source_buffer(archive.get(), files.back().data(), files.back().size(), 0);
+    members.push_back(npy_bytes(array, str(where, ", ", name)));
+    zip_source_t* source = zip_source_buffer(archive.get(), members.back().data(), members.back().size(), 0);
     const zip_int64_t member = zip_file_add(archive.get(), (name + std::string(extension)).c_str(), source, ZIP_FL_ENC_UTF_8);
     if (member < 0) {
       zip_source_free(source);
@@ -96,6 +104,12 @@ void write_npz(const std::filesystem::path& path, const NamedArrays& arrays) {
   }
   if (zip_close(archive.get()) != 0) throw UserError(where, str("cannot be written (", zip_strerror(archive.get()), ")"));
   archive.release();
+  std::vector<std::byte> block(std::size_t{1} << 16);
+  zip_int64_t count = zip_source_open(memory.get());
+  while (count >= 0 && (count = zip_source_read(memory.get(), block.data(), block.size())) > 0)
+    file.write(std::span(block).first(static_cast<std::size_t>(count)));
+  if (count < 0) throw InternalError("npz", "the archive in memory cannot be read");
+  file.commit();
 }
 
 }  // namespace sinter::data

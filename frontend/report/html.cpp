@@ -200,9 +200,7 @@ void write_html(const std::string& path, Trainer& trainer, std::span<const Epoch
       str("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
           escaped(options.title), "</title>\n<style>", style, "</style>\n</head>\n<body>\n<main>\n", body, "</main>\n</body>\n</html>\n");
-  runtime::AtomicFile file(path);
-  file.write(std::as_bytes(std::span(page)));
-  file.commit();
+  runtime::write_file(path, page);
 }
 
 }  // namespace sinter::report
@@ -211,6 +209,7 @@ namespace sinter::callback {
 
 Report::Report(std::string path, report::Options options) : path_(std::move(path)), options_(std::move(options)) {
   if (path_.empty()) throw UserError("Report", "the path is empty; give the name of the page, such as report.html");
+  const runtime::AtomicFile probe(path_);  // what is wrong with the path is said before training
 }
 
 void Report::on_epoch_end(Trainer&, const EpochResult& result) { history_.push_back(result); }

@@ -1,7 +1,9 @@
 #include "frontend/train/callback.h"
 
 #include <cmath>
-#include <filesystem>
+#include <locale>
+#include <sstream>
+#include <utility>
 
 #include "frontend/train/trainer.h"
 
@@ -97,6 +99,7 @@ void EarlyStopping::restore(const SavedState& state) {
 
 BestCheckpoint::BestCheckpoint(std::string path, std::string monitor) : path_(std::move(path)), monitor_(std::move(monitor)) {
   if (path_.empty()) throw UserError("BestCheckpoint", "the path is empty");
+  const runtime::AtomicFile probe(path_);  // what is wrong with the path is said before training
 }
 void BestCheckpoint::on_train_begin(Trainer&) { monitor_.reset(); }
 void BestCheckpoint::on_epoch_end(Trainer& trainer, const EpochResult& result) {
@@ -141,46 +144,34 @@ void ReduceOnPlateau::restore(const SavedState& state) {
 
 // ---- csv ----
 
-CsvLog::CsvLog(std::string path, bool append) : path_(std::move(path)), append_(append) {
-  open(true);  // what is wrong with the path is said before training
-  file_.close();
-}
-
-void CsvLog::open(bool append) {
-  file_.open(path_, append ? std::ios::app : std::ios::trunc);
-  if (!file_) throw UserError(path_, "cannot be opened for writing; does its folder exist?");
-  std::error_code ignored;
-  header_ = !append || std::filesystem::file_size(path_, ignored) == 0;
-  file_.precision(9);
-}
+CsvLog::CsvLog(std::string path, bool append) : file_(std::move(path)), append_(append) {}
 
 void CsvLog::save(SavedState& state) const {
-  std::error_code ignored;
-  if (file_.is_open()) state.set("bytes", static_cast<double>(std::filesystem::file_size(path_, ignored)));
+  if (begun_) state.set("bytes", static_cast<double>(file_.size()));
 }
 
 void CsvLog::restore(const SavedState& state) {
   if (!state.has("bytes")) return;
-  const auto bytes = static_cast<std::uintmax_t>(state.integer("bytes", 0, std::int64_t{1} << 53));
-  std::error_code error;
-  if (std::filesystem::file_size(path_, error) > bytes && !error) std::filesystem::resize_file(path_, bytes, error);
-  if (error) throw UserError(path_, str("cannot go on in this file: ", error.message()));
-  open(true);
+  const auto bytes = static_cast<std::uint64_t>(state.integer("bytes", 0, std::int64_t{1} << 53));
+  if (file_.size() > bytes) file_.cut(bytes);
+  begun_ = true;
 }
 
 void CsvLog::on_epoch_end(Trainer&, const EpochResult& result) {
-  if (!file_.is_open()) open(append_);
+  if (!std::exchange(begun_, true) && !append_) file_.cut(0);
   const auto values = result.values();
-  if (header_) {
-    file_ << "epoch";
-    for (const auto& [name, value] : values) file_ << "," << name;
-    file_ << "\n";
-    header_ = false;
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text.precision(9);
+  if (!std::exchange(headed_, true) && file_.size() == 0) {
+    text << "epoch";
+    for (const auto& [name, value] : values) text << "," << name;
+    text << "\n";
   }
-  file_ << result.epoch;
-  for (const auto& [name, value] : values) file_ << "," << value;
-  file_ << "\n" << std::flush;
-  if (!file_) throw UserError(path_, "could not be written; is the disk full?");
+  text << result.epoch;
+  for (const auto& [name, value] : values) text << "," << value;
+  text << "\n";
+  file_.write(text.str());
 }
 
 }  // namespace sinter::callback

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "frontend/checkpoint/saved_state.h"
 #include "frontend/core/tensor.h"
+#include "runtime/file/disk.h"
 
 namespace sinter {
 
@@ -113,7 +113,8 @@ class ReduceOnPlateau : public Callback {
   std::int64_t waited_ = 0;
 };
 
-/// One line an epoch: epoch and all values of EpochResult::values(), with a header. Throws UserError if the file cannot be written.
+/// One line an epoch: epoch and all values of EpochResult::values(), with a header. Throws UserError if the file cannot be written. A device or a
+/// FIFO is written as a stream.
 class CsvLog : public Callback {
  public:
   /// `append`: to a file that there is, without a second header. A run that goes on from a checkpoint goes on in the file from there.
@@ -123,11 +124,8 @@ class CsvLog : public Callback {
   void restore(const SavedState& state) override;
 
  private:
-  void open(bool append);
-
-  std::string path_;
-  bool append_, header_ = true;
-  std::ofstream file_;
+  runtime::AppendFile file_;
+  bool append_, begun_ = false, headed_ = false;
 };
 
 }  // namespace callback

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -18,16 +19,75 @@ namespace {
 
 std::filesystem::path folder_of(const std::filesystem::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
 
+void require_call(const std::filesystem::path& path, const char* what, int error) {
+  if (error == 0) return;
+  throw UserError(path.string(), str("cannot write the file: failed to ", what, " (", error_text(error),
+                                     "); choose a folder that exists, is writable and has space"));
+}
+
+/// The number of a descriptor that this process has, by the names that the system has for these; -1 for any other path.
+int own_descriptor(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int number = -1;
+    if (!path.starts_with(folder)) continue;
+    const auto [end, error] = std::from_chars(path.data() + folder.size(), path.data() + path.size(), number);
+    if (error == std::errc{} && end == path.data() + path.size()) return number;
+  }
+  return -1;
+}
+
+/// What is written when this path is: the end of a chain of links, so that what a link names is replaced and not the link.
+std::filesystem::path target_of(std::filesystem::path path) {
+  constexpr int most_links = 40;  // as the kernel
+  std::error_code error;
+  for (int i = 0; i < most_links && own_descriptor(path.native()) < 0 && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = folder_of(path) / target;  // an absolute target stands for itself
+  }
+  return path;
+}
+
+/// Whether this is written in place. Throws UserError if it is a folder, or a stream that may not be written to.
+bool is_stream(const std::filesystem::path& path) {
+  if (own_descriptor(path.native()) >= 0) return true;
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return false;
+  if (S_ISDIR(status.st_mode)) throw UserError(path.string(), "cannot write the file: it is a folder; give the name of a file");
+  require_call(path, "open it", ::access(path.c_str(), W_OK) == 0 ? 0 : errno);
+  return true;
+}
+
+int open_stream(const std::filesystem::path& path) {
+  const int own = own_descriptor(path.native());
+  int descriptor = own < 0 ? -1 : ::fcntl(own, F_DUPFD_CLOEXEC, 0);
+  require_call(path, "open it", own < 0 ? FileSystem::current().open(path.string(), 0, descriptor) : descriptor < 0 ? errno : 0);
+  return descriptor;
+}
+
+void write_all(const std::filesystem::path& path, int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    std::size_t count = 0;
+    require_call(path, "write to it", FileSystem::current().write(descriptor, bytes, count));
+    if (count == 0) require_call(path, "write to it", ENOSPC);
+    bytes = bytes.subspan(count);
+  }
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsigned mode) : path_(std::move(path)), durability_(durability) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path_, ignored))
-    throw UserError(path_.string(), "cannot write the file: it is a folder; give the name of a file");
-  if (std::filesystem::is_symlink(path_, ignored)) {  // replace what the link names, not the link
-    const auto target = std::filesystem::weakly_canonical(path_, ignored);
-    if (!ignored) path_ = target;
-  }
+std::string error_text(int error) {
+  const std::string text = std::strerror(error);
+  return error == EFBIG ? text + ": more than the limit on the size of a file, see ulimit -f" : text;
+}
+
+// ---- atomic ----
+
+AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsigned mode)
+    : path_(target_of(std::move(path))), durability_(durability), stream_(is_stream(path_)) {
+  if (stream_) return;
   static std::atomic<unsigned> counter{0};
   int error = 0;
   do {  // a name that exists is left from a process that died
@@ -42,14 +102,10 @@ AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsign
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   FileSystem::current().close(descriptor_);
-  FileSystem::current().remove(temporary_);
+  if (!stream_) FileSystem::current().remove(temporary_);
 }
 
-void AtomicFile::require(const char* what, int error) const {
-  if (error == 0) return;
-  throw UserError(path_.string(), str("cannot write the file: failed to ", what, " (", std::strerror(error),
-                                      "); choose a folder that exists, is writable and has space"));
-}
+void AtomicFile::require(const char* what, int error) const { require_call(path_, what, error); }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   constexpr std::size_t most_buffered = std::size_t{1} << 16;
@@ -64,17 +120,14 @@ void AtomicFile::flush() {
 }
 
 void AtomicFile::write_through(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    std::size_t count = 0;
-    require("write to it", FileSystem::current().write(descriptor_, bytes, count));
-    if (count == 0) require("write to it", ENOSPC);
-    bytes = bytes.subspan(count);
-  }
+  if (descriptor_ < 0) descriptor_ = open_stream(path_);
+  write_all(path_, descriptor_, bytes);
 }
 
 void AtomicFile::commit() {
   flush();
   FileSystem& system = FileSystem::current();
+  if (stream_) return require("close it", system.close(std::exchange(descriptor_, -1)));
   if (durability_ == Durability::synced) require("flush it to the disk", system.sync(descriptor_));
   const int error = system.close(std::exchange(descriptor_, -1));
   if (const int failed = error ? error : system.rename(temporary_, path_.string())) {
@@ -83,6 +136,40 @@ void AtomicFile::commit() {
   }
   if (durability_ == Durability::synced) require("flush its folder to the disk", system.sync_folder(folder_of(path_).string()));
 }
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+// ---- appended to ----
+
+AppendFile::AppendFile(std::filesystem::path path) : path_(target_of(std::move(path))), stream_(is_stream(path_)) {
+  if (!stream_) require_call(path_, "open it", FileSystem::current().open(path_.string(), O_CREAT | O_APPEND, descriptor_));
+}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) FileSystem::current().close(descriptor_);
+}
+
+void AppendFile::write(std::string_view text) {
+  if (descriptor_ < 0) descriptor_ = open_stream(path_);
+  write_all(path_, descriptor_, std::as_bytes(std::span(text)));
+}
+
+std::uint64_t AppendFile::size() const {
+  struct stat status{};
+  if (stream_) return 0;
+  require_call(path_, "ask for its size", ::fstat(descriptor_, &status) == 0 ? 0 : errno);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void AppendFile::cut(std::uint64_t size) {
+  if (!stream_) require_call(path_, "cut it", ::ftruncate(descriptor_, static_cast<off_t>(size)) == 0 ? 0 : errno);
+}
+
+// ---- read ----
 
 InputFile::InputFile(const std::filesystem::path& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (descriptor_ < 0) throw UserError(path.string(), str("cannot open the file: ", std::strerror(errno), "; check the path"));

@@ -17,10 +17,18 @@ enum class Durability : std::uint8_t { synced, unsynced };
 /// What stands between the name of a file and the rest of the name of its temporary file.
 inline constexpr std::string_view temporary_infix = ".tmp-";
 
+/// What the system says of an errno, and of a file that is too large that it is a limit that says so.
+std::string error_text(int error);
+
 /// Writes a file so that a crash at any moment leaves the old file or the new one, never a part: a temporary file in the same folder, fsync,
 /// rename, fsync of the folder. Without commit() nothing changes. Errors are UserErrors that name the file and the system's reason.
+///
+/// What is no regular file (a device, a FIFO), and what the process has open (/dev/stdout, /dev/fd/N), is a stream: bytes go into it as they are
+/// written, and it is never cut, replaced or removed.
 class AtomicFile {
  public:
+  /// Makes the temporary file, so that what is wrong with the path is said now. A stream is opened when it is first written to: a FIFO's reader would
+  /// take it for ended otherwise.
   /// `mode`: access to a new file, less what the umask takes; a file that is replaced leaves its own.
   explicit AtomicFile(std::filesystem::path path, Durability durability = Durability::synced, unsigned mode = 0666);
   ~AtomicFile();
@@ -37,9 +45,35 @@ class AtomicFile {
 
   std::filesystem::path path_;
   Durability durability_;
-  std::string temporary_;
+  bool stream_ = false;
+  std::string temporary_;  ///< of a stream: none
   int descriptor_ = -1;
   std::vector<std::byte> buffer_;
+};
+
+/// Writes all of a file as AtomicFile does.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// A file that grows by what is written, which the system has when write() returns. A device, a FIFO or what the process has open is a stream, as for
+/// AtomicFile. Errors are UserErrors that name the file and the system's reason.
+class AppendFile {
+ public:
+  /// Makes the file if there is none. A stream is opened when it is first written to.
+  explicit AppendFile(std::filesystem::path path);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void write(std::string_view text);
+  /// Bytes in the file; of a stream 0.
+  std::uint64_t size() const;
+  /// Leaves the first `size` bytes of the file; a stream stays as it is.
+  void cut(std::uint64_t size);
+
+ private:
+  std::filesystem::path path_;
+  bool stream_ = false;
+  int descriptor_ = -1;
 };
 
 /// A regular file open for reading.

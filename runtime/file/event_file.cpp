@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "runtime/file/disk.h"
 #include "runtime/file/events.pb.h"
 
 namespace sinter::runtime {
@@ -144,7 +145,7 @@ EventFile::~EventFile() {
 }
 
 void EventFile::fail(const char* what) const {
-  throw UserError(path_.string(), str("cannot write events for TensorBoard: failed to ", what, " (", std::strerror(errno),
+  throw UserError(path_.string(), str("cannot write events for TensorBoard: failed to ", what, " (", error_text(errno),
                                       "); choose a folder that is writable and has space"));
 }
 

@@ -23,6 +23,12 @@ int FileSystem::create(const std::string& path, unsigned mode, int& descriptor) 
   return descriptor < 0 ? errno : 0;
 }
 
+int FileSystem::open(const std::string& path, int flags, int& descriptor) {
+  do descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, 0666);
+  while (descriptor < 0 && errno == EINTR);
+  return descriptor < 0 ? errno : 0;
+}
+
 int FileSystem::write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) {
   ssize_t count = 0;
   do count = ::write(descriptor, bytes.data(), bytes.size());

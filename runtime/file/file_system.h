@@ -14,6 +14,8 @@ class FileSystem {
 
   /// A new file, open for writing; EEXIST if there is one of this name.
   virtual int create(const std::string& path, unsigned mode, int& descriptor);
+  /// What is there, open for writing. `flags`: of open(2), beside O_WRONLY. A FIFO opens when it has a reader.
+  virtual int open(const std::string& path, int flags, int& descriptor);
   /// Writes the first `written` of these bytes, of which there may be fewer than asked for.
   virtual int write(int descriptor, std::span<const std::byte> bytes, std::size_t& written);
   /// Returns when the file's content is on the disk.

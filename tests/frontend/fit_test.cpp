@@ -203,7 +203,9 @@ TEST(Callback, BestCheckpointAndCsvLog) {
   int lines = 0;
   while (std::getline(in, line)) ++lines;
   EXPECT_EQ(lines, 4);
-  EXPECT_THAT(error_of([] { callback::CsvLog("/nowhere/at/all.csv"); }), HasSubstr("cannot be opened for writing"));
+  EXPECT_THAT(error_of([] { callback::CsvLog("/nowhere/at/all.csv"); }),
+              HasSubstr("csv] cannot write the file: failed to open it (No such file or directory)"));
+  EXPECT_THAT(error_of([] { callback::BestCheckpoint("/nowhere/at/all.sinter"); }), HasSubstr("sinter] cannot write the file: failed to create it"));
 }
 
 TEST(Fit, StopsOnInterruptAndPutsTheHandlerBack) {

@@ -139,6 +139,7 @@ TEST_F(ReportFiles, TheCallbackWritesThePageOfAllEpochs) {
   fitted.trainer.fit(blobs(40, 1), {.epochs = 1, .verbose = false, .callbacks = {report}});
   EXPECT_THAT(read(path), AllOf(HasSubstr("3 epochs, "), HasSubstr("<h1>twice</h1>")));
   EXPECT_THAT(error_of([] { callback::Report(""); }), HasSubstr("[Report] the path is empty"));
+  EXPECT_THAT(error_of([] { callback::Report("/nowhere/page.html"); }), HasSubstr("page.html] cannot write the file: failed to create it"));
 }
 
 /// The payloads of a TFRecord file, if its framing is right.

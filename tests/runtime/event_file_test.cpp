@@ -124,7 +124,7 @@ TEST_F(EventFileTest, TellsWhyItCannotWrite) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(error, HasSubstr("events.out.tfevents.1700000000."));
-  EXPECT_THAT(error, HasSubstr("failed to write to it (File too large)"));
+  EXPECT_THAT(error, HasSubstr("failed to write to it (File too large: more than the limit on the size of a file, see ulimit -f)"));
   EXPECT_EQ(bytes_of(file.path()).size(), 20u);
   file.flush();  // what was written is not written again
   EXPECT_EQ(bytes_of(file.path()), bytes_of(SINTER_TEST_FIXTURES "/events.tfrecord").substr(0, bytes_of(file.path()).size()));

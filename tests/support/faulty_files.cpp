@@ -20,6 +20,12 @@ int FaultyFiles::create(const std::string& path, unsigned mode, int& descriptor)
   return fault ? fault : FileSystem::create(path, mode, descriptor);
 }
 
+int FaultyFiles::open(const std::string& path, int flags, int& descriptor) {
+  std::size_t unused = 0;
+  const int fault = begin(Call::open, unused);
+  return fault ? fault : FileSystem::open(path, flags, descriptor);
+}
+
 int FaultyFiles::write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) {
   std::size_t allowed = bytes.size();
   const int fault = begin(Call::write, allowed);
@@ -94,7 +100,8 @@ int WriteLog::create(const std::string& path, unsigned mode, int& descriptor) {
 int WriteLog::write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) {
   const int error = FileSystem::write(descriptor, bytes, written);
   const std::lock_guard lock(mutex_);
-  if (!error) log_.push_back({Call::write, {}, {}, open_.at(descriptor), {reinterpret_cast<const char*>(bytes.data()), written}});
+  if (const auto file = open_.find(descriptor); !error && file != open_.end())
+    log_.push_back({Call::write, {}, {}, file->second, {reinterpret_cast<const char*>(bytes.data()), written}});
   return error;
 }
 

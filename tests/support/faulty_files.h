@@ -17,7 +17,7 @@ namespace sinter::test {
 /// Is the process's file system while it lives. Derive, and say in before() what happens instead of a call.
 class FaultyFiles : public runtime::FileSystem {
  public:
-  enum class Call : std::uint8_t { create, write, sync, close, rename, sync_folder, remove, make_folder };
+  enum class Call : std::uint8_t { create, open, write, sync, close, rename, sync_folder, remove, make_folder };
 
   FaultyFiles() : before_(exchange(this)) {}
   ~FaultyFiles() override { exchange(before_); }
@@ -25,6 +25,7 @@ class FaultyFiles : public runtime::FileSystem {
   FaultyFiles& operator=(const FaultyFiles&) = delete;
 
   int create(const std::string& path, unsigned mode, int& descriptor) override;
+  int open(const std::string& path, int flags, int& descriptor) override;
   int write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) override;
   int sync(int descriptor) override;
   int close(int descriptor) override;
@@ -85,7 +86,7 @@ class KillAt : public FaultyFiles {
   std::size_t number_;
 };
 
-/// Remembers what is written until it is stopped, and can tell what a disk may hold if the machine failed after any of the calls.
+/// Remembers what is written to new files until it is stopped, and can tell what a disk may hold if the machine failed after any of the calls.
 class WriteLog : public runtime::FileSystem {
  public:
   WriteLog() : before_(exchange(this)) {}
