@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ir/printable.h"
+
 namespace sinter {
 
 std::string Origin::text() const {
@@ -17,7 +19,7 @@ Origin Origin::from(const std::source_location& where, std::string layer) {
 }
 
 UserError::UserError(std::string_view where, std::string_view message)
-    : Error(where.empty() ? std::string(message) : str("[", where, "] ", message)) {}
+    : Error(where.empty() ? printable_lines(message) : str("[", printable(where), "] ", printable_lines(message))) {}
 
 InternalError::InternalError(std::string_view where, std::string_view message)
     : Error(str("[", where, "] internal error: ", message, "; this is a bug in Sinter, please report it with the program that shows it")) {}

@@ -4,25 +4,17 @@
 #include <charconv>
 #include <cmath>
 
+#include "ir/utf8.h"
+
 namespace sinter::report {
 
 namespace {
 
-/// The bytes of the UTF-8 character at the front that XML 1.0 may hold; 0 if there is none (Unicode 15, table 3-7; XML 1.0, production 2).
+/// The bytes of the character at the front if XML 1.0 may hold it (production 2), else 0.
 std::size_t character_size(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? 1 : 0;
-  const std::size_t size = first >= 0xc2 && first <= 0xdf ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
-  if (size == 0 || text.size() < size) return 0;
-  unsigned long code = first & (0xffu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  constexpr std::array<unsigned long, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return code < least[size] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff ? 0 : size;
+  const auto [code, bytes] = first_character(text);
+  const bool allowed = code >= 0x20 ? code != 0xfffe && code != 0xffff : code == '\t' || code == '\n' || code == '\r';
+  return allowed ? bytes : 0;
 }
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
