@@ -1,0 +1,21 @@
+// The benchmarks from outside: what they list, time and refuse.
+#include "tests/support/expect_program.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Finished bench(const std::vector<std::string>& arguments) { return run(SINTER_BENCH_PROGRAM, arguments); }
+
+TEST(Bench, ListsItsWorkloads) { EXPECT_THAT(bench({"--list"}), Prints(AllOf(HasSubstr("mlp_b500"), HasSubstr("vgg_b64")))); }
+
+TEST(Bench, TimesAWorkload) { EXPECT_THAT(bench({"mlp_b500", "--repeats", "2", "--seconds", "0.01", "--per-node"}), Prints(HasSubstr("mlp_b500"))); }
+
+TEST(Bench, RefusesAnUnknownWorkload) {
+  EXPECT_THAT(bench({"no_such_workload"}), Fails(2, HasSubstr("no workload 'no_such_workload'; there are mlp_b500")));
+}
+
+}  // namespace
+}  // namespace sinter::test
