@@ -56,9 +56,9 @@ std::vector<std::string> arguments_of(const std::string& path, const CLI::App& c
 
 }  // namespace
 
-void add_config(CLI::App& command) {
+void add_config(CLI::App& command, std::string& path) {
   // with_config has read it before the arguments are parsed.
-  command.add_option_function<std::string>("--config", [](const std::string&) {}, "JSON file with any of these settings; flags win over it");
+  command.add_option("--config", path, "JSON file with any of these settings; flags win over it");
 }
 
 std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& app) {

@@ -7,8 +7,8 @@
 
 namespace sinter::cli {
 
-/// Gives a command the option --config.
-void add_config(CLI::App& command);
+/// Gives a command the option --config; `path` becomes the file's name.
+void add_config(CLI::App& command, std::string& path);
 
 /// The arguments of a command line, with what the file behind --config says put behind the command's name: options that follow win. Keys are those of
 /// the options: {"hidden": [64, 32], "epochs": 20, "eager": true}. Throws UserError for a file that is missing or no JSON object, for an unknown key

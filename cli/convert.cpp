@@ -4,6 +4,8 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
 
 namespace sinter::cli {
 
@@ -14,6 +16,7 @@ struct Settings {
 };
 
 void run(const Settings& s) {
+  check_outputs({{"out", s.out}}, {s.in});
   weights::StateDict tensors;
   if (s.in.ends_with(".sinter")) {
     const Trainer trainer = Trainer::load(s.in);
@@ -33,7 +36,7 @@ void add_convert(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("convert", "Write the weights of a file in another format");
   command->add_option("in", s->in, "Model (.sinter) or weights (.safetensors, .npz, .weights.h5 of Keras 3)")->required();
-  command->add_option("out", s->out, "Weights to write: .safetensors or .npz")->required();
+  command->add_option("out", s->out, "Weights to write: .safetensors or .npz")->required()->check(not_empty());
   command->callback([s] { run(*s); });
 }
 

@@ -1,11 +1,12 @@
 // sinter inspect, explain, verify and bench: what is in a model file, and how it runs.
 #include <chrono>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
 
 #include "cli/commands.h"
 #include "cli/model.h"
+#include "cli/options.h"
+#include "cli/output.h"
 
 namespace sinter::cli {
 
@@ -32,25 +33,21 @@ std::string size_text(double bytes) {
   return out.str();
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  if (!(file << text).flush()) throw UserError(path, "could not be written; does its folder exist?");
-}
-
 void inspect(const Settings& s) {
+  check_outputs({{"--dot", s.dot}, {"--svg", s.svg}}, {s.model});
   Trainer trainer = Trainer::load(s.model);
   const ir::Graph& graph = step_of(trainer, s.step).traced_graph();
-  if (!s.dot.empty()) write(s.dot, ir::to_dot(graph));
-  if (!s.svg.empty()) write(s.svg, report::draw(graph));
+  if (!s.dot.empty()) runtime::write_file(s.dot, ir::to_dot(graph));
+  if (!s.svg.empty()) runtime::write_file(s.svg, report::draw(graph));
   if (s.graph) {
-    std::cout << ir::to_text(graph);
+    std::cout << printable_lines(ir::to_text(graph));
     return;
   }
   std::cout << "trained for " << trainer.epoch() << " epochs, learning rate " << trainer.learning_rate() << "\n";
   for (const char* name : {"predict", "train"}) {
     const ir::Graph& g = step_of(trainer, name).traced_graph();
     std::cout << name << ": ";
-    for (const ir::InputSpec& input : g.inputs()) std::cout << input.name << " " << input.type << ", ";
+    for (const ir::InputSpec& input : g.inputs()) std::cout << printable(input.name) << " " << input.type << ", ";
     std::cout << "to ";
     for (const ir::NodeId id : g.outputs()) std::cout << g.node(id).type << " ";
     std::cout << "in " << g.size() << " nodes\n";
@@ -59,7 +56,7 @@ void inspect(const Settings& s) {
   std::int64_t numbers = 0;
   std::cout << "states:\n";
   for (const Parameter& p : trainer.parameters()) {
-    std::cout << "  " << std::left << std::setw(40) << p.name() << " " << p.type() << "\n";
+    std::cout << "  " << std::left << std::setw(40) << printable(p.name()) << " " << p.type() << "\n";
     numbers += p.shape().elements().factor();
     bytes += static_cast<double>(p.shape().elements().factor()) * static_cast<double>(size_of(p.type().dtype));
   }
@@ -67,10 +64,10 @@ void inspect(const Settings& s) {
   if (trainer.has_metadata("encoder")) {
     const data::Encoder encoder = encoder_of(trainer, s.model);
     std::cout << "features:";
-    for (const std::string& name : encoder.feature_names()) std::cout << " " << name;
-    std::cout << "\npredicts: " << encoder.target_name();
+    for (const std::string& name : encoder.feature_names()) std::cout << " " << printable(name);
+    std::cout << "\npredicts: " << printable(encoder.target_name());
     if (encoder.is_classification())
-      for (const std::string& name : encoder.classes()) std::cout << " " << name;
+      for (const std::string& name : encoder.classes()) std::cout << " " << printable(name);
     std::cout << "\n";
   }
 }
@@ -79,10 +76,8 @@ void explain(const Settings& s) {
   Trainer trainer = Trainer::load(s.model);
   StepCore& step = step_of(trainer, s.step);
   const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
-  std::vector<Spec> specs;
-  for (const ir::InputSpec& input : step.traced_graph().inputs()) specs.push_back({input.type, input.kind});
-  step.compile(specs);
-  std::cout << step.explain();
+  (void)step.call(pointers(inputs));
+  std::cout << printable_lines(step.explain());
 }
 
 void verify(const Settings& s) {
@@ -91,7 +86,7 @@ void verify(const Settings& s) {
     StepCore& step = step_of(trainer, name);
     const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
     const VerifyReport report = step.verify(pointers(inputs));
-    std::cout << name << ": " << report;
+    std::cout << name << ": " << printable_lines(str(report));
     if (!report.ok()) throw UserError(s.model, str("the compiled step '", name, "' is wrong; this is a fault of Sinter, please report it"));
   }
 }
@@ -100,7 +95,7 @@ void bench(const Settings& s) {
   Trainer trainer = Trainer::load(s.model, {.threads = s.threads});
   StepCore& step = trainer.predict_step();
   const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
-  std::cout << step.time(pointers(inputs), s.repeats);
+  std::cout << printable_lines(str(step.time(pointers(inputs), s.repeats)));
 }
 
 }  // namespace
@@ -111,8 +106,8 @@ void add_inspect(CLI::App& app) {
   command->add_option("model", s->model, "Model file")->required();
   command->add_flag("--graph", s->graph, "The graph of a step instead");
   command->add_option("--step", s->step, "Which step's graph: predict or train");
-  command->add_option("--dot", s->dot, "Graphviz file to write of that graph");
-  command->add_option("--svg", s->svg, "Picture to write of that graph");
+  command->add_option("--dot", s->dot, "Graphviz file to write of that graph")->check(not_empty());
+  command->add_option("--svg", s->svg, "Picture to write of that graph")->check(not_empty());
   command->callback([s] { inspect(*s); });
 }
 
@@ -121,7 +116,7 @@ void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand("explain", "Compile a step and tell what the compiler did");
   command->add_option("model", s->model, "Model file")->required();
   command->add_option("--step", s->step, "predict or train");
-  command->add_option("--batch-size", s->batch_size, "Samples a call");
+  command->add_option("--batch-size", s->batch_size, "Samples a call")->check(whole_number(1));
   command->callback([s] { explain(*s); });
 }
 
@@ -129,7 +124,7 @@ void add_verify(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("verify", "Compare compiled and eager steps with a double-precision reference");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_option("--batch-size", s->batch_size, "Samples a call");
+  command->add_option("--batch-size", s->batch_size, "Samples a call")->check(whole_number(1));
   command->callback([s] { verify(*s); });
 }
 
@@ -137,9 +132,9 @@ void add_bench(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_option("--batch-size", s->batch_size, "Samples a call");
-  command->add_option("--repeats", s->repeats, "Calls to time")->check(CLI::Range(1, 1000000));
-  command->add_option("--threads", s->threads, "0: as many as there are cores")->check(CLI::Range(0, 1024));
+  command->add_option("--batch-size", s->batch_size, "Samples a call")->check(whole_number(1));
+  command->add_option("--repeats", s->repeats, "Calls to time")->check(whole_number(1, 1000000));
+  command->add_option("--threads", s->threads, "0: as many as there are cores")->check(whole_number(0, most_threads));
   command->callback([s] { bench(*s); });
 }
 

@@ -15,7 +15,6 @@ StepCore& step_of(Trainer& trainer, const std::string& name) {
 }
 
 std::vector<Tensor> sample_inputs(const StepCore& step, std::int64_t samples) {
-  if (samples < 1) throw UserError("--batch-size", str("must be at least 1, got ", samples));
   std::vector<Tensor> inputs;
   seed(0);
   for (const ir::InputSpec& input : step.traced_graph().inputs()) {

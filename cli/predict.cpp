@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/model.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/task.h"
 
 namespace sinter::cli {
@@ -73,15 +75,16 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
 }
 
 void print(const data::Table& table) {
-  for (std::size_t c = 0; c < table.names.size(); ++c) std::cout << (c ? "," : "") << table.names[c];
+  for (std::size_t c = 0; c < table.names.size(); ++c) std::cout << (c ? "," : "") << shown(table.names[c]);
   std::cout << "\n";
   for (std::size_t r = 0; r < table.rows(); ++r) {
-    for (std::size_t c = 0; c < table.columns.size(); ++c) std::cout << (c ? "," : "") << table.columns[c][r];
+    for (std::size_t c = 0; c < table.columns.size(); ++c) std::cout << (c ? "," : "") << shown(table.columns[c][r]);
     std::cout << "\n";
   }
 }
 
 void run(const Settings& s) {
+  check_outputs({{"--out", s.out}}, {s.model, s.data, s.labels});
   Trainer trainer = Trainer::load(s.model);
   Reading reading = trainer.has_metadata("encoder") ? read_table(s, encoder_of(trainer, s.model)) : read_arrays(s, trainer);
   const Tensor prediction = trainer.predict(reading.features);
@@ -107,8 +110,8 @@ void add_predict(CLI::App& app) {
   command->add_option("model", s->model, "Model file of sinter train")->required();
   command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")->required();
   command->add_option("--labels", s->labels, "The targets of .npy or IDX samples, to judge the predictions");
-  command->add_option("-o,--out", s->out, "CSV file to write; else the predictions are printed");
-  command->add_option("--delimiter", s->delimiter, "Between the fields of the data");
+  command->add_option("-o,--out", s->out, "CSV file to write; else the predictions are printed")->check(not_empty());
+  command->add_option("--delimiter", s->delimiter, "Between the fields of the data")->check(field_separator());
   command->callback([s] { run(*s); });
 }
 

@@ -113,7 +113,6 @@ Tensor flattened(const Tensor& samples) {
 }
 
 Task load_task(const TaskSettings& s) {
-  if (!(s.validation_split >= 0 && s.validation_split < 1)) throw UserError("--validation-split", str("must be in [0, 1), got ", s.validation_split));
   if (s.data.empty()) throw UserError("train", "needs --data; see sinter train --help");
   const bool folder = std::filesystem::is_directory(s.data), table = !folder && data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))

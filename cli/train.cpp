@@ -7,6 +7,9 @@
 
 #include "cli/commands.h"
 #include "cli/config.h"
+#include "cli/later.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/task.h"
 
 namespace sinter::cli {
@@ -15,7 +18,7 @@ namespace {
 
 struct Settings {
   TaskSettings task;
-  std::string out = "model.sinter", log, report, checkpoints, tensorboard, activation = "relu", optimizer = "adam";
+  std::string out = "model.sinter", log, report, config, checkpoints, tensorboard, activation = "relu", optimizer = "adam";
   std::string hidden = "64,32";  // a list, with commas
   std::int64_t epochs = 50, batch_size = 32, patience = 0, checkpoint_every = 0;
   double learning_rate = 1e-3, dropout = 0, l2 = 0;
@@ -56,15 +59,13 @@ nn::Sequential make_model(const Settings& s, std::int64_t inputs, std::int64_t o
   return nn::Sequential(layers);
 }
 
-void add_callbacks(FitOptions& options, const Settings& s, const Task& task) {
+void add_callbacks(FitOptions& options, const Settings& s, const Task& task, LaterErrors& errors) {
   if (s.patience > 0)
     options.callbacks.push_back(std::make_shared<callback::EarlyStopping>(
         callback::EarlyStoppingOptions{.monitor = task.validation ? "val_loss" : "loss", .patience = s.patience, .restore_best = true}));
-  if (!s.log.empty()) options.callbacks.push_back(std::make_shared<callback::CsvLog>(s.log));
-  if (!s.tensorboard.empty()) options.callbacks.push_back(std::make_shared<callback::TensorBoard>(s.tensorboard));
-  if (!s.report.empty())
-    options.callbacks.push_back(
-        std::make_shared<callback::Report>(s.report, report::Options{.title = s.out, .sample = &task.train, .batch_size = s.batch_size}));
+  const auto add = [&](std::shared_ptr<Callback> writer) { options.callbacks.push_back(std::make_shared<Later>(std::move(writer), errors)); };
+  if (!s.log.empty()) add(std::make_shared<callback::CsvLog>(s.log));
+  if (!s.tensorboard.empty()) add(std::make_shared<callback::TensorBoard>(s.tensorboard));
 }
 
 void print(const Evaluation& judged, const Task& task) {
@@ -78,6 +79,7 @@ void print(const Evaluation& judged, const Task& task) {
 
 void run(const Settings& s) {
   (void)hidden_units(s);
+  check_outputs({{"--out", s.out}, {"--log", s.log}, {"--report", s.report}}, {s.task.data, s.task.labels, s.config});
   const Task task = load_task(s.task);
   seed(s.task.seed);
   nn::Sequential model = make_model(s, task.inputs, task.outputs);
@@ -93,17 +95,21 @@ void run(const Settings& s) {
                      .stop_on_interrupt = true};
   if (s.balance && task.classes) options.class_weights = data::balanced_class_weights(task.train.y, task.outputs);
   options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
-  add_callbacks(options, s, task);
+  LaterErrors errors;
+  add_callbacks(options, s, task, errors);
   if (!s.quiet)
     std::cout << task.train.size() << " rows to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, " << task.inputs
               << " features\n"
               << model.summary({DType::f32, {Dim::batch(), task.inputs}});
-  trainer.fit(task.train, options);
+  const std::vector<EpochResult> history = trainer.fit(task.train, options);
   if (task.encoder) trainer.set_metadata("encoder", task.encoder->to_json());
   trainer.set_metadata("task", task.classes ? "classes" : "numbers");
   trainer.save(s.out);
   print(trainer.evaluate(task.validation ? *task.validation : task.train), task);
   std::cout << "saved " << s.out << "\n";
+  const report::Options report{.title = s.out, .sample = &task.train, .batch_size = s.batch_size};
+  if (!s.report.empty()) errors.attempt([&] { report::write_html(s.report, trainer, history, report); });
+  errors.rethrow();
 }
 
 void add_options(CLI::App& command, Settings& s) {
@@ -111,28 +117,29 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--data", s.task.data, "CSV file with a header, samples as .npy or IDX, or a folder with MNIST's IDX files");
   command.add_option("--target", s.task.target, "Column of the CSV file to predict: numbers, or classes if it holds texts");
   command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32");
-  command.add_option("-o,--out", s.out, "Model file to write");
+  command.add_option("-o,--out", s.out, "Model file to write")->check(not_empty());
   command.add_option("--hidden", s.hidden, "Units of the hidden layers, in a list");
   command.add_option("--activation", s.activation, "Of the hidden layers: relu, tanh, gelu, ...");
-  command.add_option("--dropout", s.dropout, "Behind each hidden layer, in [0, 1)");
-  command.add_option("--l2", s.l2, "Penalty on the squared weights of the hidden layers");
+  command.add_option("--dropout", s.dropout, "Behind each hidden layer, in [0, 1)")->check(number(0, 1));
+  command.add_option("--l2", s.l2, "Penalty on the squared weights of the hidden layers")->check(number(0));
   command.add_option("--optimizer", s.optimizer, "adam, adamw, rmsprop or sgd")->check(CLI::IsMember({"adam", "adamw", "rmsprop", "sgd"}));
-  command.add_option("--learning-rate", s.learning_rate, "Size of the steps");
-  command.add_option("--epochs", s.epochs, "Passes over the data");
-  command.add_option("--batch-size", s.batch_size, "Rows a step");
-  command.add_option("--validation-split", s.task.validation_split, "Part of the rows that is held out");
-  command.add_option("--patience", s.patience, "Stop after so many epochs without improvement; 0: never");
+  command.add_option("--learning-rate", s.learning_rate, "Size of the steps")->check(positive_number());
+  command.add_option("--epochs", s.epochs, "Passes over the data")->check(whole_number(1));
+  command.add_option("--batch-size", s.batch_size, "Rows a step")->check(whole_number(1));
+  command.add_option("--validation-split", s.task.validation_split, "Part of the rows that is held out")->check(number(0, 1));
+  command.add_option("--patience", s.patience, "Stop after so many epochs without improvement; 0: never")->check(whole_number(0));
   command.add_flag("--balance", s.balance, "Weigh classes so that all count the same");
   command.add_option("--categorical", s.task.categorical, "List of columns of categories although they hold numbers");
   command.add_option("--ignore", s.task.ignore, "List of columns to leave out");
-  command.add_option("--delimiter", s.task.delimiter, "Between the fields of the file");
-  command.add_option("--seed", s.task.seed, "Of initial weights, dropout and shuffles");
-  command.add_option("--threads", s.threads, "0: as many as there are cores");
-  command.add_option("--log", s.log, "CSV file for one line an epoch");
-  command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files");
-  command.add_option("--report", s.report, "HTML file for a page of curves, model, times and compiled graph");
-  command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command goes on after it was ended");
-  command.add_option("--checkpoint-every", s.checkpoint_every, "Checkpoints also after every so many steps");
+  command.add_option("--delimiter", s.task.delimiter, "Between the fields of the file")->check(field_separator());
+  command.add_option("--seed", s.task.seed, "Of initial weights, dropout and shuffles")->check(seed_number());
+  command.add_option("--threads", s.threads, "0: as many as there are cores")->check(whole_number(0, most_threads));
+  command.add_option("--log", s.log, "CSV file for one line an epoch")->check(not_empty());
+  command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files")->check(not_empty());
+  command.add_option("--report", s.report, "HTML file for a page of curves, model, times and compiled graph")->check(not_empty());
+  command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command goes on after it was ended")
+      ->check(not_empty());
+  command.add_option("--checkpoint-every", s.checkpoint_every, "Checkpoints also after every so many steps")->check(whole_number(0));
   command.add_flag("--eager", s.eager, "Do not compile");
   command.add_flag("--quiet", s.quiet, "No line an epoch");
 }
@@ -143,7 +150,7 @@ void add_train(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("train", "Train a perceptron on a table or on arrays");
   add_options(*command, *settings);
-  add_config(*command);
+  add_config(*command, settings->config);
   command->callback([settings] { run(*settings); });
 }
 

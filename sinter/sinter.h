@@ -37,3 +37,5 @@
 #include "frontend/train/trainer.h"
 #include "frontend/weights/state_dict.h"
 #include "ir/print.h"
+#include "ir/printable.h"
+#include "runtime/file/disk.h"

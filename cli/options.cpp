@@ -1,0 +1,66 @@
+#include "cli/options.h"
+
+#include <sinter/sinter.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace sinter::cli {
+
+namespace {
+
+/// All of the text as a number, whatever the locale; none if it is not one.
+template <class Number>
+std::optional<Number> read(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// A validator that says `rule` unless `accepts` the text.
+template <class Accepts>
+CLI::Validator rule(const std::string& rule, Accepts accepts) {
+  return CLI::Validator([=](const std::string& text) { return accepts(text) ? std::string() : str("must be ", rule, ", got '", text, "'"); }, "");
+}
+
+CLI::Validator f32_number(const std::string& text, double least, double below, bool zero) {
+  return rule(text, [=](const std::string& written) {
+    const std::optional<double> value = read<double>(written);
+    return value && *value >= least && *value < below && std::isfinite(static_cast<float>(*value)) && (zero || static_cast<float>(*value) > 0);
+  });
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return rule(str("a whole number from ", least, " to ", most), [=](const std::string& text) {
+    const std::optional<std::int64_t> value = read<std::int64_t>(text);
+    return value && *value >= least && *value <= most && text == std::to_string(*value);  // CLI11 takes 010 for eight
+  });
+}
+
+CLI::Validator seed_number() {
+  return rule("a whole number from 0 to 18446744073709551615", [](const std::string& text) {
+    const std::optional<std::uint64_t> value = read<std::uint64_t>(text);
+    return value && text == std::to_string(*value);
+  });
+}
+
+CLI::Validator number(double least, double below) {
+  return f32_number(std::isfinite(below) ? str("a number in [", least, ", ", below, ")") : str("a number of at least ", least), least, below, true);
+}
+
+CLI::Validator positive_number() { return f32_number("a number greater than 0", 0, std::numeric_limits<double>::infinity(), false); }
+
+CLI::Validator field_separator() {
+  return rule("one character, no quote and no end of line",
+              [](const std::string& text) { return text.size() == 1 && text.find_first_of("\"\r\n") == std::string::npos; });
+}
+
+CLI::Validator not_empty() {
+  return rule("a name", [](const std::string& text) { return !text.empty(); });
+}
+
+}  // namespace sinter::cli

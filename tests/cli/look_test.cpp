@@ -1,0 +1,75 @@
+// sinter inspect, explain, verify and bench: what they say of a model.
+#include "tests/cli/cli.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Look : public Cli {};
+
+void inject_fault() { ::setenv("SINTER_FAULT", "%0", 1); }
+
+TEST_F(Look, InspectPrintsWhatTheFileHolds) {
+  EXPECT_THAT(
+      sinter_with({"inspect", model()}),
+      Prints(AllOf(StartsWith("trained for 1 epochs, learning rate 0.001\npredict: x0 f32[N,6], to f32[N,1] in "), HasSubstr("\n101 numbers, "),
+                   HasSubstr("features: area area missing town=Bonn town=Kiel town=Ulm rooms\npredicts: price\n"))));
+}
+
+TEST_F(Look, InspectPrintsTheGraphOfAStep) {
+  const std::string saved = model();
+  EXPECT_THAT(sinter_with({"inspect", saved, "--graph"}), Prints(StartsWith("graph predict")));
+  EXPECT_THAT(sinter_with({"inspect", saved, "--graph", "--step", "train"}), Prints(StartsWith("graph train")));
+  EXPECT_THAT(sinter_with({"inspect", saved, "--step", "run"}), Fails(failure, "sinter: [--step] must be train or predict, got 'run'\n"));
+}
+
+TEST_F(Look, InspectDrawsTheGraphOfAStep) {
+  const std::string saved = model();
+  for (const char* step : {"predict", "train"}) {
+    EXPECT_THAT(sinter_with({"inspect", saved, "--step", step, "--dot", file("graph.dot"), "--svg", file("graph.svg")}),
+                Prints(HasSubstr("features:")));
+    EXPECT_THAT(content(file("graph.dot")),
+                AllOf(StartsWith("digraph"), step == std::string("train") ? testing::Matcher<std::string>(HasSubstr("sqrt"))
+                                                                          : testing::Matcher<std::string>(Not(HasSubstr("sqrt")))));  // Adam's
+    EXPECT_THAT(content(file("graph.svg")), HasSubstr("<svg"));
+  }
+}
+
+TEST_F(Look, ExplainTellsWhatTheCompilerDid) {
+  const std::string saved = model();
+  EXPECT_THAT(sinter_with({"explain", saved}), Prints(AllOf(StartsWith("step predict"), HasSubstr("kernels:"), HasSubstr("threads at N = 64: "))));
+  EXPECT_THAT(sinter_with({"explain", saved, "--step", "train", "--batch-size", "7"}),
+              Prints(AllOf(StartsWith("step train"), HasSubstr("threads at N = 7: "))));
+}
+
+TEST_F(Look, VerifyAgrees) {
+  EXPECT_THAT(sinter_with({"verify", model()}),
+              Prints(AllOf(ContainsRegex("predict: verify: [0-9]+ values agree"), ContainsRegex("train: verify: [0-9]+ values agree"))));
+}
+
+TEST_F(Look, VerifyThatFindsAWrongResultFails) {
+  EXPECT_THAT(sinter_with({"verify", model()}, inject_fault),
+              Fails(failure, HasSubstr("model.sinter] the compiled step 'predict' is wrong; this is a fault of Sinter, please report it\n")));
+}
+
+TEST_F(Look, BenchTimesPrediction) {
+  const std::string saved = model();
+  EXPECT_THAT(sinter_with({"bench", saved, "--repeats", "2", "--batch-size", "3", "--threads", "1"}),
+              Prints(ContainsRegex("^eager .*, graph .*, compile ")));
+}
+
+TEST_F(Look, EachSaysWhatIsWrongWithTheFile) {
+  put(file("text.sinter"), "no model");
+  for (const char* command : {"inspect", "explain", "verify", "bench"}) {
+    EXPECT_THAT(sinter_with({command, file("nowhere.sinter")}), Fails(failure, HasSubstr("nowhere.sinter] cannot open the file: No such file")));
+    EXPECT_THAT(sinter_with({command, file("text.sinter")}), Fails(failure, HasSubstr("text.sinter]")));
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test

@@ -1,0 +1,136 @@
+// sinter train and predict: what they make of tables, arrays and folders.
+#include "tests/cli/cli.h"
+
+namespace sinter::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class Train : public Cli {
+ protected:
+  Finished predict(const std::string& model, const Arguments& more = {}) const {
+    return sinter_with(Arguments{"predict", model, "--data", houses} + more);
+  }
+};
+
+// ---- tables ----
+
+TEST_F(Train, LearnsATableWithTheSettingsOfAFileAndPredictsIt) {
+  put(file("settings.json"), R"({"hidden": [16, 8], "epochs": 40, "batch_size": 16, "ignore": ["id"], "quiet": true})");
+  EXPECT_THAT(sinter_with({"train", "--data", houses, "--target", "price", "--config", file("settings.json"), "--learning-rate", "0.01", "-o",
+                           file("good.sinter")}),
+              Prints(AllOf(ContainsRegex("validation: R² 0\\.[89]"), EndsWith("saved " + file("good.sinter") + "\n"))));
+  const Finished printed = predict(file("good.sinter")), written = predict(file("good.sinter"), {"-o", file("prices.csv")});
+  for (const Finished& finished : {printed, written}) {
+    EXPECT_EQ(finished.status, 0);
+    EXPECT_THAT(finished.err, ContainsRegex("r2 0\\.[89][0-9]*\nroot_mean_squared_error [0-9.]+\n"));
+  }
+  EXPECT_EQ(written.out, "");
+  EXPECT_THAT(content(file("prices.csv")), StartsWith("price\n"));
+  EXPECT_EQ(std::ranges::count(content(file("prices.csv")), '\n'), std::ranges::count(content(houses), '\n'));
+  EXPECT_EQ(printed.out, content(file("prices.csv")));
+}
+
+TEST_F(Train, LearnsClasses) {
+  const Arguments command{"train", "--data",   houses, "--target", "rooms", "--categorical",     "rooms", "--ignore",
+                          "id",    "--epochs", "2",    "--quiet",  "-o",    file("rooms.sinter")};
+  EXPECT_THAT(sinter_with(command), Prints(HasSubstr("validation: accuracy ")));
+  EXPECT_THAT(sinter_with({"inspect", file("rooms.sinter")}), Prints(HasSubstr("predicts: rooms 1 2 3 4 5 6\n")));
+  EXPECT_THAT(predict(file("rooms.sinter")).out, StartsWith("rooms,p(1),p(2),p(3),p(4),p(5),p(6)\n"));
+  EXPECT_THAT(predict(file("rooms.sinter")).err, StartsWith("accuracy 0."));
+}
+
+TEST_F(Train, PrintsTheModelAndALineAnEpochUnlessQuiet) {
+  const Arguments command{"train", "--data", houses, "--target", "price", "--ignore", "id", "--epochs", "3", "-o", file("model.sinter")};
+  EXPECT_THAT(sinter_with(command),
+              Prints(AllOf(StartsWith("192 rows to train on, 48 to validate, 6 features\n"), HasSubstr("epoch 1/3: "), HasSubstr("epoch 3/3: "))));
+  EXPECT_THAT(sinter_with(command + Arguments{"--quiet"}), Prints(Not(HasSubstr("epoch"))));
+}
+
+TEST_F(Train, WritesLogReportAndEvents) {
+  EXPECT_EQ(
+      sinter_with(training() + Arguments{"--epochs", "3", "--log", file("log.csv"), "--report", file("page.html"), "--tensorboard", file("events")})
+          .status,
+      0);
+  const std::string log = content(file("log.csv"));
+  EXPECT_THAT(log, ContainsRegex("^epoch,loss,r2,root_mean_squared_error,val_loss,val_r2,val_root_mean_squared_error,learning_rate,seconds\n1,"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 4);
+  EXPECT_THAT(content(file("page.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Eager beside compiled"), EndsWith("</html>\n")));
+  EXPECT_TRUE(fs::exists(file("events") + "/train") && fs::exists(file("events") + "/validation"));
+}
+
+TEST_F(Train, GoesOnFromCheckpoints) {
+  const Arguments whole = training() + Arguments{"--epochs", "4"},
+                  command = whole + Arguments{"--checkpoints", file("checkpoints"), "--checkpoint-every", "3"};
+  EXPECT_THAT(sinter_with(command), Prints(HasSubstr("saved")));
+  EXPECT_TRUE(fs::exists(file("checkpoints") + "/checkpoint-000000000024.sinter"));  // 6 steps an epoch
+  EXPECT_TRUE(fs::exists(file("checkpoints") + "/checkpoint-000000000021.sinter"));  // in the middle of the fourth
+  const std::string expected = predict(file("model.sinter")).out;
+  fs::remove(file("checkpoints") + "/checkpoint-000000000024.sinter");  // as if it had died there
+  EXPECT_THAT(sinter_with(command), Prints(HasSubstr("saved")));
+  EXPECT_EQ(predict(file("model.sinter")).out, expected);
+  EXPECT_THAT(sinter_with(command + Arguments{"--batch-size", "16"}),
+              Fails(failure, HasSubstr("the checkpoint was made with batch_size 32, now it is 16")));
+}
+
+// ---- arrays ----
+
+TEST_F(Train, LearnsArraysAndPredictsThem) {
+  const Arguments arrays{"--data", fixture("x.npy"), "--labels", fixture("labels.npy")};
+  EXPECT_THAT(sinter_with(Arguments{"train", "--validation-split", "0", "--epochs", "300", "--quiet", "-o", file("arrays.sinter")} + arrays),
+              Prints(HasSubstr("training: accuracy 100 %")));
+  const Finished finished = sinter_with(Arguments{"predict", file("arrays.sinter"), "-o", file("classes.csv")} + arrays);
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.err, "accuracy 1\n");
+  EXPECT_THAT(content(file("classes.csv")), StartsWith("prediction,p(0),p(1),"));
+}
+
+TEST_F(Train, LearnsAFolderOfMnist) {
+  const char* folder = "/usr/share/datasets/fashion-mnist";
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is missing";
+  EXPECT_THAT(sinter_with({"train", "--data", folder, "--hidden", "32", "--epochs", "1", "--quiet", "-o", file("model.sinter")}),
+              Prints(ContainsRegex("validation: accuracy [78]")));
+}
+
+// ---- what does not fit ----
+
+TEST_F(Train, SaysWhatTheDataLacks) {
+  put(file("ragged.csv"), "a,b\n1,2\n3\n");
+  const std::string x = fixture("x.npy");
+  const struct {
+    Arguments arguments;
+    const char* message;
+  } cases[] = {
+      {{}, "sinter: [train] needs --data; see sinter train --help\n"},
+      {{"--data", houses}, "sinter: [train] needs --data FILE.csv and --target COLUMN; see sinter train --help\n"},
+      {{"--data", "nowhere.csv", "--target", "price"}, "nowhere.csv] cannot be read"},
+      {{"--data", houses, "--target", "prise"}, "there is no column 'prise'; the nearest is 'price'"},
+      {{"--data", houses, "--target", "town"}, "the target 'town' is missing in "},
+      {{"--data", file("ragged.csv"), "--target", "a"}, "row 3 has 1 fields, but the first has 2"},
+      {{"--data", x}, "needs --labels FILE with the targets of "},
+      {{"--data", houses, "--labels", fixture("labels.npy")}, "--labels is for a .npy or IDX file"},
+      {{"--data", x, "--target", "price"}, "--target, --categorical and --ignore name columns of a table, but "},
+  };
+  for (const auto& [arguments, message] : cases)
+    EXPECT_THAT(sinter_with(Arguments{"train", "-o", file("model.sinter")} + arguments), Fails(failure, HasSubstr(message)))
+        << testing::PrintToString(arguments);
+  EXPECT_FALSE(fs::exists(file("model.sinter")));
+}
+
+TEST_F(Train, SaysWhatTheModelLacks) {
+  EXPECT_THAT(sinter_with({"predict", file("nowhere.sinter"), "--data", houses}),
+              Fails(failure, HasSubstr("nowhere.sinter] cannot open the file: No such file")));
+  EXPECT_THAT(predict(houses), Fails(failure, HasSubstr("houses.csv]")));
+  put(file("other.csv"), "a,b\n1,2\n");
+  EXPECT_THAT(sinter_with({"predict", model(), "--data", file("other.csv")}), Fails(failure, HasSubstr("there is no column 'area'")));
+}
+
+}  // namespace
+}  // namespace sinter::test
