@@ -20,6 +20,8 @@
 #include "frontend/compile/variant.h"
 #include "runtime/file/object_entry.h"
 #include "tests/codegen/graphs.h"
+#include "tests/codegen/targets.h"
+#include "tests/frontend/sample_graph.h"
 
 namespace sinter::test {
 namespace {
@@ -179,12 +181,8 @@ TEST(CodeStore, WhatIsNoCodeOfThisMachineIsNeverRun) {
 }
 
 TEST_F(CacheTest, EachTargetHasItsEntryAndNeverRunsThatOfAnother) {
-  std::vector<std::optional<std::string>> targets{std::nullopt, "x86-64-v3"};
-  {
-    const Environment wide("SINTER_TARGET", "x86-64-v4");
-    if (error_of([&] { train(); }).empty()) targets.emplace_back("x86-64-v4");  // else this machine has no AVX-512
-    for (const fs::path& entry : entries()) fs::remove(entry);
-  }
+  std::vector<std::optional<std::string>> targets{std::nullopt};
+  for (const std::string& target : runnable_targets()) targets.emplace_back(target);
   const auto train_for = [&](const std::optional<std::string>& target) {
     const Environment wish("SINTER_TARGET", target ? target->c_str() : "");
     return train();
@@ -332,22 +330,13 @@ struct CheckingStore : ObjectStore {
 
 template <class O>
 void compile_samples(CheckingStore& store) {
-  if constexpr (!ir::IsLeaf<O>) {
+  if constexpr (!ir::IsLeaf<O>)
     for (const auto& sample : O::samples()) {
-      ir::Graph graph("sample");
-      std::vector<ir::NodeId> operands;
-      for (const ir::SampleInput& input : sample.inputs) {
-        const bool leads = input.type.shape.rank() && input.type.shape[0] == Dim::batch();
-        if (input.type.shape.has_batch() && !leads) break;
-        operands.push_back(
-            graph.add_input({str("in", operands.size()), input.type, input.type.shape.has_batch() ? InputKind::batch : InputKind::fixed}).id);
-      }
-      if (operands.size() != sample.inputs.size()) continue;
-      graph.add_output(graph.add(sample.op, operands, {}));
-      passes::optimize(graph);
-      codegen::compile(graph, {.store = &store});
+      std::optional<ir::Graph> graph = graph_of(sample);
+      if (!graph) continue;  // EveryOpSamples says which
+      passes::optimize(*graph);
+      codegen::compile(*graph, {.store = &store});
     }
-  }
 }
 
 template <class... Ops>
@@ -375,6 +364,8 @@ TEST(Key, DecidesTheCodeWithEveryOption) {
                                           {.profile = true, .store = &store},
                                           {.target = "x86-64-v3", .store = &store},
                                           {.perf_map = true, .store = &store},
+                                          {.store = &store, .checked = true},
+                                          {.store = &store, .checked = true, .sabotage = {codegen::Sabotage::Kind::no_barrier, 0}},
                                           {.store = &store, .fault = node}};
   for (const codegen::Options& options : all)
     for (const int threads : {1, 4}) {

@@ -1,6 +1,7 @@
 // Properties of the machine code: accuracy of its functions, the same bytes on every vector target, no leaks.
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "bench/math/functions.h"
 #include "frontend/compile/variant.h"
 #include "runtime/chrome_trace.h"
+#include "tests/codegen/targets.h"
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
@@ -19,6 +21,7 @@ namespace sinter::test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// A dense sample of all floats, and the special ones.
@@ -75,50 +78,106 @@ TEST(VectorMath, PowersOfSpecialNumbers) {
   }
 }
 
-/// Parameters and optimizer state after 200 steps of a trainer, ragged batches among them.
-std::vector<float> trained(const optim::Optimizer& optimizer, int threads, const char* target) {
-  const Environment environment("SINTER_TARGET", target);
+using MakeOptimizer = std::function<std::shared_ptr<optim::Optimizer>()>;
+
+template <class O, class Options>
+std::pair<std::string, MakeOptimizer> named(const char* what, Options options) {
+  return {what, [options] { return std::make_shared<O>(options); }};
+}
+
+/// Every optimizer, with what changes its formula.
+std::vector<std::pair<std::string, MakeOptimizer>> optimizers() {
+  using namespace optim;
+  return {named<SGD>("sgd", SGDOptions{.learning_rate = 0.1}),
+          named<SGD>("sgd, momentum", SGDOptions{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}),
+          named<RMSprop>("rmsprop", RMSpropOptions{}),
+          named<RMSprop>("rmsprop, centered", RMSpropOptions{.momentum = 0.9, .centered = true}),
+          named<Adagrad>("adagrad", AdagradOptions{}),
+          named<Adadelta>("adadelta", AdadeltaOptions{}),
+          named<Adam>("adam", AdamOptions{.amsgrad = true}),
+          named<AdamW>("adamw", AdamWOptions{.common = {.clip = {.global_norm = 0.5}, .average_decay = 0.9}}),
+          named<NAdam>("nadam", NAdamOptions{}),
+          named<Lion>("lion", LionOptions{.learning_rate = 1e-3, .weight_decay = 0.1})};
+}
+
+/// A classifier of 7 classes and the shape of its samples.
+struct Network {
+  const char* name;
+  std::vector<std::int64_t> sample;
+  int steps;
+  std::function<nn::Sequential()> make;
+};
+
+const std::vector<Network>& networks() {
+  static const std::vector<Network> all{
+      {"dense",
+       {20},
+       100,
+       [] { return nn::Sequential{nn::Dense(20, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::tanh), nn::Dense(30, 7)}; }},
+      {"convolutional", {12, 10, 8}, 8, [] {
+         return nn::Sequential{nn::Conv2D(8, 20, {3}, Activation::relu, {.padding = Padding::same()}),  // with few multiplications
+                               nn::BatchNorm(20),
+                               nn::MaxPool2D({2}),
+                               nn::Conv2D(20, 9, {3}, Activation::gelu, {.strides = {2}}),  // direct
+                               nn::AveragePool2D({2}),
+                               nn::Flatten(),
+                               nn::Dense(9, 7)};
+       }}};
+  return all;
+}
+
+/// Losses, parameters and optimizer state of a training, ragged batches among them.
+std::vector<float> trained(const Network& network, const MakeOptimizer& make_optimizer, int threads, const std::string& target) {
+  const Environment environment("SINTER_TARGET", target.c_str());
   seed(3);
-  nn::Sequential model{nn::Dense(20, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::tanh), nn::Dense(30, 7)};
-  std::vector<Parameter> parameters = model.parameters();
-  std::shared_ptr<optim::Optimizer> mine;
-  if (const auto* sgd = dynamic_cast<const optim::SGD*>(&optimizer)) mine = std::make_shared<optim::SGD>(*sgd);
-  else mine = std::make_shared<optim::RMSprop>(dynamic_cast<const optim::RMSprop&>(optimizer));
+  nn::Sequential model = network.make();
+  const std::vector<Parameter> weights = model.trainable_parameters();
+  const auto optimizer = make_optimizer();
   auto step = compile(
       [&](const Tensor& x, const Tensor& y) {
-        const Tensor loss = loss::categorical_crossentropy_from_logits(model(x), y) + loss::l2(1e-4f, {parameters[0]});
-        mine->update(parameters, grad(loss, parameters));
+        const nn::TrainingScope training;
+        const Tensor loss = loss::categorical_crossentropy_from_logits(model(x), y) + loss::l2(1e-4f, {weights[0]});
+        optimizer->update(weights, grad(loss, weights));
         return loss;
       },
       {.threads = threads, .force = true});
   std::vector<float> all;
-  for (int i = 0; i < 200; ++i) {
-    const std::int64_t n = i % 3 ? 300 : 37;
-    all.push_back(
-        static_cast<float>(step(random({n, 20}, static_cast<std::uint64_t>(i)), random_labels(n, 7, static_cast<std::uint64_t>(1000 + i))).item()));
+  for (int i = 0; i < network.steps; ++i) {
+    std::vector<Dim> shape{i % 3 ? 100 : 37};
+    shape.insert(shape.end(), network.sample.begin(), network.sample.end());
+    const auto stream = static_cast<std::uint64_t>(i);
+    all.push_back(static_cast<float>(step(random(Shape(shape), stream), random_labels(shape[0].factor(), 7, 1000 + stream)).item()));
   }
-  for (const Parameter& p : mine->state()) parameters.push_back(p);
-  for (const Parameter& p : parameters)
-    for (const float x : p.read().to_vector<float>()) all.push_back(x);
+  for (const auto& parameters : {model.parameters(), optimizer->state()})
+    for (const Parameter& p : parameters)
+      for (const float x : cast(p, DType::f32).to_vector<float>()) all.push_back(x);
   EXPECT_EQ(step.core()->last_threads(), threads);
   return all;
 }
 
 TEST(Target, SameBytesForEveryOptimizerThreadCountAndVectorWidth) {
-  const std::vector<std::function<std::vector<float>(int, const char*)>> runs{
-      [](int threads, const char* target) { return trained(optim::SGD({.learning_rate = 0.1f}), threads, target); },
-      [](int threads, const char* target) { return trained(optim::SGD({.learning_rate = 0.1f, .momentum = 0.9f}), threads, target); },
-      [](int threads, const char* target) { return trained(optim::RMSprop({.learning_rate = 1e-3f}), threads, target); }};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::vector<float> wanted = runs[i](1, "x86-64-v3");
-    for (const char* target : {"x86-64-v3", "x86-64-v4", ""})
-      for (const int threads : {1, 2, 3, 4}) {
-        std::vector<float> got;
-        const std::string error = error_of([&] { got = runs[i](threads, target); });
-        if (error.find("cannot run") != error.npos) continue;
-        EXPECT_EQ(error, "");
-        EXPECT_EQ(got, wanted) << "optimizer " << i << ", " << threads << " threads, target '" << target << "'";
-      }
+  std::vector<std::string> targets = runnable_targets();
+  ASSERT_FALSE(targets.empty());
+  targets.emplace_back();  // this machine's own
+  for (const Network& network : networks())
+    for (const auto& [name, make] : optimizers()) {
+      const std::vector<float> wanted = trained(network, make, 1, targets.front());
+      EXPECT_TRUE(std::all_of(wanted.begin(), wanted.end(), [](float x) { return std::isfinite(x); })) << name;
+      for (const std::string& target : targets)
+        for (const int threads : {1, 2, 3, 4})
+          EXPECT_EQ(trained(network, make, threads, target), wanted)
+              << network.name << ", " << name << ", " << threads << " threads, target '" << target << "'";
+    }
+}
+
+/// A level that this CPU lacks is refused, one that it has is not.
+TEST(Target, IsRefusedWhereTheCpuLacksIt) {
+  for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+    const Environment environment("SINTER_TARGET", level);
+    SmallModel m;
+    const std::string error = error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); });
+    if (cpu_has(level)) EXPECT_EQ(error, "");
+    else EXPECT_THAT(error, AllOf(HasSubstr(str("this machine cannot run ", level, ": its CPU lacks ")), HasSubstr("; choose a lower level")));
   }
 }
 

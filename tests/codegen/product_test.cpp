@@ -5,6 +5,7 @@
 
 #include "codegen/kernels/product_plan.h"
 #include "ir/kernel.h"
+#include "tests/codegen/targets.h"
 #include "tests/frontend/helpers.h"
 
 namespace sinter::test {
@@ -30,36 +31,26 @@ struct Matrix {
   double at(std::int64_t row, std::int64_t column) const { return data[static_cast<std::size_t>(row * columns + column)]; }
 };
 
-/// Fails if an element of c = op(a)·op(b) is further from the exact sum than its rounding allows.
+/// Fails if element i, j of op(a)·op(b) is further from the exact sum of its k terms than verify() allows a sum of so many.
+void expect_element(const Form& form, const Matrix& a, const Matrix& b, std::int64_t k, std::int64_t i, std::int64_t j, float got) {
+  double sum = 0, magnitude = 0;
+  for (std::int64_t x = 0; x < k; ++x) {
+    const double term = (form.transpose_a ? a.at(x, i) : a.at(i, x)) * (form.transpose_b ? b.at(j, x) : b.at(x, j));
+    sum += term;
+    magnitude += std::abs(term);
+  }
+  ASSERT_NEAR(got, sum, 2.0 * static_cast<double>(k) * std::ldexp(magnitude, -24)) << form.name << " k=" << k << " at " << i << "," << j;
+}
+
 void expect_product(const Form& form, const Matrix& a, const Matrix& b, std::int64_t m, std::int64_t k, std::int64_t f, const std::vector<float>& c) {
   ASSERT_EQ(c.size(), static_cast<std::size_t>(m * f));
   for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < f; ++j) {
-      double sum = 0, magnitude = 0;
-      for (std::int64_t x = 0; x < k; ++x) {
-        const double term = (form.transpose_a ? a.at(x, i) : a.at(i, x)) * (form.transpose_b ? b.at(j, x) : b.at(x, j));
-        sum += term;
-        magnitude += std::abs(term);
-      }
-      ASSERT_NEAR(c[static_cast<std::size_t>(i * f + j)], sum, 2.0 * static_cast<double>(k) * std::ldexp(magnitude, -24))
-          << form.name << " m=" << m << " k=" << k << " f=" << f << " at " << i << "," << j;
-    }
-}
-
-/// Targets that this machine runs.
-std::vector<const char*> targets() {
-  std::vector<const char*> found;
-  for (const char* target : {"x86-64-v3", "x86-64-v4"}) {
-    const Environment environment("SINTER_TARGET", target);
-    auto step = compile([](const Tensor& x) { return x + 1; });
-    if (error_of([&] { step(Tensor({1}, {1})); }).empty()) found.push_back(target);
-  }
-  return found;
+    for (std::int64_t j = 0; j < f; ++j) ASSERT_NO_FATAL_FAILURE(expect_element(form, a, b, k, i, j, c[static_cast<std::size_t>(i * f + j)]));
 }
 
 /// a is [n, rows], leading with the batch; all b of `wide` columns in one step.
-std::vector<std::vector<float>> run(const char* target, StepCore& step, const std::vector<const Tensor*>& in) {
-  const Environment environment("SINTER_TARGET", target);
+std::vector<std::vector<float>> run(const std::string& target, StepCore& step, const std::vector<const Tensor*>& in) {
+  const Environment environment("SINTER_TARGET", target.c_str());
   std::vector<std::vector<float>> results;
   for (const Tensor& out : step.call(in)) results.push_back(out.to_vector<float>());
   return results;
@@ -67,6 +58,7 @@ std::vector<std::vector<float>> run(const char* target, StepCore& step, const st
 
 /// Sizes [N,k]·[k,f] with N of the batch: k and f are compiled in.
 void sweep_rows(const Form& form, const std::vector<std::int64_t>& ks, const std::vector<std::int64_t>& fs) {
+  const auto available = runnable_targets();
   for (const std::int64_t k : ks) {
     std::vector<Matrix> b;
     for (const std::int64_t f : fs) b.emplace_back(form.transpose_b ? f : k, form.transpose_b ? k : f, static_cast<std::uint64_t>(1000 + f));
@@ -77,7 +69,7 @@ void sweep_rows(const Form& form, const std::vector<std::int64_t>& ks, const std
     };
     const Matrix a(sizes.back(), k, 7);
     std::vector<std::vector<float>> whole;
-    for (const char* target : targets()) {
+    for (const std::string& target : available) {
       StepCore step(products, {}, std::source_location::current());
       const auto all = run(target, step, {&a.tensor});
       for (std::size_t i = 0; whole.empty() && i < b.size(); ++i) expect_product(form, a, b[i], sizes.back(), k, fs[i], all[i]);
@@ -96,7 +88,7 @@ void sweep_rows(const Form& form, const std::vector<std::int64_t>& ks, const std
 
 /// Sizes [m,N]·[N,f] with N of the batch: m and f are compiled in.
 void sweep_contraction(const Form& form, const std::vector<std::int64_t>& ms, const std::vector<std::int64_t>& fs) {
-  const auto available = targets();
+  const auto available = runnable_targets();
   for (const std::int64_t m : ms) {
     const auto products = [&](std::span<const Tensor> in) {
       std::vector<Tensor> out;
@@ -144,26 +136,18 @@ TEST(Product, BeyondTheCaches) {
     const std::vector<float> c = step(a.tensor, b.tensor).to_vector<float>();
     for (std::int64_t i = 0; i < m; i += 37)
       for (std::int64_t j = 0; j < f; j += 29) {
-        double sum = 0;
-        for (std::int64_t x = 0; x < k; ++x) sum += (form.transpose_a ? a.at(x, i) : a.at(i, x)) * (form.transpose_b ? b.at(j, x) : b.at(x, j));
-        ASSERT_NEAR(c[static_cast<std::size_t>(i * f + j)], sum, 1e-2) << form.name << " at " << i << "," << j;
+        expect_element(form, a, b, k, i, j, c[static_cast<std::size_t>(i * f + j)]);
       }
   }
 }
 
 TEST(Product, OfFourThousandCubed) {
   const std::int64_t n = 4096;
-  const Tensor a = random({n, n}, 1), b = random({n, n}, 2);
+  const Matrix a(n, n, 1), b(n, n, 2);
   auto step = compile([](const Tensor& x, const Tensor& y) { return matmul(x, y); }, StepOptions{.kinds = {InputKind::batch, InputKind::fixed}});
-  const Tensor c = step(a, b);
-  const auto x = a.to_vector<float>(), y = b.to_vector<float>(), z = c.to_vector<float>();
+  const std::vector<float> c = step(a.tensor, b.tensor).to_vector<float>();
   for (std::int64_t i = 5; i < n; i += 701)
-    for (std::int64_t j = 3; j < n; j += 577) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < n; ++k)
-        sum += static_cast<double>(x[static_cast<std::size_t>(i * n + k)]) * y[static_cast<std::size_t>(k * n + j)];
-      ASSERT_NEAR(z[static_cast<std::size_t>(i * n + j)], sum, 2e-2) << i << "," << j;
-    }
+    for (std::int64_t j = 3; j < n; j += 577) expect_element(forward, a, b, n, i, j, c[static_cast<std::size_t>(i * n + j)]);
 }
 
 /// Forward and backward of a layer that reads a data set's rows in place.

@@ -13,7 +13,9 @@ namespace sinter::test {
 /// A graph's step with memory of its own, run through the executor.
 class RawStep {
  public:
-  RawStep(const ir::Graph& graph, const codegen::Options& options, std::int64_t n) : image(codegen::compile(graph, options).image), n_(n) {
+  RawStep(const ir::Graph& graph, const codegen::Options& options, std::int64_t n) : RawStep(codegen::compile(graph, options).image, graph, n) {}
+  /// What was compiled of a graph before.
+  RawStep(StepImage compiled, const ir::Graph& graph, std::int64_t n) : image(std::move(compiled)), n_(n) {
     std::uint64_t stream = 0;
     const auto tensor = [&](const Type& type) { return test::random(type.shape.at(n), ++stream, 0.1, 0.9); };
     for (const auto& input : graph.inputs()) tensors_.push_back(tensor(input.type)), inputs_.push_back(data(tensors_.back()));

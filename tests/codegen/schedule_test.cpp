@@ -62,6 +62,10 @@ TEST(Schedule, UpdatesSeeOldValues) {
         },
         {.mode = mode});
     step(), step();
+    if (mode == Mode::graph) {
+      const VerifyReport report = step.verify();
+      EXPECT_TRUE(report.ok()) << report;
+    }
     auto values = w.read().to_vector<float>();
     for (const float x : v.read().to_vector<float>()) values.push_back(x);
     return values;
