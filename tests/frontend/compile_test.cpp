@@ -209,6 +209,8 @@ TEST(Time, ShowsEveryKernel) {
   const TimeReport report = m.step.time(random({64, 20}, 1), random_labels(64, 7, 2));
   EXPECT_GT(report.eager_seconds, 0);
   EXPECT_GT(report.graph_seconds, 0);
+  EXPECT_GT(report.compile_seconds, 0);
+  EXPECT_DOUBLE_EQ(report.speedup(), report.eager_seconds / report.graph_seconds);
   EXPECT_FALSE(report.rows.empty());
   EXPECT_EQ(report.kernel_seconds.size(), static_cast<std::size_t>(report.rows.back().kernel + 1));
 }
@@ -234,6 +236,10 @@ TEST(Compile, PointwiseBeforeEveryKindOfAnchor) {
   };
   auto eager = compile(f, {.mode = Mode::eager, .kinds = {InputKind::fixed, InputKind::fixed}});
   auto graph = compile(f, {.mode = modes().back(), .kinds = {InputKind::fixed, InputKind::fixed}});
+#ifdef SINTER_JIT
+  const VerifyReport report = graph.verify(x, index);  // each within the bounds of its op
+  EXPECT_TRUE(report.ok()) << report;
+#endif
   const auto wanted = eager(x, index), got = graph(x, index);
   const auto compare = [](const Tensor& a, const Tensor& b) {
     const auto p = a.to_vector<float>(), q = b.to_vector<float>();
