@@ -183,27 +183,22 @@ TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
 
 // ---- functions and layers ----
 
+#ifdef SINTER_JIT
 TEST(Convolution, SeveralImagesASample) {
   for (const std::int64_t features : {3, 20}) {
-    std::vector<std::vector<float>> results;
-    for (const Mode mode : modes()) {
-      const Parameter w("w", random({3, 3, 9, features}, 1));
-      auto step = compile(
-          [&](const Tensor& x) {
-            const Tensor y = conv2d(concat({x, x * 2.0f}, 0), w, {.padding = Padding::same()}), loss = sum(square(y));
-            const std::vector<Tensor> d = grad(loss, std::vector<Parameter>{w});
-            return std::pair(max_pool2d(y, {2}), d[0]);
-          },
-          {.mode = mode});
-      const auto [y, d] = step(random({5, 6, 8, 9}, 2));
-      std::vector<float> all = y.to_vector<float>();
-      for (const float v : d.to_vector<float>()) all.push_back(v);
-      results.push_back(all);
-    }
-    for (std::size_t i = 0; i < results[0].size(); ++i)
-      EXPECT_NEAR(results.back()[i], results[0][i], 1e-3 + 1e-4 * std::abs(results[0][i])) << features << ", " << i;
+    const Parameter w("w", random({3, 3, 9, features}, 1));
+    auto step = compile([&](const Tensor& x) {
+      const Tensor y = conv2d(concat({x, x * 2.0f}, 0), w, {.padding = Padding::same()}), loss = sum(square(y));
+      const std::vector<Tensor> d = grad(loss, std::vector<Parameter>{w});
+      return std::pair(max_pool2d(y, {2}), d[0]);
+    });
+    const Tensor x = random({5, 6, 8, 9}, 2);
+    EXPECT_EQ(step(x).first.shape(), Shape({10, 3, 4, features}));
+    const VerifyReport report = step.verify(x);
+    EXPECT_TRUE(report.ok()) << features << "\n" << report;
   }
 }
+#endif
 
 }  // namespace
 }  // namespace sinter::test

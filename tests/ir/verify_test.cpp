@@ -136,6 +136,13 @@ TEST_F(VerifyTest, OutputsExist) {
   EXPECT_USER_ERROR(verify(graph), str("[g] output %", dead.id, " does not exist"));
 }
 
+TEST_F(VerifyTest, UpdatesExist) {
+  const Value state = graph.add_state({"s", {DType::f32, {2}}}), dead = exp(state);
+  graph.erase_dead();
+  graph.set_update(0, dead.id);
+  EXPECT_USER_ERROR(verify(graph), "[g] the update of state 's' does not exist");
+}
+
 TEST_F(VerifyTest, OnlyScalarsAreInlined) {
   const Value a = exp(x);
   graph.add_output(a);

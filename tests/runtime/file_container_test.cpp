@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "ir/print.h"
+#include "runtime/file/graph.h"
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/temporary_folder.h"
 
@@ -99,6 +100,8 @@ TEST_F(Container, RefusesArchivesThatNoReaderWouldTake) {
   };
   refuse([](Archive& a) { a.arrays[1].name = "w"; }, "the array 'w' is given twice; use unique names");
   refuse([](Archive& a) { a.graphs[1].name = "train_step"; }, "the graph 'train_step' is given twice");
+  refuse([](Archive& a) { a.arrays[0].name = std::string(max_record_bytes, 'x'); },
+         str("the name of an array has ", max_record_bytes, " bytes; use a shorter one"));
   refuse([](Archive& a) { a.graphs[0].name = ""; }, "every graph in a file needs a name");
   refuse([](Archive& a) { a.arrays[0].shape = {3, 3}; }, "array 'w' of f32[3,3] takes 36 bytes, got 24");
   refuse([](Archive& a) { a.arrays[0].shape = {3, -2}; }, "a dimension cannot be negative");

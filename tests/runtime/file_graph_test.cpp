@@ -4,6 +4,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "runtime/file/graph.h"
+#include "tests/ir/expect_error.h"
 
 namespace sinter::runtime {
 namespace {
@@ -117,10 +118,22 @@ TEST(GraphFile, EveryTruncationAndEveryChangedBitIsAnErrorOrAGraph) {
 }
 
 TEST(GraphFile, TheWriterKeepsTheLimits) {
-  ir::Graph graph;
-  EXPECT_THROW(serialize_graph(graph, std::vector<std::string>(max_passes + 1, "p")), UserError);
-  graph.add_input({std::string(max_record_bytes, 'x'), {DType::f32, {Dim::batch()}}});
-  EXPECT_THROW(serialize_graph(graph), UserError);
+  const auto named = [](std::size_t size) {
+    ir::Graph graph("wide");
+    graph.add_input({std::string(size, 'x'), {DType::f32, {Dim::batch()}}});
+    return graph;
+  };
+  const ir::Graph small = named(1);
+  EXPECT_USER_ERROR(serialize_graph(small, std::vector<std::string>(max_passes + 1, "p")),
+                    str("[wide] a graph in a file has at most ", max_passes, " passes, got ", max_passes + 1));
+  EXPECT_THAT([&] { serialize_graph(named(max_record_bytes)); },
+              ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(str("bytes in a file, more than ", max_record_bytes, "; use shorter names"))));
+  EXPECT_USER_ERROR(serialize_graph(small, {std::string(max_message_bytes, 'p')}),
+                    str("[wide] a graph takes at most ", max_message_bytes, " bytes in a file, got "));
+  ir::Graph many("many");
+  for (std::uint64_t i = 0; i <= max_nodes; ++i) many.add(ir::Constant{1}, {});
+  EXPECT_USER_ERROR(serialize_graph(many), str("[many] a graph in a file has at most ", max_nodes, " nodes, got ", max_nodes + 1));
+  EXPECT_USER_ERROR(parse_graph(std::string(max_message_bytes + 1, 'x'), "file"), str("[file] a graph takes at most ", max_message_bytes, " bytes"));
 }
 
 }  // namespace

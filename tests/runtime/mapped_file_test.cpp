@@ -164,5 +164,14 @@ TEST_F(MappedFiles, SavingTakesNoMemoryForArrays) {
   EXPECT_EQ(limit.refused(), 0) << "weights of 16 MB";
 }
 
+TEST_F(MappedFiles, AFileThatIsShortenedWhileItIsReadIsAnError) {
+  write(std::string(100, 'x'));
+  const InputFile file(path_);
+  std::filesystem::resize_file(path_, 10);
+  std::vector<std::byte> bytes(file.size());
+  EXPECT_THAT([&] { file.read(0, bytes); },
+              testing::ThrowsMessage<UserError>(testing::HasSubstr("the file ended at byte 10 while it was read; another program has shortened it")));
+}
+
 }  // namespace
 }  // namespace sinter::runtime

@@ -1,0 +1,136 @@
+// What readers of images, arrays and weights say to files that are not what they should be.
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "frontend/data/cifar.h"
+#include "frontend/data/image_file.h"
+#include "frontend/data/npz.h"
+#include "frontend/data/safetensors.h"
+#include "tests/frontend/mistakes.h"
+
+namespace sinter::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const std::string fixtures = SINTER_TEST_FIXTURES;
+
+class DataErrors : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_.path + "/" + name, std::ios::binary) << bytes;
+    return folder_.path + "/" + name;
+  }
+  static std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  const TemporaryFolder folder_;
+};
+
+TEST_F(DataErrors, OfImages) {
+  const std::string png = bytes_of(fixtures + "/rgb.png"), jpeg = bytes_of(fixtures + "/smooth.jpg");
+  const auto claiming = [&](std::uint32_t width, std::uint32_t height) {
+    const auto put = [](std::string& bytes, std::size_t at, std::uint32_t value) {
+      for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(value >> (24 - 8 * i));
+    };
+    std::string bytes = png;  // a head of 8 bytes, then length, "IHDR", width, height, five bytes, and the checksum of all but the length
+    put(bytes, 16, width);
+    put(bytes, 20, height);
+    put(bytes, 29, static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data() + 12), 17)));
+    return write(str(width, ".png"), bytes);
+  };
+  const std::string half = write("half.png", png.substr(0, png.size() / 2)), cut = write("half.jpg", jpeg.substr(0, jpeg.size() / 2));
+  expect_errors({{"half.png] is no sound PNG file: ", [&] { data::read_image(half); }},
+                 {"half.jpg] is no sound JPEG file: ", [&] { data::read_image(cut); }},
+                 {"32768.png] has 16384 × 32768 pixels; images have 1 to 268435456", [&] { data::read_image(claiming(32768, 16384)); }},
+                 {"4000.png] claims 5000 × 4000 pixels, more than its bytes can hold; it is damaged or truncated",
+                  [&] { data::read_image(claiming(4000, 5000)); }}});
+  const std::string classes = folder_.path + "/classes";
+  fs::create_directories(classes + "/empty");
+  expect_errors({{"/empty] holds no images; remove it, or put some into it", [&] { data::image_folder(classes); }},
+                 {"[augmented] a piece needs at least 1 image, got 0",
+                  [] { data::augmented({Tensor::zeros({DType::u8, {2, 4, 4, 1}}), random_labels(2, 2, 1)}, {.piece = 0}); }},
+                 {"[CIFAR] there are 10 or 100 classes, got 7", [&] { data::load_cifar(folder_.path, 7); }}});
+}
+
+TEST_F(DataErrors, OfNpz) {
+  const data::HostArray one{DType::u8, {2}, std::vector<std::byte>(2)};
+  const std::string good = folder_.path + "/good.npz";
+  data::write_npz(good, {{"a", one}});
+  std::string renamed = bytes_of(good);
+  for (std::size_t at = 0; (at = renamed.find("a.npy", at)) != std::string::npos;) renamed.replace(at, 5, "a.txt");
+  std::string packed = bytes_of(good);  // by a method that there is none of, in the member's head and in the directory
+  packed[8] = 77;
+  packed[packed.find("PK\1\2") + 10] = 77;
+  const std::string text = write("text.npz", renamed), strange = write("strange.npz", packed);
+  expect_errors(
+      {{"text.npz, a.txt] is no .npy file; an .npz holds nothing else", [&] { data::read_npz(text); }},
+       {"strange.npz, a.npy] is damaged or packed in a way that cannot be read; copy or write the file again", [&] { data::read_npz(strange); }},
+       {"needs a different name for each array, got 'a'", [&] { data::write_npz(good, {{"a", one}, {"a", one}}); }},
+       {"good.npz] cannot hold '\xff' (", [&] { data::write_npz(good, {{"\xff", one}}); }},
+       {"cannot be written (", [&] { data::write_npz(folder_.path + "/no/folder.npz", {{"a", one}}); }}});
+}
+
+TEST_F(DataErrors, OfSafetensors) {
+  const auto file = [&](const std::string& header) {
+    std::string bytes(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i));
+    return write("file.safetensors", bytes + header);
+  };
+  expect_errors(
+      {{"the header nests deeper than the format does; the file is damaged", [&] { data::read_safetensors(file(R"({"a":{"shape":[[[[1]]]]}})")); }},
+       {"file.safetensors] the header is damaged (", [&] { data::read_safetensors(file(R"({"a":)")); }}});
+}
+
+TEST_F(DataErrors, OfKerasWeights) {
+  const std::string text = write("text.weights.h5", "\x89HDF\r\n\x1a\n and no more");
+  EXPECT_THAT(error_of([&] { weights::read(text); }), HasSubstr("text.weights.h5] cannot be opened as an HDF5 file"));
+}
+
+TEST_F(DataErrors, OfEncoders) {
+  const data::Table table{{"x", "y"}, {{"1", "2"}, {"3", "4"}}};
+  const data::Encoder plain = data::Encoder::fit(table, {}), encoder = data::Encoder::fit(table, {.target = "y"});
+  EXPECT_FALSE(plain.has_target());
+  EXPECT_TRUE(encoder.has_target());
+  EXPECT_EQ(encoder.target_name(), "y");
+  EXPECT_EQ(encoder.dataset(table).size(), 2);
+  const std::string unnamed = write("unnamed.csv", "a,\n1,2\n");
+  const data::Table words{{"x", "y"}, {{"1"}, {"many"}}};
+  expect_errors(
+      {{"column 2 has no name; does the file have a header?", [&] { data::read_csv(unnamed); }},
+       {"[encoder] the description is damaged ([json", [] { data::Encoder::from_json("{"); }},
+       {"[encoder] the description is damaged: column 'x' has mean 0 and deviation -1",
+        [] {
+          data::Encoder::from_json(
+              R"({"version":1,"target":-1,"columns":[{"name":"x","categorical":false,"mean":0,"deviation":-1,"missing":false,"categories":[]}]})");
+        }},
+       {"[encoder] was made without a target", [&] { (void)plain.target(table); }},
+       {"[encoder] the target 'y' must be a number, but row 1 has 'many'", [&] { (void)encoder.target(words); }},
+       {"[encoder] version 7 is not known; it needs a newer version of Sinter", [] { data::Encoder::from_json(R"({"version":7})"); }},
+       {"[encoder] the description is damaged: target 3 of 0 columns",
+        [] { data::Encoder::from_json(R"({"version":1,"target":3,"columns":[]})"); }}});
+}
+
+/// Files of MNIST, arrays and tables are told apart by what they hold.
+TEST_F(DataErrors, KindsOfFilesAreToldApart) {
+  EXPECT_TRUE(data::is_table(fixtures + "/houses.csv"));
+  EXPECT_FALSE(data::is_table(fixtures + "/x.npy"));
+  EXPECT_EQ(data::array(fixtures + "/x.npy").to_vector<float>(), data::npy(fixtures + "/x.npy").to_vector<float>());
+  const std::string idx = write("labels", std::string("\0\0\x08\x01\0\0\0\x02\x07\x09", 10));
+  EXPECT_FALSE(data::is_table(idx));
+  EXPECT_THAT(data::array(idx).to_vector<std::uint8_t>(), testing::ElementsAre(7, 9));
+  const std::string images("\0\0\x08\x03\0\0\0\x01\0\0\0\x02\0\0\0\x02\x01\x02\x03\x04", 20), labels("\0\0\x08\x01\0\0\0\x01\x05", 9);
+  for (const std::string part : {"train", "t10k"}) write(part + "-images-idx3-ubyte", images), write(part + "-labels-idx1-ubyte", labels);
+  const auto [train, test] = data::mnist(folder_.path);
+  EXPECT_EQ(train.x.only().shape(), Shape({1, 4})) << "an image is a row of pixels";
+  EXPECT_EQ(test.scale, 1.0f / 255);
+  EXPECT_THAT(test.y.only().to_vector<std::uint8_t>(), testing::ElementsAre(5));
+  EXPECT_THAT(error_of([&] { data::is_table(write("empty", "")); }), HasSubstr("cannot be read; does it exist, and is it more than 2 bytes?"));
+}
+
+}  // namespace
+}  // namespace sinter::test
