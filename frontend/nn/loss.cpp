@@ -92,7 +92,8 @@ Loss categorical(CrossentropyOptions options) {
   const char* name = options.from_logits ? "categorical_crossentropy_from_logits" : "categorical_crossentropy";
   check(options, name);
   return {name, [=](const Tensor& p, const Tensor& target) {
-            const Tensor y = smoothed(one_hot_targets(p, target, name), options.label_smoothing, static_cast<double>(p.dim(1).factor()));
+            const Tensor one_hot = one_hot_targets(p, target, name);  // checks the predictions first
+            const Tensor y = smoothed(one_hot, options.label_smoothing, static_cast<double>(p.dim(1).factor()));
             if (options.from_logits) return -sum(y * log_softmax(p), {-1});
             return -sum(y * log(clip(p / sum(p, {-1}, true), epsilon, 1 - epsilon)), {-1});
           }};
