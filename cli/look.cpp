@@ -26,7 +26,7 @@ std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
 }
 
 std::string size_text(double bytes) {
-  std::ostringstream out;
+  TextStream out;
   out << std::fixed << std::setprecision(1);
   if (bytes >= 1 << 20) out << bytes / (1 << 20) << " MiB";
   else out << bytes / 1024 << " KiB";

@@ -209,7 +209,7 @@ void write_perf_map(llvm::orc::JITDylib& library, std::span<const std::string> o
       const auto type = llvm::expectedToOptional(symbol.getType());
       if (!name || !type || *type != llvm::object::SymbolRef::ST_Function || symbol.getSize() == 0) continue;
       const auto address = reinterpret_cast<std::uintptr_t>(linker().lookup(library, *name));
-      map << std::hex << address << " " << symbol.getSize() << " sinter:" << name->str() << "\n";
+      map << str(std::hex, address, " ", symbol.getSize(), " sinter:", name->str(), "\n");
     }
   }
 }

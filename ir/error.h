@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <locale>
 #include <source_location>
 #include <sstream>
 #include <stdexcept>
@@ -41,10 +42,17 @@ class InternalError : public Error {
   InternalError(std::string_view where, std::string_view message);
 };
 
-/// Concatenates its arguments as operator<< would print them.
+/// A stream into a text that is the same under every locale of the program (std::locale::global): no grouped digits, a point before
+/// decimals. Whatever becomes a file, a key or a message is written with it, or with str.
+class TextStream : public std::ostringstream {
+ public:
+  TextStream() { imbue(std::locale::classic()); }
+};
+
+/// Concatenates its arguments as operator<< would print them to a TextStream.
 template <class... Args>
 std::string str(const Args&... args) {
-  std::ostringstream out;
+  TextStream out;
   (out << ... << args);
   return out.str();
 }

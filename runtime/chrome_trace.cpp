@@ -80,7 +80,7 @@ struct ChromeTrace::Impl {
       for (const Event& e : thread->events) zero = std::min(zero, e.span.start);
     }
     std::ofstream file(path, std::ios::trunc);
-    file << R"({"displayTimeUnit":"ns","otherData":{"dropped_spans":)" << dropped << R"(},"traceEvents":[)";
+    file << R"({"displayTimeUnit":"ns","otherData":{"dropped_spans":)" << str(dropped) << R"(},"traceEvents":[)";
     const char* comma = "\n";
     for (std::size_t lane = 0; lane < threads.size(); ++lane) {
       const nlohmann::json name{{"name", "thread_name"}, {"ph", "M"}, {"pid", 0}, {"tid", lane}, {"args", {{"name", str("thread ", lane)}}}};

@@ -1,7 +1,6 @@
 // explain(): what became of a step.
 #include <algorithm>
 #include <iomanip>
-#include <sstream>
 
 #include "frontend/compile/cache.h"
 #include "frontend/compile/step_impl.h"
@@ -50,7 +49,7 @@ void explain_kernels(std::ostream& out, const ir::Graph& graph) {
 std::string StepCore::explain() const {
   const Variant& variant = impl_->latest();
   const CompiledGraph& compiled = variant.compiled();
-  std::ostringstream out;
+  TextStream out;
   out << "step " << impl_->options.name << ", traced at " << Origin::from(impl_->where).text() << ", variants: " << impl_->variants.size()
       << ", compiled " << impl_->compiles << (impl_->compiles == 1 ? " time\n" : " times\n");
   explain_inputs(out, compiled.graph);

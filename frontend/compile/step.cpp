@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <sstream>
 
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
@@ -113,9 +112,7 @@ void StepCore::Impl::verify_latest(std::span<const Tensor* const> in) {
   const VerifyReport report = judge(*this, in);
   if (report.ok()) return;
   variants.erase(variants.begin());
-  std::ostringstream text;
-  text << report;
-  throw UserError(options.name, "SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.\n" + text.str());
+  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.\n", report));
 }
 
 const Variant& StepCore::Impl::latest() const {

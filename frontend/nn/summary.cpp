@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iomanip>
 #include <memory>
-#include <sstream>
 
 #include "frontend/core/trace.h"
 
@@ -69,7 +68,7 @@ std::string Module::summary_all(std::span<const Type> inputs) {
     shape = std::max(shape, line.shape.size());
     number = std::max(number, line.parameters.size());
   }
-  std::ostringstream out;
+  TextStream out;
   const auto rule = [&](char c) { out << std::string(layer + shape + number + 4, c) << "\n"; };
   for (std::size_t i = 0; i < lines.size(); ++i) {
     out << std::left << std::setw(static_cast<int>(layer + 2)) << lines[i].layer << std::setw(static_cast<int>(shape + 2)) << lines[i].shape

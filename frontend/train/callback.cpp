@@ -1,8 +1,6 @@
 #include "frontend/train/callback.h"
 
 #include <cmath>
-#include <locale>
-#include <sstream>
 #include <utility>
 
 #include "frontend/train/trainer.h"
@@ -160,8 +158,7 @@ void CsvLog::restore(const SavedState& state) {
 void CsvLog::on_epoch_end(Trainer&, const EpochResult& result) {
   if (!std::exchange(begun_, true) && !append_) file_.cut(0);
   const auto values = result.values();
-  std::ostringstream text;
-  text.imbue(std::locale::classic());
+  TextStream text;
   text.precision(9);
   if (!std::exchange(headed_, true) && file_.size() == 0) {
     text << "epoch";

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <iomanip>
 #include <ostream>
-#include <sstream>
+
+#include "ir/error.h"
 
 namespace sinter {
 
@@ -24,7 +25,7 @@ void Progress::advance(std::int64_t done, double mean_loss) {
   drawn_ = now;
   constexpr std::int64_t width = 30;
   const double seconds = std::chrono::duration<double>(now - start_).count(), rate = static_cast<double>(done) / seconds;
-  std::ostringstream line;
+  TextStream line;
   line << "\r" << epoch_ << "/" << epochs_ << std::fixed << std::setprecision(0);
   if (samples_) {
     const auto filled = static_cast<std::size_t>(std::clamp<std::int64_t>(width * done / samples_, 0, width));
