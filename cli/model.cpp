@@ -2,10 +2,26 @@
 
 namespace sinter::cli {
 
-data::Encoder encoder_of(const Trainer& trainer, const std::string& path) {
+std::int64_t outputs_of(Trainer& trainer, const std::string& path) {
+  const ir::Graph& graph = trainer.predict_step().traced_graph();
+  const Type type = graph.outputs().size() == 1 ? graph.node(graph.outputs()[0]).type : Type{};
+  const bool fits =
+      type.dtype == DType::f32 && type.shape.rank() == 2 && type.shape[0] == Dim::batch() && type.shape[1].is_fixed() && type.shape[1].factor() > 0;
+  if (!fits) throw UserError(path, str("must predict f32[N, numbers] to be used on tables and arrays, but predicts ", type));
+  return type.shape[1].factor();
+}
+
+data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
   if (!trainer.has_metadata("encoder"))
     throw UserError(path, "was not written by sinter train: it does not say how the columns of a table become numbers");
-  return data::Encoder::from_json(trainer.metadata("encoder"));
+  data::Encoder encoder = data::Encoder::from_json(trainer.metadata("encoder"));
+  const Type input = trainer.predict_step().traced_graph().inputs()[0].type, features{DType::f32, {Dim::batch(), encoder.width()}};
+  const std::int64_t outputs = outputs_of(trainer, path),
+                     wanted = encoder.is_classification() ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
+  if (input != features || outputs != wanted)
+    throw UserError(path, str("the encoder makes ", features, " of a table and names ", wanted, " outputs, but the model takes ", input,
+                              " and gives ", outputs, "; the file is damaged"));
+  return encoder;
 }
 
 StepCore& step_of(Trainer& trainer, const std::string& name) {

@@ -7,8 +7,11 @@
 
 namespace sinter::cli {
 
-/// The encoder that sinter train put into the file. Throws UserError if there is none.
-data::Encoder encoder_of(const Trainer& trainer, const std::string& path);
+/// Numbers a sample that the model of the file `path` predicts. Throws UserError unless it takes one input and gives f32[N, numbers].
+std::int64_t outputs_of(Trainer& trainer, const std::string& path);
+
+/// The encoder that sinter train put into the file. Throws UserError if there is none, or none that fits the model.
+data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 
 /// A step of a model file: train, evaluate or predict. Throws UserError for another name.
 StepCore& step_of(Trainer& trainer, const std::string& name);

@@ -68,7 +68,7 @@ int StandardOutput::finish() {
   return error_;
 }
 
-std::string shown(const std::string& field) { return ::isatty(STDOUT_FILENO) ? printable(field) : field; }
+std::string shown(const std::string& table) { return ::isatty(STDOUT_FILENO) ? printable_lines(table) : table; }
 
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

@@ -31,8 +31,8 @@ class StandardOutput : public std::streambuf {
   int error_ = 0;
 };
 
-/// A field of a table as standard output gets it: unchanged, but printable if that is a terminal.
-std::string shown(const std::string& field);
+/// A table as standard output gets it: unchanged, but printable if that is a terminal.
+std::string shown(const std::string& table);
 
 /// A program that is started with a standard stream closed would open its files in its place, and print into them: from here on what is written to
 /// such a stream is an error.

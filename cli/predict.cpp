@@ -1,6 +1,10 @@
 // sinter predict: a saved model on the rows of a table.
 #include <sinter/sinter.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -14,7 +18,7 @@ namespace sinter::cli {
 namespace {
 
 struct Settings {
-  std::string model, data, labels, out;
+  std::string model, data, labels, out, encoding = "utf-8";
   char delimiter = ',';
 };
 
@@ -33,72 +37,90 @@ struct Reading {
   Tensor features, truth;
   std::string target;
   std::vector<std::string> classes;  ///< none for numbers
-  double factor = 1, offset = 0;     ///< a number is prediction · factor + offset
+  double unit = 1, offset = 0;       ///< a number is prediction · unit + offset
 };
 
 Reading read_table(const Settings& s, const data::Encoder& encoder) {
-  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter});
+  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
   Reading result{encoder.features(table), {}, encoder.target_name(), {}};
+  for (const data::ColumnSummary& column : encoder.summary(table)) {
+    const auto tell = [&](std::size_t rows, const std::string& what) {
+      if (rows) std::cerr << "column '" << printable(column.name) << "': " << rows << " of " << table.rows() << " rows have " << what << "\n";
+    };
+    const std::string first = str("'", printable(column.first_unseen), "' first");
+    if (!column.is_target) tell(column.unseen, str("categories that the model has not seen, ", first, "; they count as missing"));
+    else if (column.missing) tell(column.missing, "no value, so predictions are not judged");
+    else if (column.unseen) tell(column.unseen, str("classes that the model has not seen, ", first, ", so predictions are not judged"));
+    else result.truth = encoder.target(table);
+  }
   if (encoder.is_classification()) result.classes = encoder.classes();
-  else result.offset = encoder.unscaled(0), result.factor = encoder.unscaled(1) - result.offset;
-  if (std::find(table.names.begin(), table.names.end(), encoder.target_name()) != table.names.end()) result.truth = encoder.target(table);
+  else result.unit = encoder.target_unit(), result.offset = encoder.unscaled(0);
   return result;
 }
 
-Reading read_arrays(const Settings& s, const Trainer& trainer) {
+Reading read_arrays(const Settings& s, Trainer& trainer) {
   if (!trainer.has_metadata("task")) throw UserError(s.model, "was not written by sinter train: it does not say what it predicts");
   Reading result{flattened(data::array(s.data)), {}, "prediction", {}};
   if (!s.labels.empty()) result.truth = data::array(s.labels);
+  if (trainer.metadata("task") != "classes") return result;
+  const std::int64_t classes = outputs_of(trainer, s.model);
+  for (std::int64_t c = 0; c < classes; ++c) result.classes.push_back(std::to_string(c));
   return result;
+}
+
+/// A predicted number with as many digits as tell one f32 from the next, or more where these are coarser than the prediction: where the unit, the
+/// deviation of the target, is small beside its mean.
+std::string number_text(double value, double unit) {
+  std::array<char, 32> text;
+  char* end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value)).ptr;
+  double printed = static_cast<double>(static_cast<float>(value));
+  for (int digits = 9; std::abs(printed - value) > unit / 65536 && digits <= 17; ++digits) {
+    end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits).ptr;
+    std::from_chars(text.data(), end, printed);
+  }
+  return {text.data(), end};
 }
 
 data::Table table_of(const Tensor& prediction, const Reading& reading) {
   const std::vector<float> values = prediction.to_vector<float>();
-  const auto rows = static_cast<std::size_t>(prediction.shape()[0].factor()), width = rows ? values.size() / rows : 0;
+  const auto rows = static_cast<std::size_t>(prediction.shape()[0].factor()), width = static_cast<std::size_t>(prediction.shape()[1].factor());
   data::Table result;
   if (!reading.classes.empty()) {
     result.names = {reading.target};
     for (const std::string& name : reading.classes) result.names.push_back("p(" + name + ")");
-    result.columns.resize(1 + width);
     for (std::size_t r = 0; r < rows; ++r) {
       const std::vector<double> p = probabilities(values.data() + r * width, width);
-      result.columns[0].push_back(reading.classes[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
-      for (std::size_t c = 0; c < width; ++c) result.columns[c + 1].push_back(str(p[c]));
+      result.add_field(reading.classes[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
+      for (const double part : p) result.add_field(number_text(part, 1));
+      result.end_row();
     }
     return result;
   }
-  result.columns.resize(width);
   for (std::size_t c = 0; c < width; ++c) result.names.push_back(width == 1 ? reading.target : str(reading.target, " ", c + 1));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    result.columns[i % width].push_back(str(static_cast<double>(values[i]) * reading.factor + reading.offset));
-  return result;
-}
-
-void print(const data::Table& table) {
-  for (std::size_t c = 0; c < table.names.size(); ++c) std::cout << (c ? "," : "") << shown(table.names[c]);
-  std::cout << "\n";
-  for (std::size_t r = 0; r < table.rows(); ++r) {
-    for (std::size_t c = 0; c < table.columns.size(); ++c) std::cout << (c ? "," : "") << shown(table.columns[c][r]);
-    std::cout << "\n";
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < width; ++c)
+      result.add_field(number_text(static_cast<double>(values[r * width + c]) * reading.unit + reading.offset, reading.unit));
+    result.end_row();
   }
+  return result;
 }
 
 void run(const Settings& s) {
   check_outputs({{"--out", s.out}}, {s.model, s.data, s.labels});
   Trainer trainer = Trainer::load(s.model);
-  Reading reading = trainer.has_metadata("encoder") ? read_table(s, encoder_of(trainer, s.model)) : read_arrays(s, trainer);
+  (void)outputs_of(trainer, s.model);
+  const Reading reading = trainer.has_metadata("encoder") ? read_table(s, encoder_of(trainer, s.model)) : read_arrays(s, trainer);
   const Tensor prediction = trainer.predict(reading.features);
-  if (!trainer.has_metadata("encoder") && trainer.metadata("task") == "classes")
-    for (std::int64_t c = 0; c < prediction.dim(-1).factor(); ++c) reading.classes.push_back(std::to_string(c));
   const data::Table result = table_of(prediction, reading);
-  if (s.out.empty()) print(result);
+  if (s.out.empty()) std::cout << shown(data::csv_text(result));
   else data::write_csv(s.out, result);
   // Where the data tells the truth too, how far off it is; on stderr, so that stdout stays a table.
   if (!reading.truth.defined()) return;
-  for (const metric::Pointer& metric :
-       reading.classes.empty() ? std::vector{metric::r2(), metric::root_mean_squared_error()} : std::vector{metric::accuracy()}) {
+  for (const metric::Pointer& metric : reading.classes.empty()
+                                           ? std::vector{metric::r2(), metric::scaled(reading.unit, metric::root_mean_squared_error())}
+                                           : std::vector{metric::accuracy()}) {
     metric->add(prediction, reading.truth);
-    std::cerr << metric->name() << " " << metric->result() * (metric->name() == "root_mean_squared_error" ? reading.factor : 1) << "\n";
+    std::cerr << metric->name() << " " << metric->result() << "\n";
   }
 }
 
@@ -112,6 +134,7 @@ void add_predict(CLI::App& app) {
   command->add_option("--labels", s->labels, "The targets of .npy or IDX samples, to judge the predictions");
   command->add_option("-o,--out", s->out, "CSV file to write; else the predictions are printed")->check(not_empty());
   command->add_option("--delimiter", s->delimiter, "Between the fields of the data")->check(field_separator());
+  command->add_option("--encoding", s->encoding, "Of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
   command->callback([s] { run(*s); });
 }
 

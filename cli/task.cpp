@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <sstream>
@@ -32,15 +33,6 @@ struct Split {
   }
 };
 
-data::Table picked(const data::Table& table, std::span<const std::size_t> rows) {
-  data::Table result{table.names, {}};
-  for (const auto& column : table.columns) {
-    result.columns.emplace_back();
-    for (const std::size_t row : rows) result.columns.back().push_back(column[row]);
-  }
-  return result;
-}
-
 Tensor picked(const Tensor& tensor, std::span<const std::size_t> rows) {
   const std::vector<std::int32_t> numbers(rows.begin(), rows.end());
   return gather_rows(tensor, Tensor(numbers, {static_cast<std::int64_t>(numbers.size())}));
@@ -49,30 +41,92 @@ Tensor picked(const Tensor& tensor, std::span<const std::size_t> rows) {
 /// Images of one byte a pixel are scaled to [0, 1].
 float scale_of(const Tensor& x) { return x.dtype() == DType::u8 ? 1.0f / 255 : 1.0f; }
 
-void set_sizes(Task& task) {
-  const Tensor &x = task.train.x, &y = task.train.y;
+/// Class numbers of any type.
+std::vector<std::int64_t> class_numbers(const Tensor& y) {
+  const auto read = [&]<class T>(T) {
+    const std::vector<T> values = y.to_vector<T>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  return y.dtype() == DType::u8 ? read(std::uint8_t{}) : y.dtype() == DType::u32 ? read(std::uint32_t{}) : read(std::int32_t{});
+}
+
+/// How many classes a model for these labels must tell apart. Throws UserError for labels that are none, and before a slip makes a giant of a model.
+std::int64_t count_classes(const TaskSettings& s, const std::string& where, const std::vector<std::int64_t>& labels) {
+  constexpr std::int64_t most_unasked = 1000;
+  const auto [least, greatest] = std::minmax_element(labels.begin(), labels.end());
+  const auto place = [&](auto label) { return str("label ", *label, " of sample ", label - labels.begin()); };
+  if (*least < 0) throw UserError(where, str(place(least), " is negative; classes are numbered from 0"));
+  if (*least == *greatest) throw UserError(where, str("all labels are ", *least, ": with a single class there is nothing to learn"));
+  if (*greatest >= std::numeric_limits<std::int32_t>::max()) throw UserError(where, str(place(greatest), " is too large for a class number"));
+  if (s.classes) {
+    if (*greatest >= s.classes) throw UserError(where, str(place(greatest), " is none of the ", s.classes, " classes of --classes"));
+    return s.classes;
+  }
+  if (*greatest >= most_unasked)
+    throw UserError(where, str(place(greatest), " asks for a model of ", *greatest + 1, " classes; if that is meant, say --classes ", *greatest + 1));
+  return *greatest + 1;
+}
+
+/// What the model takes and gives. `y` are all targets, those held out too.
+void set_sizes(Task& task, const TaskSettings& s, const std::string& where, const std::vector<Tensor>& y) {
+  const Tensor& x = task.train.x;
   task.inputs = x.elements() / x.shape()[0].factor();
-  task.classes = is_index(y.dtype());
+  task.classes = is_index(y[0].dtype());
   if (!task.classes) {
-    task.outputs = y.elements() / y.shape()[0].factor();
+    if (s.classes) throw UserError("--classes", str("is for class numbers, but the targets in ", where, " are ", y[0].type()));
+    task.outputs = y[0].elements() / y[0].shape()[0].factor();
     return;
   }
-  const std::vector<std::int32_t> numbers = cast(y, DType::i32).to_vector<std::int32_t>();
-  task.outputs = 1 + *std::max_element(numbers.begin(), numbers.end());
+  std::vector<std::int64_t> labels;
+  for (const Tensor& part : y)
+    for (const std::int64_t label : class_numbers(part)) labels.push_back(label);
+  task.outputs = count_classes(s, where, labels);
+}
+
+/// Some samples to train on, the others held out.
+Task split(const Tensor& x, const Tensor& y, float scale, const Split& rows) {
+  Task task;
+  task.train = {picked(x, rows.train), picked(y, rows.train), scale};
+  if (!rows.held_out.empty()) task.validation = Dataset{picked(x, rows.held_out), picked(y, rows.held_out), scale};
+  return task;
+}
+
+/// What each column was taken for, a line each.
+std::string columns_text(const data::Table& table, const data::Encoder& encoder) {
+  std::string text;
+  std::vector<std::string> used;
+  for (const data::ColumnSummary& column : encoder.summary(table)) {
+    const char* kind = column.is_target ? " classes" : " categories";
+    text += str("  ", printable(column.name), ": ", column.categorical ? str(column.categories, kind) : "numbers",
+                column.is_target ? ", the target" : "");
+    if (column.missing) text += str(", ", column.missing, " missing");
+    if (column.unseen) text += str(", ", column.unseen, " of categories that only held-out rows have");
+    text += "\n";
+    used.push_back(column.name);
+  }
+  for (const std::string& name : table.names)
+    if (std::find(used.begin(), used.end(), name) == used.end()) text += str("  ", printable(name), ": left out\n");
+  return text;
 }
 
 Task from_table(const TaskSettings& s) {
   if (s.target.empty()) throw UserError("train", "needs --data FILE.csv and --target COLUMN; see sinter train --help");
-  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter});
-  const Split split(table.rows(), s);
+  if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
+  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
+  const Split rows(table.rows(), s);
   // Means, deviations and categories are those of the rows that are trained on.
-  const data::Table training = picked(table, split.train);
-  Task task;
-  task.encoder = data::Encoder::fit(training, {.target = s.target, .categorical = parts_of(s.categorical), .ignore = parts_of(s.ignore)});
-  task.train = task.encoder->dataset(training);
-  if (!split.held_out.empty()) task.validation = task.encoder->dataset(picked(table, split.held_out));
-  set_sizes(task);
-  task.outputs = task.classes ? static_cast<std::int64_t>(task.encoder->classes().size()) : 1;
+  const data::Encoder encoder = data::Encoder::fit(table, {.target = s.target,
+                                                           .categorical = parts_of(s.categorical),
+                                                           .ignore = parts_of(s.ignore),
+                                                           .missing = parts_of(s.missing),
+                                                           .decimal = s.decimal,
+                                                           .rows = rows.train});
+  Task task = split(encoder.features(table), encoder.target(table), 1, rows);
+  task.inputs = encoder.width();
+  task.classes = encoder.is_classification();
+  task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
+  task.columns = columns_text(table, encoder);
+  task.encoder = encoder;
   return task;
 }
 
@@ -82,18 +136,15 @@ Task from_arrays(const TaskSettings& s) {
   const Dataset all{x, y, scale_of(x)};
   all.check("train");
   if (is_index(y.dtype()) && y.rank() != 1) throw UserError(s.labels, str("class numbers must be [samples], got ", y.type()));
-  const Split split(static_cast<std::size_t>(all.size()), s);
-  Task task;
-  task.train = {picked(x, split.train), picked(y, split.train), all.scale};
-  if (!split.held_out.empty()) task.validation = Dataset{picked(x, split.held_out), picked(y, split.held_out), all.scale};
-  set_sizes(task);
+  Task task = split(x, y, all.scale, Split(static_cast<std::size_t>(all.size()), s));
+  set_sizes(task, s, s.labels, {y});
   return task;
 }
 
 Task from_folder(const TaskSettings& s) {
   Task task;
   std::tie(task.train, task.validation) = data::mnist(s.data);
-  set_sizes(task);
+  set_sizes(task, s, s.data, {task.train.y, task.validation->y});
   return task;
 }
 
@@ -117,6 +168,7 @@ Task load_task(const TaskSettings& s) {
   const bool folder = std::filesystem::is_directory(s.data), table = !folder && data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
     throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is none; give --labels FILE"));
+  if (!table && !s.missing.empty()) throw UserError("--missing", str("is for the fields of a table, but ", s.data, " is none"));
   if ((folder || table) && !s.labels.empty()) throw UserError("train", "--labels is for a .npy or IDX file of samples; a table has --target COLUMN");
   return folder ? from_folder(s) : table ? from_table(s) : from_arrays(s);
 }

@@ -10,10 +10,12 @@
 namespace sinter::cli {
 
 struct TaskSettings {
-  std::string data, labels, target, categorical, ignore;  // the last two: lists, with commas
+  std::string data, labels, target, encoding = "utf-8";
+  std::string categorical, ignore, missing;  // lists, with commas
   double validation_split = 0.2;
   std::uint64_t seed = 0;
-  char delimiter = ',';
+  std::int64_t classes = 0;  ///< of class numbers; 0: as many as the greatest asks for, up to a thousand
+  char delimiter = ',', decimal = '.';
 };
 
 struct Task {
@@ -22,6 +24,7 @@ struct Task {
   std::optional<data::Encoder> encoder;  ///< of a table
   std::int64_t inputs = 0, outputs = 0;  ///< numbers a sample that the model takes and gives
   bool classes = false;                  ///< the targets are class numbers
+  std::string columns;                   ///< what the columns of a table were taken for, a line each
 };
 
 /// From a CSV file (with `target`, a column), a .npy or IDX file (with `labels`, another), or a folder with the four IDX files of MNIST. Rows are

@@ -2,12 +2,15 @@
 #include <sinter/sinter.h>
 
 #include <charconv>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 
 #include "cli/commands.h"
 #include "cli/config.h"
 #include "cli/later.h"
+#include "cli/model.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task.h"
@@ -71,10 +74,24 @@ void add_callbacks(FitOptions& options, const Settings& s, const Task& task, Lat
 void print(const Evaluation& judged, const Task& task) {
   std::cout << (task.validation ? "validation" : "training") << ": " << std::setprecision(4);
   if (judged.accuracy) std::cout << "accuracy " << *judged.accuracy * 100 << " %";
-  const auto in_units = [&](double error) { return task.encoder ? task.encoder->unscaled(error) - task.encoder->unscaled(0) : error; };
   for (const auto& [name, value] : judged.metrics)
-    std::cout << (name == "r2" ? "R² " : "root mean squared error ") << (name == "r2" ? value : in_units(value)) << (name == "r2" ? ", " : "");
+    std::cout << (name == "r2" ? "R² " : "root mean squared error ") << value << (name == "r2" ? ", " : "");
   std::cout << "\n";
+}
+
+/// The encoder for the model's file, which predict must understand.
+std::string checked_json(const data::Encoder& encoder) {
+  std::string json = encoder.to_json();
+  (void)data::Encoder::from_json(json);
+  return json;
+}
+
+/// Throws unless predict can use the file.
+void load_back(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return;  // a device or a pipe gives nothing back
+  Trainer trainer = Trainer::load(path);
+  (void)outputs_of(trainer, path);
+  if (trainer.has_metadata("encoder")) (void)encoder_of(trainer, path);
 }
 
 void run(const Settings& s) {
@@ -83,8 +100,8 @@ void run(const Settings& s) {
   const Task task = load_task(s.task);
   seed(s.task.seed);
   nn::Sequential model = make_model(s, task.inputs, task.outputs);
-  const std::vector<metric::Pointer> metrics =
-      task.classes ? std::vector<metric::Pointer>{} : std::vector<metric::Pointer>{metric::r2(), metric::root_mean_squared_error()};
+  std::vector<metric::Pointer> metrics;
+  if (!task.classes) metrics = {metric::r2(), metric::scaled(task.encoder ? task.encoder->target_unit() : 1, metric::root_mean_squared_error())};
   Trainer trainer(model, task.classes ? loss::sparse_categorical_crossentropy_from_logits : loss::mean_squared_error, make_optimizer(s),
                   {.mode = s.eager ? Mode::eager : Mode::graph, .threads = s.threads, .metrics = metrics});
   FitOptions options{.epochs = s.epochs,
@@ -97,14 +114,17 @@ void run(const Settings& s) {
   options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
   LaterErrors errors;
   add_callbacks(options, s, task, errors);
+  // What the file holds beside the model is made before training, so that nothing that fails behind it can cost the model.
+  if (task.encoder) trainer.set_metadata("encoder", checked_json(*task.encoder));
+  trainer.set_metadata("task", task.classes ? "classes" : "numbers");
   if (!s.quiet)
     std::cout << task.train.size() << " rows to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, " << task.inputs
               << " features\n"
+              << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns
               << model.summary({DType::f32, {Dim::batch(), task.inputs}});
   const std::vector<EpochResult> history = trainer.fit(task.train, options);
-  if (task.encoder) trainer.set_metadata("encoder", task.encoder->to_json());
-  trainer.set_metadata("task", task.classes ? "classes" : "numbers");
   trainer.save(s.out);
+  load_back(s.out);
   print(trainer.evaluate(task.validation ? *task.validation : task.train), task);
   std::cout << "saved " << s.out << "\n";
   const report::Options report{.title = s.out, .sample = &task.train, .batch_size = s.batch_size};
@@ -131,6 +151,11 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_flag("--balance", s.balance, "Weigh classes so that all count the same");
   command.add_option("--categorical", s.task.categorical, "List of columns of categories although they hold numbers");
   command.add_option("--ignore", s.task.ignore, "List of columns to leave out");
+  command.add_option("--missing", s.task.missing, "List of texts that stand for missing values, as in \"-,n.a.\", beside NA, null, ? and the like");
+  command.add_option("--decimal", s.task.decimal, "Before the decimals of numbers: . or ,")->check(CLI::IsMember({".", ","}));
+  command.add_option("--encoding", s.task.encoding, "Of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
+  command.add_option("--classes", s.task.classes, "Number of classes where --labels are class numbers; 0: as many as they need, up to 1000")
+      ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));
   command.add_option("--delimiter", s.task.delimiter, "Between the fields of the file")->check(field_separator());
   command.add_option("--seed", s.task.seed, "Of initial weights, dropout and shuffles")->check(seed_number());
   command.add_option("--threads", s.threads, "0: as many as there are cores")->check(whole_number(0, most_threads));

@@ -163,9 +163,14 @@ Seeds idx_seeds() {
 }
 
 Seeds csv_seeds() {
-  return {{"numbers", "a,b,c\n1,2,3\n4,5,6\n"}, {"quoted", "name,\"a \"\"b\"\"\"\r\n\"x,\ny\",  z \r\n\r\n"},
-          {"open-quote", "a,b\n1,\"2\n"},       {"uneven", "a,b\n1\n"},
-          {"repeated-name", "a,a\n1,2\n"},      {"no-rows", "a,b\n"}};
+  return {{"numbers", "a,b,c\n1,2,3\n4,5,6\n"},
+          {"quoted", "name,\"a \"\"b\"\"\"\r\n\"x,\ny\",  z \r\n\r\n"},
+          {"open-quote", "a,b\n1,\"2\n"},
+          {"uneven", "a,b\n1\n"},
+          {"repeated-name", "a,a\n1,2\n"},
+          {"no-rows", "a,b\n"},
+          {"byte-order-mark", "\xef\xbb\xbf\"a\",b\n1,2\n"},
+          {"latin1", "a,b\nK\xf6ln,2\n"}};
 }
 
 Seeds cifar_seeds() {

@@ -2,6 +2,7 @@
 
 #include "frontend/data/cifar.h"
 #include "frontend/data/csv.h"
+#include "frontend/data/encoding.h"
 #include "frontend/data/idx.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
@@ -30,9 +31,10 @@ void read_idx(const std::filesystem::path& path) { require_whole(data::read_idx(
 void read_csv(const std::filesystem::path& path) {
   for (const bool header : {true, false}) try {
       const data::Table table = data::read_csv(path, {.delimiter = ',', .header = header});
-      for (const auto& column : table.columns)
-        if (column.size() != table.rows() || table.names.size() != table.columns.size())
-          throw Finding("the columns of a table have different lengths");
+      std::string text;
+      for (std::size_t r = 0; r < table.rows(); ++r)
+        for (std::size_t c = 0; c < table.names.size(); ++c) text += table.field(r, c);
+      if (table.open_fields() != 0 || first_not_utf8(text) != std::string::npos) throw Finding("a table holds half a row, or what is no UTF-8");
     } catch (const UserError&) {
     }
 }

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <string_view>
-#include <unordered_set>
+#include <utility>
 
-#include "frontend/core/nearest.h"
+#include "frontend/data/encoding.h"
 #include "ir/error.h"
 #include "runtime/file/disk.h"
 
@@ -16,98 +19,162 @@ namespace sinter::data {
 
 namespace {
 
-/// Collects fields into columns. Errors wait until the parser, which is C, has returned.
-struct Collector {
-  const CsvOptions& options;
-  Table table;
-  std::vector<std::string> row = {};
-  std::size_t number = 0;  ///< of the row, from 1
-  std::string error = {};
-
-  void end_row() {
-    ++number;
-    if (error.empty()) take_row();
-    row.clear();
-  }
-
- private:
-  void take_row() {
-    if (number == 1) {
-      table.columns.resize(row.size());
-      if (options.header) {
-        table.names = row;
-        return;
-      }
-      for (std::size_t i = 0; i < row.size(); ++i) table.names.push_back(str("column_", i + 1));
-    }
-    if (row.size() != table.names.size()) {
-      error = str("row ", number, " has ", row.size(), " fields, but the first has ", table.names.size(), "; is a delimiter missing, or a quote?");
-      return;
-    }
-    for (std::size_t i = 0; i < row.size(); ++i) table.columns[i].push_back(std::move(row[i]));
-  }
-};
-
-void field(void* text, std::size_t length, void* collector) {
-  static_cast<Collector*>(collector)->row.emplace_back(static_cast<const char*>(text), length);
-}
-void end_of_row(int, void* collector) { static_cast<Collector*>(collector)->end_row(); }
-
 void check_delimiter(const std::string& where, char delimiter) {
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == '\0')
     throw UserError(where, "the delimiter must not be a quote or an end of line");
 }
 
+bool is_utf8(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name == "utf-8" || name == "utf8";
+}
+
+/// Makes a table of the bytes of a file.
+class Reader {
+ public:
+  Reader(std::string where, const CsvOptions& options) : where_(std::move(where)), encoding_(options.encoding), header_(options.header) {
+    check_delimiter(where_, options.delimiter);
+    if (!is_utf8(options.encoding)) decoder_.emplace(where_, options.encoding);
+    if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw InternalError("csv", "the parser cannot be made");
+    csv_set_delim(&parser_, static_cast<unsigned char>(options.delimiter));
+  }
+  ~Reader() { csv_free(&parser_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  Table& table() { return table_; }
+
+  void take(std::span<const std::byte> bytes) {
+    if (!decoder_) return take_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    std::string text;
+    const bool valid = decoder_->decode(bytes, text);
+    take_text(text);
+    if (!valid) fail_to_decode();
+  }
+
+  Table finish() {
+    if (decoder_ && !decoder_->complete()) fail_to_decode();
+    if (csv_fini(&parser_, field, end_of_row, this) != 0) fail_to_parse();
+    if (failure_) std::rethrow_exception(failure_);
+    if (table_.rows() == 0) throw UserError(where_, header_ ? "has no rows behind its header" : "has no rows");
+    std::vector<std::string_view> names(table_.names.begin(), table_.names.end());
+    std::sort(names.begin(), names.end());
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+      throw UserError(where_, str("two columns are called '", *twice, "'; does the file have a header?"));
+    return std::move(table_);
+  }
+
+ private:
+  [[noreturn]] void fail_to_parse() {
+    throw UserError(where_, str("line ", line_, ": a row cannot be read (", csv_strerror(csv_error(&parser_)), "); is a quote missing?"));
+  }
+  [[noreturn]] void fail_to_decode() {
+    throw UserError(where_,
+                    str("line ", line_, ", column ", fields_ + 1, ": the bytes are not of the encoding '", encoding_, "'; give that of the file"));
+  }
+
+  void take_text(std::string_view text) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (!begun_ && text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    begun_ = begun_ || !text.empty();
+    while (!text.empty()) {  // line by line, so that the parser's callbacks know where they are
+      const std::size_t end = std::min(text.find_first_of("\r\n"), text.size() - 1);
+      const std::string_view part = text.substr(0, end + 1);
+      if (csv_parse(&parser_, part.data(), part.size(), field, end_of_row, this) != part.size()) fail_to_parse();
+      if (failure_) std::rethrow_exception(failure_);
+      const char last = part.back();
+      const bool second_of_two = last == '\n' && part.size() == 1 && last_ == '\r';
+      line_ += (last == '\n' || last == '\r') && !second_of_two;
+      last_ = last;
+      text.remove_prefix(part.size());
+    }
+  }
+
+  // ---- called by the parser, which is C: errors wait until it has returned ----
+  template <class F>
+  static void guarded(void* reader, F&& f) {
+    auto& self = *static_cast<Reader*>(reader);
+    if (self.failure_) return;
+    try {
+      f(self);
+    } catch (...) {
+      self.failure_ = std::current_exception();
+    }
+  }
+  static void field(void* text, std::size_t length, void* reader) {
+    guarded(reader, [&](Reader& self) { self.add_field({static_cast<const char*>(text), length}); });
+  }
+  static void end_of_row(int, void* reader) {
+    guarded(reader, [](Reader& self) { self.end_row(); });
+  }
+
+  void add_field(std::string_view text) {
+    if (fields_++ == 0) row_line_ = line_ - static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    require_text(text);
+    if (!reads_names()) return table_.add_field(text);
+    if (text.empty()) throw UserError(where_, str("column ", fields_, " has no name; does the file have a header?"));
+    table_.names.emplace_back(text);
+  }
+
+  void require_text(std::string_view text) const {
+    const std::size_t wrong = std::min(first_not_utf8(text), text.find('\0'));
+    if (wrong == std::string_view::npos) return;
+    std::array<char, 2> digits{'0', '0'};
+    const auto byte = static_cast<unsigned char>(text[wrong]);
+    std::to_chars(digits.data() + (byte < 16), digits.data() + digits.size(), byte, 16);
+    const std::string name = !reads_names() && fields_ <= table_.names.size() ? str(" (", table_.names[fields_ - 1], ")") : "";
+    throw UserError(where_, str("line ", row_line_, ", column ", fields_, name, ": byte 0x", std::string_view(digits.data(), 2), " behind '",
+                                text.substr(0, wrong).substr(0, 40), "' is no UTF-8 text; name the encoding of the file, as in --encoding latin1"));
+  }
+
+  void end_row() {
+    const std::size_t count = std::exchange(fields_, 0);
+    const bool names = reads_names();
+    ++number_;
+    if (names) return;
+    if (number_ == 1)
+      for (std::size_t i = 0; i < count; ++i) table_.names.push_back(str("column_", i + 1));
+    if (count != table_.names.size())
+      throw UserError(where_, str("line ", row_line_, ": row ", number_, " has ", count, " fields, but the first has ", table_.names.size(),
+                                  "; is a delimiter missing, or a quote?"));
+    table_.end_row(row_line_);
+  }
+
+  bool reads_names() const { return header_ && number_ == 0; }
+
+  std::string where_, encoding_;
+  bool header_, begun_ = false;
+  std::optional<Decoder> decoder_;
+  csv_parser parser_;
+  Table table_;
+  std::size_t number_ = 0, fields_ = 0;  ///< rows that have ended, fields of the row that has not
+  std::size_t line_ = 1, row_line_ = 1;  ///< that is being read, in which the row began
+  char last_ = '\0';
+  std::exception_ptr failure_;
+};
+
 }  // namespace
 
-std::size_t Table::column(const std::string& name) const {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw UserError("table", str("there is no column '", name, "'", nearest_hint(name, names)));
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options) {
-  const std::string where = path.string();
-  check_delimiter(where, options.delimiter);
   const runtime::InputFile file(path);
-  csv_parser parser;
-  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw InternalError("csv", "the parser cannot be made");
-  const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
-  csv_set_delim(&parser, static_cast<unsigned char>(options.delimiter));
-  Collector collector{options, {}};
+  Reader reader(path.string(), options);
+  reader.table().reserve_text(file.size());
   std::array<std::byte, 1 << 16> block;
-  const auto fail = [&](const char* reason) {
-    throw UserError(where, str("row ", collector.number + 1, " cannot be read (", reason, "); is a quote missing?"));
-  };
-  for (std::uint64_t at = 0; at < file.size() && collector.error.empty();) {
+  for (std::uint64_t at = 0; at < file.size();) {
     const std::span<std::byte> part = std::span(block).first(std::min<std::uint64_t>(block.size(), file.size() - at));
     file.read(at, part);
-    if (csv_parse(&parser, part.data(), part.size(), field, end_of_row, &collector) != part.size()) fail(csv_strerror(csv_error(&parser)));
+    reader.take(part);
     at += part.size();
   }
-  if (collector.error.empty() && csv_fini(&parser, field, end_of_row, &collector) != 0) fail(csv_strerror(csv_error(&parser)));
-  if (!collector.error.empty()) throw UserError(where, collector.error);
-  Table& table = collector.table;
-  if (table.rows() == 0) throw UserError(where, options.header ? "has no rows behind its header" : "has no rows");
-  std::unordered_set<std::string_view> names;
-  for (std::size_t i = 0; i < table.names.size(); ++i) {
-    if (table.names[i].empty()) throw UserError(where, str("column ", i + 1, " has no name; does the file have a header?"));
-    if (!names.insert(table.names[i]).second)
-      throw UserError(where, str("two columns are called '", table.names[i], "'; does the file have a header?"));
-  }
-  return std::move(table);
+  return reader.finish();
 }
 
-void write_csv(const std::filesystem::path& path, const Table& table, char delimiter) {
-  const std::string where = path.string();
-  check_delimiter(where, delimiter);
-  if (table.columns.size() != table.names.size() ||
-      std::any_of(table.columns.begin(), table.columns.end(), [&](const auto& c) { return c.size() != table.rows(); }))
-    throw UserError(where, "a table needs a name and as many fields for each column");
+std::string csv_text(const Table& table, char delimiter) {
+  check_delimiter("csv", delimiter);
+  const std::string special = std::string("\"\r\n") + delimiter;
   std::string text;
-  const auto add = [&](const std::string& value, bool last) {
-    const bool quoted = value.find_first_of(std::string("\"\r\n") + delimiter) != std::string::npos ||
-                        (!value.empty() && (value.front() == ' ' || value.back() == ' '));
+  const auto add = [&](std::string_view value, std::size_t column) {
+    const bool quoted = value.find_first_of(special) != std::string_view::npos || (!value.empty() && (value.front() == ' ' || value.back() == ' '));
     if (quoted) {
       std::string packed(2 * value.size() + 2, '\0');
       packed.resize(csv_write(packed.data(), packed.size(), value.data(), value.size()));
@@ -115,12 +182,14 @@ void write_csv(const std::filesystem::path& path, const Table& table, char delim
     } else {
       text += value;
     }
-    text += last ? '\n' : delimiter;
+    text += column + 1 == table.names.size() ? '\n' : delimiter;
   };
-  for (std::size_t c = 0; c < table.names.size(); ++c) add(table.names[c], c + 1 == table.names.size());
+  for (std::size_t c = 0; c < table.names.size(); ++c) add(table.names[c], c);
   for (std::size_t r = 0; r < table.rows(); ++r)
-    for (std::size_t c = 0; c < table.columns.size(); ++c) add(table.columns[c][r], c + 1 == table.columns.size());
-  runtime::write_file(path, text);
+    for (std::size_t c = 0; c < table.names.size(); ++c) add(table.field(r, c), c);
+  return text;
 }
+
+void write_csv(const std::filesystem::path& path, const Table& table, char delimiter) { runtime::write_file(path, csv_text(table, delimiter)); }
 
 }  // namespace sinter::data

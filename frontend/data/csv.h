@@ -3,30 +3,25 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
+
+#include "frontend/data/table.h"
 
 namespace sinter::data {
 
-/// A table of text, by columns.
-struct Table {
-  std::vector<std::string> names;                 ///< of the columns
-  std::vector<std::vector<std::string>> columns;  ///< as many, each with a field a row
-
-  std::size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
-  /// Throws UserError for a name that is not there, with the nearest.
-  std::size_t column(const std::string& name) const;
-};
-
 struct CsvOptions {
   char delimiter = ',';
-  bool header = true;  ///< the first row has the names; else columns are called column_1, column_2, …
+  bool header = true;              ///< the first row has the names; else columns are called column_1, column_2, …
+  std::string encoding = "utf-8";  ///< of the file, by a name that iconv knows: latin1, cp1252, utf-16; UTF-8 may have a byte-order mark
 };
 
-/// Fields may be quoted, quotes in them doubled; space around unquoted fields is dropped, as are empty lines. Throws UserError `[file] …` for a
-/// missing file, a file without rows, a row with another number of fields than the first, a name that is empty or there twice, and open quotes.
+/// Fields may be quoted, quotes in them doubled; space around unquoted fields is dropped, as are empty lines. Texts become UTF-8. Throws UserError
+/// `[file] …` for a missing file, a file without rows, a row with another number of fields than the first, a name that is empty or there twice, open
+/// quotes, an encoding that is not known, and bytes that are not of the encoding, with line and column.
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 
-/// With a header; fields are quoted where they must be. The file whole or not at all. Throws UserError.
+/// With a header; fields are quoted where they must be.
+std::string csv_text(const Table& table, char delimiter = ',');
+/// csv_text as a file, whole or not at all. Throws UserError.
 void write_csv(const std::filesystem::path& path, const Table& table, char delimiter = ',');
 
 }  // namespace sinter::data

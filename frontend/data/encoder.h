@@ -6,33 +6,51 @@
 #include <vector>
 
 #include "frontend/core/tensor.h"
-#include "frontend/data/csv.h"
+#include "frontend/data/cell.h"
+#include "frontend/data/table.h"
 #include "frontend/train/dataset.h"
 
 namespace sinter::data {
 
 struct EncoderOptions {
   std::string target = {};                    ///< column to predict; none if empty
-  std::vector<std::string> categorical = {};  ///< columns of categories although all their fields are numbers; may hold the target
+  std::vector<std::string> categorical = {};  ///< columns of categories although their fields are numbers; may hold the target
   std::vector<std::string> ignore = {};       ///< columns that are left out
+  std::vector<std::string> missing = {};      ///< texts that stand for missing values, beside the usual ones (CellRules)
+  char decimal = '.';                         ///< before the decimals of numbers: '.' or ','
+  /// Numbers of the rows whose means, deviations and categories are learnt; none: all. What a column holds, and which classes the target has, is
+  /// decided by all rows.
+  std::vector<std::size_t> rows = {};
 };
 
-/// What was learnt of a table, so that others become tensors in the same way. Fields are missing if they are empty or NA, N/A, NaN, null, None or ?.
-/// A column is numeric if each field that is not missing is a number; NaN and infinity as numbers are refused.
+/// What a column was taken for, and what a table has in it.
+struct ColumnSummary {
+  std::string name;
+  bool is_target = false, categorical = false;
+  std::size_t categories = 0;     ///< that the encoder knows
+  std::size_t missing = 0;        ///< fields of the table
+  std::size_t unseen = 0;         ///< fields with a category that the encoder does not know
+  std::string first_unseen = {};  ///< the first of these
+};
+
+/// What was learnt of a table, so that others become tensors in the same way. Missing fields and numbers are told by CellRules. A column is numeric
+/// if at least half of the fields that are not missing resemble numbers; all of them must be numbers then.
 class Encoder {
  public:
-  /// Throws UserError for names that are not in the table, a target with missing fields, a column without fields, and categories that are too many
-  /// (more than 1000).
+  /// Throws UserError for names that are not in the table; a field of a numeric column that is no number which f32 can hold, with line, column and
+  /// text; a target with missing fields or a single class; a column without fields; and categories that are too many (more than 1000).
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
   /// [rows, width] f32. A number becomes (x - mean) / deviation, and 0 if it is missing; where the first table had missing ones, a column of 0 and 1
-  /// that says so follows. A category becomes one-hot, all zeros if it is missing or was not there before. Throws UserError for a table without one
-  /// of the columns, and for a field of a numeric column that is no number (with its row).
+  /// that says so follows. A category becomes one-hot, all zeros if it is missing or was not there before (summary() counts those). Throws UserError
+  /// for a table without one of the columns, and for a field of a numeric column that is no number, with line, column and text.
   Tensor features(const Table& table) const;
   /// Class numbers (i32 [rows]), or standardized numbers (f32 [rows, 1]). Throws UserError for a class that was not there before.
   Tensor target(const Table& table) const;
   /// Both.
   Dataset dataset(const Table& table) const { return {features(table), target(table)}; }
+  /// The columns in the order of the first table, and what this one has in them; without the target if this one has none.
+  std::vector<ColumnSummary> summary(const Table& table) const;
 
   bool has_target() const { return target_ >= 0; }
   bool is_classification() const { return has_target() && columns_[static_cast<std::size_t>(target_)].categorical; }
@@ -42,11 +60,13 @@ class Encoder {
   const std::vector<std::string>& classes() const;
   /// A standardized number of the target as it was.
   double unscaled(double standardized) const;
+  /// What a difference of 1 between standardized numbers of the target is in its own unit.
+  double target_unit() const;
   const std::string& target_name() const;
   /// Names of the numbers of a row: "age", "age missing", "city=Bonn".
   std::vector<std::string> feature_names() const;
 
-  /// For files.
+  /// For files. to_json throws UserError for names and categories that are not UTF-8.
   std::string to_json() const;
   static Encoder from_json(const std::string& text);
 
@@ -57,9 +77,13 @@ class Encoder {
     double mean = 0, deviation = 1;
     bool missing = false;                 ///< the first table had missing numbers
     std::vector<std::string> categories;  ///< sorted; numbers by value
+    std::int64_t width() const { return categorical ? static_cast<std::int64_t>(categories.size()) : missing ? 2 : 1; }
   };
   const Column& target_column() const;
+  Column learnt(const Table& table, std::size_t number, const EncoderOptions& options) const;
+  float standardized(const Table& table, std::size_t row, std::size_t number, const Column& column) const;
 
+  CellRules rules_;
   std::vector<Column> columns_;  ///< in the order of the first table; the target among them
   std::ptrdiff_t target_ = -1;
 };

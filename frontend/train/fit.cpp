@@ -5,7 +5,6 @@
 #include <iomanip>
 #include <iostream>
 #include <numeric>
-#include <sstream>
 
 #include "frontend/checkpoint/checkpoints.h"
 #include "frontend/compile/non_finite.h"
@@ -21,14 +20,17 @@ namespace {
 constexpr std::int64_t evaluation_block = 1024;
 
 std::string epoch_line(const EpochResult& r, std::int64_t epochs, bool watched) {
-  std::ostringstream line;
+  TextStream line;
   line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
        << r.loss;
   if (r.accuracy) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
-  for (const auto& [name, value] : r.metrics) line << ", " << name << " " << std::setprecision(4) << value;
+  const auto add_metrics = [&](const char* of, const std::vector<std::pair<std::string, double>>& metrics) {  // in units of their own
+    for (const auto& [name, value] : metrics) line << ", " << of << name << " " << std::defaultfloat << std::setprecision(6) << value << std::fixed;
+  };
+  add_metrics("", r.metrics);
   if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
   if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
-  for (const auto& [name, value] : r.validation_metrics) line << ", validation " << name << " " << std::setprecision(4) << value;
+  add_metrics("validation ", r.validation_metrics);
   if (!std::isfinite(r.loss) && !watched) line << " (FitOptions::find_non_finite tells where the first such number comes from)";
   return line.str();
 }

@@ -5,7 +5,6 @@
 #include <iomanip>
 #include <limits>
 #include <numeric>
-#include <sstream>
 
 namespace sinter {
 
@@ -214,6 +213,20 @@ class Auc : public Metric {
   std::vector<Seen> seen_;
 };
 
+class Scaled : public Metric {
+ public:
+  Scaled(double factor, Pointer metric) : Metric(metric->name()), factor_(factor), metric_(std::move(metric)) {}
+  void reset() override { metric_->reset(); }
+  void update(const MetricBatch& batch) override { metric_->update(batch); }
+  double result() const override { return factor_ * metric_->result(); }
+  void save(SavedState& state) const override { metric_->save(state); }
+  void restore(const SavedState& state) override { metric_->restore(state); }
+
+ private:
+  double factor_;
+  Pointer metric_;
+};
+
 class R2 : public Metric {
  public:
   R2() : Metric("r2") {}
@@ -241,6 +254,11 @@ class R2 : public Metric {
 };
 
 }  // namespace
+
+Pointer scaled(double factor, Pointer metric) {
+  if (!metric) throw UserError("scaled", "the metric is null");
+  return std::make_shared<Scaled>(factor, std::move(metric));
+}
 
 Pointer accuracy() {
   return classes("accuracy", [](const float* p, std::int64_t width, std::int64_t actual) { return std::max_element(p, p + width) - p == actual; });
@@ -319,7 +337,7 @@ double ConfusionMatrix::count(std::int64_t actual, std::int64_t predicted) const
 }
 
 std::string ConfusionMatrix::to_text() const {
-  std::ostringstream out;
+  TextStream out;
   std::size_t width = 1;
   for (const double c : counts_) width = std::max(width, str(c).size());
   const auto cell = [&](const auto& value) { out << std::setw(static_cast<int>(width) + 1) << value; };

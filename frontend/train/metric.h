@@ -58,6 +58,8 @@ namespace metric {
 
 using Pointer = std::shared_ptr<Metric>;
 
+/// The metric times a factor, under the same name: an error of standardized targets in their own unit (data::Encoder::target_unit).
+Pointer scaled(double factor, Pointer metric);
 /// The metric for another output of the model than the first, which has number 0.
 Pointer of_output(std::size_t number, Pointer metric);
 /// The part of samples whose greatest prediction is the target's class.

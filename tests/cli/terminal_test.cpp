@@ -42,7 +42,7 @@ TEST_F(Terminal, GetsNoControlCharactersOfNames) {
 
 TEST_F(Terminal, GetsNoControlCharactersOfATableThatAFileGets) {
   EXPECT_EQ(sinter_with({"train", "--data", table(), "--target", "\x1b]0;kind\a", "--epochs", "1", "--quiet", "-o", file("model.sinter")}).status, 0);
-  put(file("row.csv"), "size\x1b[2J,t\u202eown\n1,Bonn\n");
+  put(file("row.csv"), "size\x1b[2J,t\u202eown\n1,K\u009bln\n");
   const Arguments command{"predict", file("model.sinter"), "--data", file("row.csv")};
   EXPECT_THAT(sinter_with(command), Prints(StartsWith("\x1b]0;kind\a,p(no\x7f),p(ye\u202es)\n")));
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

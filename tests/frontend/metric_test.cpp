@@ -53,6 +53,20 @@ TEST(Metric, AgreesWithScikitLearn) {
   }
 }
 
+TEST(Metric, MayBeScaled) {
+  const metric::Pointer error = metric::scaled(100, metric::root_mean_squared_error());
+  EXPECT_EQ(error->name(), "root_mean_squared_error");
+  error->add(Tensor({1.0f, 2.0f}, {2, 1}), Tensor({1.5f, 2.5f}, {2, 1}));
+  EXPECT_EQ(error->result(), 50);
+  SavedState state;
+  error->save(state);
+  error->reset();
+  EXPECT_TRUE(std::isnan(error->result()));
+  error->restore(state);
+  EXPECT_EQ(error->result(), 50);
+  EXPECT_THAT(error_of([] { metric::scaled(2, nullptr); }), HasSubstr("[scaled] the metric is null"));
+}
+
 TEST(Metric, OfNothingIsNaN) {
   EXPECT_TRUE(std::isnan(metric::accuracy()->result()));
   EXPECT_TRUE(std::isnan(metric::auc()->result()));

@@ -1,0 +1,34 @@
+// Text of files: UTF-8, and what becomes UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sinter::data {
+
+/// The place of the first byte that is no UTF-8; npos if all of it is.
+std::size_t first_not_utf8(std::string_view text);
+
+/// Turns text into UTF-8 piece by piece, by iconv of the C library.
+class Decoder {
+ public:
+  /// Throws UserError `[where] …` for an encoding that iconv does not know.
+  Decoder(std::string where, std::string encoding);
+  ~Decoder();
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  /// Appends the text of the bytes that follow; a character may begin in one piece and end in the next. False at bytes that are none of the encoding,
+  /// behind the text before them.
+  bool decode(std::span<const std::byte> bytes, std::string& text);
+  /// Whether the last character is whole.
+  bool complete() const { return rest_.empty(); }
+
+ private:
+  void* conversion_;
+  std::string rest_;  ///< the beginning of a character
+};
+
+}  // namespace sinter::data
