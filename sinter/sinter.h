@@ -9,6 +9,7 @@
 #include "frontend/core/nearest.h"
 #include "frontend/core/ops.h"
 #include "frontend/core/parameter.h"
+#include "frontend/core/publish.h"
 #include "frontend/core/tensor.h"
 #include "frontend/data/csv.h"
 #include "frontend/data/encoder.h"

@@ -41,7 +41,7 @@ ir::NodeId first_bad(const ir::Graph& graph, const std::vector<Tensor>& values, 
 
 void NonFiniteFinder::before() {
   kept_.clear();
-  for (const auto& cell : traced_.cells) kept_.emplace_back(cell->buffer, cell->version);
+  for (const auto& cell : traced_.cells) kept_.push_back(cell->value());
 }
 
 bool NonFiniteFinder::failed(std::span<const Tensor> outputs) const {
@@ -51,10 +51,7 @@ bool NonFiniteFinder::failed(std::span<const Tensor> outputs) const {
 }
 
 void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::string& when) {
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    traced_.cells[i]->buffer = kept_[i].first;
-    traced_.cells[i]->version = kept_[i].second;
-  }
+  for (std::size_t i = 0; i < kept_.size(); ++i) traced_.cells[i]->set(kept_[i]);
   const ir::Graph& graph = traced_.graph;
   std::vector<Tensor> values = leaf_values(traced_, in);
   interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});

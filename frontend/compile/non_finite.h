@@ -25,7 +25,7 @@ class NonFiniteFinder {
 
  private:
   Traced traced_;
-  std::vector<std::pair<runtime::Buffer, std::uint64_t>> kept_;  ///< buffer and version of each state
+  std::vector<CellValue> kept_;  ///< of each state
 };
 
 }  // namespace sinter

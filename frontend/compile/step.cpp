@@ -66,13 +66,23 @@ Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
       if (specs[i].type != recorded->graph.inputs()[i].type)
         throw UserError(options.name,
                         str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
-    return *recorded;
+    return *recorded;  // a clone's has its own cells already
   }
   Trace trace(options.name);
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < specs.size(); ++i) inputs.push_back(trace.input({str("x", i), specs[i].type, specs[i].kind}));
   for (const Tensor& output : function(inputs)) trace.output(output);
-  return trace.finish();
+  Traced traced = trace.finish();
+  if (published) make_own(traced);
+  return traced;
+}
+
+void StepCore::Impl::make_own(Traced& traced) const {
+  for (std::size_t i = 0; i < traced.cells.size(); ++i)
+    if (traced.graph.updates()[i] != ir::no_node)
+      throw UserError(options.name, str("clone() is for steps that assign nothing, this one assigns '", traced.cells[i]->name,
+                                        "'; run it on one thread, and publish() what clones of other steps shall read"));
+  traced.cells = published->in_place_of(traced.cells);
 }
 
 Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tensor* const> in) {
@@ -84,6 +94,7 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   auto compiled =
       std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sample_batch = batch, .settings = settings(), .log = options.log}));
   compiled->trace_seconds = seconds;
+  const std::lock_guard lock(changing);
   ++compiles;
   compile_seconds += compiled->seconds();
   if (variants.size() == most_variants) {
@@ -100,6 +111,8 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
 Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
   for (std::size_t i = 0; i < variants.size(); ++i)
     if (variants[i]->compiled().graph.inputs().size() - variants[i]->compiled().traced.captured.size() == in.size() && variants[i]->accepts(in)) {
+      if (i == 0) return *variants.front();
+      const std::lock_guard lock(changing);
       std::rotate(variants.begin(), variants.begin() + static_cast<std::ptrdiff_t>(i), variants.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       return *variants.front();
     }
@@ -111,8 +124,12 @@ Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
 void StepCore::Impl::verify_latest(std::span<const Tensor* const> in) {
   const VerifyReport report = judge(*this, in);
   if (report.ok()) return;
-  variants.erase(variants.begin());
-  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.\n", report));
+  {
+    const std::lock_guard lock(changing);
+    variants.erase(variants.begin());
+  }
+  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.
+", report));
 }
 
 const Variant& StepCore::Impl::latest() const {
@@ -123,22 +140,27 @@ const Variant& StepCore::Impl::latest() const {
 
 // ---- eager ----
 
-std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> in) const {
-  if (!recorded) {
+std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> in) {
+  if (!recorded && !published) {
+    if (!seen) {
+      std::vector<Spec> specs = specs_of(in);
+      const std::lock_guard lock(changing);
+      seen = std::move(specs);
+    }
     std::vector<Tensor> inputs;
     for (const Tensor* tensor : in) inputs.push_back(*tensor);
     std::vector<Tensor> out = function(inputs);
     for (Tensor& tensor : out) tensor = tensor.detach();
     return out;
   }
-  const ir::Graph& graph = recorded->graph;
-  (void)trace(specs_of(in));  // checks the inputs
-  std::vector<Tensor> values = leaf_values(*recorded, in);
+  const Traced traced = trace(specs_of(in));
+  const ir::Graph& graph = traced.graph;
+  std::vector<Tensor> values = leaf_values(traced, in);
   interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});
-  for (std::size_t i = 0; i < recorded->cells.size(); ++i)
+  for (std::size_t i = 0; i < traced.cells.size(); ++i)
     if (const ir::NodeId update = graph.updates()[i]; update != ir::no_node) {
-      recorded->cells[i]->buffer = values[update].buffer();
-      recorded->cells[i]->changed();
+      traced.cells[i]->buffer = values[update].buffer();
+      traced.cells[i]->changed();
     }
   std::vector<Tensor> out;
   for (const ir::NodeId id : graph.outputs()) out.push_back(values[id]);
@@ -162,7 +184,7 @@ void StepCore::call(std::span<const Tensor* const> in, std::span<Tensor> out) {
     std::copy(result.begin(), result.end(), out.begin());
     return;
   }
-  const Busy busy(impl_->busy, impl_->options.name);
+  const Call call(*impl_);
   Variant& variant = impl_->variant_for(in);
   if (variant.output_count() != out.size())
     throw UserError(impl_->options.name, str("returns ", variant.output_count(), " tensors, not ", out.size()));
@@ -176,7 +198,7 @@ std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
     for (const Tensor* tensor : in) inputs.push_back(*tensor);
     return impl_->function(inputs);
   }
-  const Busy busy(impl_->busy, impl_->options.name);
+  const Call call(*impl_);
   if (effective_mode(impl_->options.mode) == Mode::eager) return impl_->run_eagerly(in);
   Variant& variant = impl_->variant_for(in);
   std::vector<Tensor> out(variant.output_count());
@@ -224,7 +246,10 @@ double StepCore::compile_seconds() const { return impl_->compile_seconds; }
 std::int64_t StepCore::last_threads() const { return impl_->variants.empty() ? 0 : impl_->variants.front()->executor().last_threads(); }
 const StepOptions& StepCore::options() const { return impl_->options; }
 void StepCore::set_mode(Mode mode) { impl_->options.mode = mode; }
-void StepCore::forget() { impl_->variants.clear(); }
+void StepCore::forget() {
+  const std::lock_guard lock(impl_->changing);
+  impl_->variants.clear();
+}
 void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
 
 void StepCore::set_threads(int threads, bool force) {
@@ -235,21 +260,35 @@ void StepCore::set_threads(int threads, bool force) {
 
 std::shared_ptr<StepCore> StepCore::clone() const {
   auto impl = std::make_unique<Impl>();
+  const std::lock_guard lock(impl_->changing);
   impl->function = impl_->function;
-  impl->recorded = impl_->recorded;
   impl->options = impl_->options;
   impl->where = impl_->where;
-  for (const auto& variant : impl_->variants) impl->variants.push_back(std::make_unique<Variant>(variant->shared()));
+  std::vector<std::shared_ptr<Cell>> cells;
+  if (impl_->published) cells = impl_->published->all();
+  const auto read = [&](const Traced& traced) { cells.insert(cells.end(), traced.cells.begin(), traced.cells.end()); };
+  if (impl_->recorded) read(*impl_->recorded);
+  for (const auto& variant : impl_->variants) read(variant->compiled().traced);
+  Traced eager;
+  if (cells.empty() && impl_->seen) read(eager = impl_->trace(*impl_->seen));
+  impl->published = std::make_unique<PublishedCells>(cells);
+  impl->make_own(eager);
+  if (impl_->recorded) impl->make_own(*(impl->recorded = std::make_shared<Traced>(*impl_->recorded)));
+  for (const auto& variant : impl_->variants) {
+    auto own = std::make_shared<CompiledGraph>(variant->compiled());
+    impl->make_own(own->traced);
+    impl->variants.push_back(std::make_unique<Variant>(std::move(own)));
+  }
   return std::shared_ptr<StepCore>(new StepCore(std::move(impl)));
 }
 
 VerifyReport StepCore::verify(std::span<const Tensor* const> in) {
-  const Busy busy(impl_->busy, impl_->options.name);
+  const Call call(*impl_);
   return judge(*impl_, in);
 }
 
 TimeReport StepCore::time(std::span<const Tensor* const> in, int repeats) {
-  const Busy busy(impl_->busy, impl_->options.name);
+  const Call call(*impl_);
   return measure(*impl_, in, repeats);
 }
 

@@ -83,7 +83,7 @@ class StepCore {
   void forget();
   /// The kinds of the inputs, before the first call.
   void set_kinds(std::vector<InputKind> kinds);
-  std::shared_ptr<StepCore> clone() const;
+  std::shared_ptr<StepCore> clone() const;  ///< see Step::clone
   /// Graph, states and captured tensors into a `.sinter` file.
   void save(const std::string& path) const;
 
@@ -215,7 +215,9 @@ class Step<R(A...)> {
   const ir::Graph& graph() const { return core_->graph(); }
   std::size_t compile_count() const { return core_->compile_count(); }
   void save(const std::string& path) const { core_->save(path); }
-  /// A step for another thread: shares code and weights, has memory of its own. For steps that assign nothing.
+  /// A step for another thread: shares the code, has memory of its own, and reads parameters as they were published last (see publish()), those that
+  /// never were as they are now. Waits for nobody; any thread may call it while another runs this step. Throws UserError for a step that assigns
+  /// parameters; if nobody has called this one yet, only when the clone is called.
   Step clone() const { return Step(core_->clone()); }
   const std::shared_ptr<StepCore>& core() const { return core_; }
 

@@ -3,28 +3,16 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <source_location>
 #include <vector>
 
 #include "frontend/compile/step.h"
 #include "frontend/compile/variant.h"
+#include "frontend/core/publish.h"
 
 namespace sinter {
-
-/// Marks a step busy for the length of a call. Throws UserError if it is already.
-class Busy {
- public:
-  Busy(std::atomic<bool>& flag, const std::string& name) : flag_(flag) {
-    if (flag_.exchange(true, std::memory_order_acquire))
-      throw UserError(name, "this step is already running on another thread; give each thread a clone()");
-  }
-  ~Busy() { flag_.store(false, std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-};
 
 struct StepCore::Impl {
   Function function;                 ///< what to trace, or
@@ -32,6 +20,9 @@ struct StepCore::Impl {
   StepOptions options;
   std::source_location where;
   std::vector<std::unique_ptr<Variant>> variants;  ///< most recently used first
+  std::mutex changing;                             ///< held while the list of variants changes, and by clone(), which may come from another thread
+  std::optional<std::vector<Spec>> seen;           ///< of the first eager call, to know the cells by; under `changing`
+  std::unique_ptr<PublishedCells> published;       ///< of a clone: what it has in place of the cells that its function reads
   std::atomic<bool> busy{false};
   std::size_t compiles = 0;
   double compile_seconds = 0;
@@ -39,13 +30,31 @@ struct StepCore::Impl {
 
   std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
   Traced trace(std::span<const Spec> specs) const;
+  /// Gives what a clone runs the clone's own cells. Throws UserError if it assigns any.
+  void make_own(Traced& traced) const;
   /// Throws UserError with the report, and forgets the variant, if the one made last does not compute what was traced.
   void verify_latest(std::span<const Tensor* const> in);
   /// Traces and compiles; `in`, where a call asks for it, tells the batch size that reports use.
   Variant& build(std::span<const Spec> specs, std::span<const Tensor* const> in = {});
   Variant& variant_for(std::span<const Tensor* const> in);
   const Variant& latest() const;
-  std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in) const;
+  std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
+};
+
+/// A call: the step is busy while it lives, and a clone reads what was published when it begins. Throws UserError if the step is busy already.
+class Call {
+ public:
+  explicit Call(StepCore::Impl& step) : busy_(step.busy) {
+    if (busy_.exchange(true, std::memory_order_acquire))
+      throw UserError(step.options.name, "this step is already running on another thread; give each thread a clone()");
+    if (step.published) step.published->refresh();
+  }
+  ~Call() { busy_.store(false, std::memory_order_release); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
 };
 
 /// Values of a graph's leaves, by node id, for interpret().

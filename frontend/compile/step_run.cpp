@@ -32,7 +32,7 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
   check(impl_->options.name, run);
   if (Trace::current()) throw UserError(impl_->options.name, "run: cannot be traced; call the step once a step");
   if (effective_mode(impl_->options.mode) == Mode::graph) {
-    const Busy busy(impl_->busy, impl_->options.name);
+    const Call call(*impl_);
     Variant& variant = impl_->variant_for(in);
     variant.run_steps(in, out, run, impl_->options.threads, impl_->options.force);
     return;

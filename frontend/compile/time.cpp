@@ -71,8 +71,8 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
   Variant& variant = step.variant_for(in);
   const CompiledGraph& compiled = variant.compiled();
   const auto& cells = compiled.traced.cells;
-  std::vector<std::pair<runtime::Buffer, std::uint64_t>> saved;
-  for (const auto& cell : cells) saved.push_back({cell->buffer, cell->version});
+  std::vector<CellValue> saved;
+  for (const auto& cell : cells) saved.push_back(cell->value());
 
   TimeReport report;
   report.compile_seconds = compiled.seconds();
@@ -83,10 +83,7 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
 #ifdef SINTER_JIT
   report.kernel_seconds = kernel_seconds(compiled, in, step, report.graph_seconds, repeats);
 #endif
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i]->buffer = saved[i].first;
-    cells[i]->version = saved[i].second;
-  }
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->set(saved[i]);
   const std::vector<double> seconds = node_seconds(compiled, in, repeats);
   const auto names = ir::printed_names(compiled.graph);
   std::multimap<int, TimeReport::Row> by_kernel;

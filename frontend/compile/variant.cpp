@@ -1,5 +1,6 @@
 #include "frontend/compile/variant.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -151,6 +152,30 @@ Tensor result_tensor(const Type& type) {
   return result;
 }
 
+constexpr const char* one_thread = "train and predict on one thread, or predict with a clone() and publish() what it shall read";
+
+/// Marks cells as being assigned while it lives. Throws UserError if one of them is already.
+class Assignment {
+ public:
+  explicit Assignment(std::span<Cell* const> cells) : cells_(cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (std::atomic_ref(cells[i]->assigning).exchange(true, std::memory_order_acq_rel)) {
+        cells_ = cells.first(i);
+        end();
+        throw UserError(cells[i]->name, "two steps on two threads assign it at the same time; give each model parameters of its own");
+      }
+  }
+  ~Assignment() { end(); }
+  Assignment(const Assignment&) = delete;
+  Assignment& operator=(const Assignment&) = delete;
+
+ private:
+  void end() {
+    for (Cell* cell : cells_) std::atomic_ref(cell->assigning).store(false, std::memory_order_release);
+  }
+  std::span<Cell* const> cells_;
+};
+
 }  // namespace
 
 Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* data) {
@@ -171,6 +196,8 @@ Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std:
   versions_.resize(graph.states().size());
   outputs_.resize(graph.outputs().size());
   unpadded_.resize(graph.outputs().size());
+  for (std::size_t i = 0; i < graph.updates().size(); ++i)
+    if (graph.updates()[i] != ir::no_node) assigned_.push_back(compiled_->traced.cells[i].get());
   const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
   for (std::size_t i = declared; i < inputs_.size(); ++i) inputs_[i] = compiled_->traced.captured[i - declared].buffer().data();
 }
@@ -189,6 +216,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
     inputs_[i] = in[i]->buffer().data();
     table_rows_[i] = graph.inputs()[i].kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
   }
+  const Assignment assignment(assigned_);
   bind_states();
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Type& symbolic = graph.node(graph.outputs()[i]).type;
@@ -201,8 +229,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
       outputs_[i] = out[i].buffer().data();
     }
   }
-  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch, states_unchanged()}, threads, force);
-  for (std::size_t i = 0; i < versions_.size(); ++i) versions_[i] = compiled_->traced.cells[i]->version;
+  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch, states_unchanged_}, threads, force);
   finish(fault);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (unpadded_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, batch, unpadded_[i].data());
@@ -210,28 +237,32 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
 
 void Variant::bind_states() {
   const auto& cells = compiled_->traced.cells;
+  states_unchanged_ = std::exchange(finished_, false);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     Cell& cell = *cells[i];
-    if (compiled_->graph.updates()[i] != ir::no_node && !cell.buffer.unique()) {  // a snapshot still reads the old value
+    if (compiled_->graph.updates()[i] == ir::no_node) {
+      if (cell.is_assigning()) cell.require_unassigned(one_thread);
+    } else if (!cell.buffer.unique()) {  // a snapshot still reads the old value
       runtime::Buffer own = runtime::Buffer::allocate(cell.buffer.bytes());
       std::memcpy(own.data(), cell.buffer.data(), cell.buffer.bytes());
       cell.buffer = std::move(own);
     }
     states_[i] = cell.buffer.data();
+    states_unchanged_ = states_unchanged_ && versions_[i] == cell.version;
+    versions_[i] = cell.version;
   }
-}
-
-bool Variant::states_unchanged() const {
-  for (std::size_t i = 0; i < versions_.size(); ++i)
-    if (versions_[i] != compiled_->traced.cells[i]->version) return false;
-  return true;
 }
 
 void Variant::finish(std::uint32_t fault) {
   const ir::Graph& graph = compiled_->graph;
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    if (graph.updates()[i] != ir::no_node) compiled_->traced.cells[i]->changed();
+  for (Cell* cell : assigned_) cell->changed();
   if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const Cell& cell = *compiled_->traced.cells[i];
+    if (graph.updates()[i] == ir::no_node && (cell.version != versions_[i] || cell.is_assigning()))
+      throw UserError(cell.name, str("was assigned by a step on another thread while this one read it; ", one_thread));
+  }
+  finished_ = true;
 }
 
 Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {
@@ -241,6 +272,7 @@ Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {
 
 void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force) {
   const ir::Graph& graph = compiled_->graph;
+  const Assignment assignment(assigned_);
   bind_states();
   struct Loop {
     Variant& self;

@@ -20,7 +20,7 @@
 
 namespace sinter {
 
-/// What compiling yields; shared by clones.
+/// What compiling yields. A clone's has the same code, but cells of its own.
 struct CompiledGraph {
   Traced traced;    ///< as recorded
   ir::Graph graph;  ///< optimized and grouped
@@ -70,9 +70,9 @@ class Variant {
   explicit Variant(std::shared_ptr<const CompiledGraph> compiled);
 
   const CompiledGraph& compiled() const { return *compiled_; }
-  std::shared_ptr<const CompiledGraph> shared() const { return compiled_; }
   bool accepts(std::span<const Tensor* const> in) const;
-  /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ or an index out of range.
+  /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ, an index out of range, and states that a step
+  /// on another thread assigns at the same time.
   void run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force);
   /// Many steps in one dispatch, each on the next `batch` samples; out: what each step returned, one after the other. Throws UserError for outputs
   /// that are not scalars and for an index out of range.
@@ -84,13 +84,15 @@ class Variant {
  private:
   std::shared_ptr<const CompiledGraph> compiled_;
   runtime::Executor executor_;
+  /// Throws UserError for a state that another step assigns at this moment.
   void bind_states();
-  /// Whether all states have the values that they had in the last call.
-  bool states_unchanged() const;
   void finish(std::uint32_t fault);
 
   std::vector<std::byte*> inputs_, states_, outputs_;
+  std::vector<Cell*> assigned_;            ///< the states that it assigns
   std::vector<std::uint64_t> versions_;    ///< of the states in the last call
+  bool states_unchanged_ = false;          ///< since the call before
+  bool finished_ = false;                  ///< the call before ran
   std::vector<runtime::Buffer> unpadded_;  ///< for outputs whose batch is the last of several dimensions
   std::vector<std::int64_t> table_rows_;
 };

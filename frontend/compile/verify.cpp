@@ -76,21 +76,18 @@ namespace {
 class SavedState {
  public:
   explicit SavedState(std::vector<std::shared_ptr<Cell>> cells) : cells_(std::move(cells)) {
-    for (const auto& cell : cells_) saved_.push_back({cell->buffer, cell->version});
+    for (const auto& cell : cells_) saved_.push_back(cell->value());
   }
   ~SavedState() { restore(); }
   SavedState(const SavedState&) = delete;
   SavedState& operator=(const SavedState&) = delete;
   void restore() {
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-      cells_[i]->buffer = saved_[i].first;
-      cells_[i]->version = saved_[i].second;
-    }
+    for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i]->set(saved_[i]);
   }
 
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
-  std::vector<std::pair<runtime::Buffer, std::uint64_t>> saved_;
+  std::vector<CellValue> saved_;
 };
 
 /// Outputs and new state values of one run.

@@ -19,9 +19,14 @@ void Cell::changed() {
   version = ++versions;
 }
 
+void Cell::require_unassigned(const char* advice) const {
+  if (is_assigning()) throw UserError(name, str("a step on another thread assigns it at this moment; ", advice));
+}
+
 Tensor Parameter::read() const {
   if (!cell_) throw UserError("Parameter", "reading a parameter that was never set");
   if (Trace* trace = Trace::current()) return trace->read(cell_);
+  cell_->require_unassigned("read it between steps, on the thread that trains");
   if (!cell_->trainable || !is_float(cell_->type.dtype)) return {cell_->type, cell_->buffer};
   auto* record = new Record;
   record->cell = cell_;
@@ -36,6 +41,7 @@ void Parameter::assign(const Tensor& value, std::source_location where) const {
   if (Trace* trace = Trace::current()) return trace->assign(cell_, value, where);
   if (!value.buffer())
     throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));
+  cell_->require_unassigned("assign between steps, on the thread that trains");
   cell_->buffer = value.buffer();
   cell_->changed();
 }

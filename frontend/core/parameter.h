@@ -1,14 +1,23 @@
 // Parameter: a named mutable cell. Weights, optimizer slots, the learning rate and counters are all parameters; `assign` is the only mutation.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
+#include <utility>
 
 #include "frontend/core/tensor.h"
 
 namespace sinter {
+
+/// A value of a Cell.
+struct CellValue {
+  runtime::Buffer buffer;
+  std::uint64_t version = 0;
+};
 
 /// What a Parameter points to. Copies of a Parameter share it.
 struct Cell {
@@ -17,9 +26,21 @@ struct Cell {
   bool trainable = true;
   std::uint64_t version = 0;  ///< of the value: another after each assignment, those by compiled steps too, and never one that any value had before
   runtime::Buffer buffer;
+  mutable bool assigning = false;        ///< a compiled step that assigns it runs at this moment; atomic
+  std::optional<CellValue> published{};  ///< what clones of steps read, see publish(), whose lock this is under
+  std::shared_ptr<Cell> original{};      ///< of a clone's cell: the one that it stands for
 
   /// To be called after each change of the value.
   void changed();
+  CellValue value() const { return {buffer, version}; }
+  /// Gives it a value that it, or the cell that it stands for, has had before.
+  void set(CellValue value) {
+    buffer = std::move(value.buffer);
+    version = value.version;
+  }
+  bool is_assigning() const { return std::atomic_ref(assigning).load(std::memory_order_acquire); }
+  /// Throws UserError, which ends with what to do, if a step assigns it at this moment.
+  void require_unassigned(const char* advice) const;
 };
 
 class Parameter {

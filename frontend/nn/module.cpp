@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/core/publish.h"
 #include "frontend/core/trace.h"
 #include "frontend/nn/summary.h"
 
@@ -79,6 +80,8 @@ std::vector<Parameter> Module::parameters() const {
       if (std::find(result.begin(), result.end(), own.parameter) == result.end()) result.push_back(own.parameter);
   return result;
 }
+
+void Module::publish() const { sinter::publish(parameters()); }
 
 std::vector<Module::Layer> Module::layers() const {
   std::vector<Layer> result;

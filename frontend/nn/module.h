@@ -71,6 +71,8 @@ class Module {
   };
   /// Those of this module and its children, in order of registration.
   std::vector<Layer> layers() const;
+  /// Makes the present values of all parameters, statistics included, those that clones of steps read, together: sinter::publish(parameters()).
+  void publish() const;
   /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
   void set_trainable(bool trainable);
   /// Whether it is not frozen. Frozen layers with statistics (batch normalization) run as in inference.

@@ -1,9 +1,11 @@
 #include "frontend/train/trainer.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "frontend/compile/variant.h"
 #include "frontend/core/grad.h"
+#include "frontend/core/publish.h"
 #include "frontend/train/trainer_impl.h"
 
 namespace sinter {
@@ -265,6 +267,15 @@ void Trainer::set_learning_rate(float rate) {
 }
 
 float Trainer::learning_rate() const { return static_cast<float>(impl_->learning_rate.read().item()); }
+
+void Trainer::publish() const {
+  if (impl_->model) return impl_->model->publish();
+  const auto cells = impl_->predict->cells();
+  std::vector<Parameter> read;
+  for (const Parameter& p : impl_->loaded)
+    if (std::find(cells.begin(), cells.end(), p.cell()) != cells.end()) read.push_back(p);
+  sinter::publish(read);
+}
 
 std::vector<Parameter> Trainer::parameters() const {
   if (!impl_->model) return impl_->loaded;

@@ -122,6 +122,9 @@ class Trainer {
 
   /// Swaps parameters and their moving averages; see optim::Optimizer::exchange_averages. Throws UserError for a loaded trainer.
   void exchange_averages();
+  /// Makes the model's present parameters those that clones of steps read (predict_step().clone(), say), all together; see sinter::publish. From a
+  /// callback of fit, or between calls.
+  void publish() const;
   /// All states: parameters, then optimizer state.
   std::vector<Parameter> parameters() const;
   /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers and, once samples have been weighted, their
