@@ -1,7 +1,6 @@
 // The loops of Trainer: epochs, batches, evaluation.
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <iomanip>
 #include <iostream>
 #include <numeric>
@@ -9,6 +8,7 @@
 #include "frontend/checkpoint/checkpoints.h"
 #include "frontend/compile/non_finite.h"
 #include "frontend/core/random.h"
+#include "frontend/train/interrupt.h"
 #include "frontend/train/piece_queue.h"
 #include "frontend/train/progress.h"
 #include "frontend/train/trainer_impl.h"
@@ -34,29 +34,6 @@ std::string epoch_line(const EpochResult& r, std::int64_t epochs, bool watched) 
   if (!std::isfinite(r.loss) && !watched) line << " (FitOptions::find_non_finite tells where the first such number comes from)";
   return line.str();
 }
-
-/// Notes interrupts while it lives, in place of the handler that was there.
-class InterruptGuard {
- public:
-  explicit InterruptGuard(bool wanted) : wanted_(wanted) {
-    if (!wanted_) return;
-    seen_ = 0;
-    struct sigaction action{};
-    action.sa_handler = [](int) { seen_ = 1; };
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptGuard() {
-    if (wanted_) sigaction(SIGINT, &before_, nullptr);
-  }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-  bool interrupted() const { return wanted_ && seen_; }
-
- private:
-  static inline volatile std::sig_atomic_t seen_ = 0;
-  bool wanted_;
-  struct sigaction before_{};
-};
 
 /// Numbers of the samples of a piece, shuffled or not, and the batches of them.
 class Order {
