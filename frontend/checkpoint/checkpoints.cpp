@@ -40,8 +40,8 @@ std::string callback_prefix(std::size_t i) { return str("callback.", i, "."); }
 
 }  // namespace
 
-Checkpoints::Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions& options, std::int64_t samples)
-    : trainer_(trainer), impl_(impl), options_(options), samples_(samples), folder_(options.checkpoint.folder) {}
+Checkpoints::Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions& options, const Trainer::Impl::Extent& extent)
+    : trainer_(trainer), impl_(impl), options_(options), identity_(trainer, impl, options, extent), folder_(options.checkpoint.folder) {}
 
 void Checkpoints::warn(const std::string& message) const {
   if (impl_.options.log) impl_.options.log(message);
@@ -49,31 +49,6 @@ void Checkpoints::warn(const std::string& message) const {
 }
 
 // ---- resume ----
-
-/// What must be the same for the steps to be the same.
-SavedState Checkpoints::settings() const {
-  SavedState now;
-  now.set("batch_size", static_cast<double>(options_.batch_size));
-  now.set("steps_per_epoch", static_cast<double>(options_.steps_per_epoch));
-  now.set("samples of an epoch", static_cast<double>(samples_));
-  now.set("shuffle", options_.shuffle);
-  now.set("seed", static_cast<double>(options_.seed & 0xffffffffu));
-  now.set("seed / 2^32", static_cast<double>(options_.seed >> 32));
-  return now;
-}
-
-void Checkpoints::check_settings(const SavedState& then) const {
-  const SavedState now = settings();
-  const auto text = [](const std::vector<double>& numbers) {
-    std::string result;
-    for (const double number : numbers) result += (result.empty() ? "" : " ") + ir::number_text(number);
-    return result;
-  };
-  for (const auto& [name, numbers] : now.all_numbers())
-    if (const std::vector<double>& before = then.numbers(name); before != numbers)
-      throw UserError("fit", str("the checkpoint was made with ", name, " ", text(before), ", now it is ", text(numbers),
-                                 "; use the same, or a folder of its own for this run"));
-}
 
 void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
   (void)impl_.train->record(impl_.table_specs());  // the optimizer's slots are there from then on
@@ -91,6 +66,7 @@ void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
     for (const ir::StateSpec& state : graph.graph.states())
       if (!names.contains(state.name))
         throw UserError("fit", str("the checkpoint has '", state.name, "', which the trainer lacks; it is of another model or optimizer"));
+  identity_.check_graphs(archive, [&](const std::string& message) { warn(message); });
   for (const auto& [parameter, value] : values) parameter.assign(value);
 }
 
@@ -99,7 +75,7 @@ RunState Checkpoints::resume(RunState fresh) {
   if (!found) return fresh;
   try {
     const SavedState saved = saved_of(found->archive);
-    check_settings(saved.part("settings."));
+    identity_.check(saved.part("settings."));
     RunState state = RunState::restore(saved.part("run."));
     if (state.first_epoch != fresh.first_epoch)
       throw UserError("fit", str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
@@ -124,7 +100,7 @@ void Checkpoints::restore_callbacks() const {
 void Checkpoints::save(const RunState& state) {
   finish();
   SavedState saved;
-  saved.add("settings.", settings());
+  saved.add("settings.", identity_.save());
   saved.add("run.", state.save());
   for (std::size_t i = 0; i < options_.callbacks.size(); ++i) {
     SavedState of_callback;
@@ -134,6 +110,7 @@ void Checkpoints::save(const RunState& state) {
   const std::filesystem::path path = folder_.path_of(state.step);
   runtime::Archive archive = impl_.archive(path.string());
   archive.metadata["step"] = std::to_string(state.step);
+  RunIdentity::mark_version(archive);
   std::set<std::string> names;
   for (const runtime::NamedArray& array : archive.arrays) names.insert(array.name);
   for (const Parameter& p : trainer_.parameters())  // also those that no graph uses at present

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/checkpoint/folder.h"
+#include "frontend/checkpoint/identity.h"
 #include "frontend/checkpoint/run_state.h"
 #include "frontend/train/trainer_impl.h"
 
@@ -14,8 +15,8 @@ namespace sinter {
 
 class Checkpoints {
  public:
-  /// `samples` of an epoch, 0 if not known. Throws UserError for options that make no sense and a folder that cannot be used.
-  Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions& options, std::int64_t samples);
+  /// Throws UserError for options that make no sense and a folder that cannot be used.
+  Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions& options, const Trainer::Impl::Extent& extent);
 
   /// If there is a checkpoint: gives all parameters the values that they had, and returns where fit was; else returns `fresh`. Throws UserError if
   /// the checkpoint is of another model, other data or other options.
@@ -29,15 +30,13 @@ class Checkpoints {
   void finish();
 
  private:
-  SavedState settings() const;
-  void check_settings(const SavedState& then) const;
   void restore_parameters(const runtime::Archive& archive) const;
   void warn(const std::string& message) const;
 
   Trainer& trainer_;
   Trainer::Impl& impl_;
   const FitOptions& options_;
-  std::int64_t samples_;
+  RunIdentity identity_;
   CheckpointFolder folder_;
   SavedState callbacks_;       ///< of the checkpoint that was resumed
   std::future<void> pending_;  ///< last: its thread uses the folder

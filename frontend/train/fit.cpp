@@ -140,7 +140,9 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
   const auto once = [&](const Impl::From&) -> Impl::NextPiece {
     return [&whole, given = false]() mutable { return std::exchange(given, true) ? std::nullopt : std::optional(whole); };
   };
-  return impl_->run(*this, once, validation, std::min(samples, steps * options.batch_size), steps * options.epochs, options);
+  return impl_->run(*this, once,
+                    {std::min(samples, steps * options.batch_size), steps * options.epochs, &whole.data, validation ? &*validation : nullptr},
+                    options);
 }
 
 std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& options) {
@@ -156,20 +158,21 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
     queue.start(from);
     return [&] { return queue.next(); };
   };
-  return impl_->run(*this, pieces, options.validation, options.steps_per_epoch * options.batch_size, options.steps_per_epoch * options.epochs,
+  return impl_->run(*this, pieces,
+                    {options.steps_per_epoch * options.batch_size, options.steps_per_epoch * options.epochs, nullptr,
+                     options.validation ? &*options.validation : nullptr},
                     options);
 }
 
-std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces, const std::optional<Dataset>& validation_data, std::int64_t samples,
-                                            std::int64_t steps, const FitOptions& fit) {
-  if (validation_data) {
-    accept(*validation_data, "fit, validation");
-    validation_data->check_finite("fit, validation");
+std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces, const Extent& extent, const FitOptions& fit) {
+  if (extent.validation) {
+    accept(*extent.validation, "fit, validation");
+    extent.validation->check_finite("fit, validation");
   }
   follow_trainable();
   std::optional<Checkpoints> checkpoints;
   RunState at{.first_epoch = epoch, .epoch = epoch, .history = {}, .now = {}};
-  if (!fit.checkpoint.folder.empty()) at = checkpoints.emplace(self, *this, fit, samples).resume(std::move(at));
+  if (!fit.checkpoint.folder.empty()) at = checkpoints.emplace(self, *this, fit, extent).resume(std::move(at));
   const std::int64_t last_epoch = at.first_epoch + fit.epochs;
   if (at.stopped || epoch == last_epoch) {  // the run had ended
     checkpoints->restore_callbacks();
@@ -190,7 +193,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
     };
     RandomStream random(fit.seed, static_cast<std::uint64_t>(epoch));
     random.go_to(static_cast<std::uint64_t>(at.now.draws));
-    if (fit.verbose) progress.start_epoch(epoch + 1, samples);
+    if (fit.verbose) progress.start_epoch(epoch + 1, extent.samples);
     for (const auto& callback : fit.callbacks) callback->on_epoch_begin(self, epoch + 1);
     std::optional<Tally> tally;
     const auto more = [&] { return !stopped && (!fit.steps_per_epoch || at.now.step < fit.steps_per_epoch); };
@@ -215,7 +218,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       order.start(piece->data.size(), random);
       order.skip(at.now.row);
       while (!order.done() && more()) {
-        if (fit.schedule) self.set_learning_rate(fit.schedule(at.step, steps));
+        if (fit.schedule) self.set_learning_rate(fit.schedule(at.step, extent.steps));
         if (finder) finder->before();
         tally->run(*train, *piece, order.batch());
         ++at.step, ++at.now.step;
@@ -233,8 +236,8 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
     if (!tally) throw UserError("fit", str("the generator has no piece 0 in epoch ", epoch + 1, "; an epoch needs at least one"));
     EpochResult result{++epoch, tally->mean_loss(), tally->accuracy(), {}, {}, self.learning_rate(), {}, tally->metrics(), {}};
     result.seconds = seconds();
-    if (validation_data && !interrupted) {
-      const Evaluation judged = self.evaluate(*validation_data);
+    if (extent.validation && !interrupted) {
+      const Evaluation judged = self.evaluate(*extent.validation);
       result.validation_loss = judged.loss;
       result.validation_accuracy = judged.accuracy;
       result.validation_metrics = judged.metrics;

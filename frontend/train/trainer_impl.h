@@ -58,9 +58,13 @@ struct Trainer::Impl {
     std::int64_t piece, steps;       ///< of the epoch: the first piece, the steps before it
   };
   using Pieces = std::function<NextPiece(const From&)>;
-  /// fit() over epochs whose pieces `pieces` gives. `samples` an epoch and `steps` in all: 0 if not known.
-  std::vector<EpochResult> run(Trainer& self, const Pieces& pieces, const std::optional<Dataset>& validation, std::int64_t samples,
-                               std::int64_t steps, const FitOptions& options);
+  /// What is known of the data of a run before it begins.
+  struct Extent {
+    std::int64_t samples, steps;       ///< of an epoch, and of all epochs; 0 if not known
+    const Dataset *data, *validation;  ///< null if a generator makes it, if there is none
+  };
+  /// fit() over epochs whose pieces `pieces` gives.
+  std::vector<EpochResult> run(Trainer& self, const Pieces& pieces, const Extent& extent, const FitOptions& options);
 };
 
 }  // namespace sinter

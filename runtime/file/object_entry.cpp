@@ -15,9 +15,8 @@
 #include <new>
 #include <type_traits>
 
-#include <xxhash.h>
-
 #include "ir/error.h"
+#include "runtime/file/digest.h"
 
 namespace sinter::runtime {
 
@@ -37,12 +36,9 @@ struct Head {
 static_assert(sizeof(Head) == 64 && std::has_unique_object_representations_v<Head>);
 
 std::array<std::uint64_t, 2> hash_of(std::initializer_list<std::string_view> parts) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
-  if (!state) throw std::bad_alloc();
-  XXH3_128bits_reset(state.get());
-  for (const std::string_view part : parts) XXH3_128bits_update(state.get(), part.data(), part.size());
-  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
-  return {hash.high64, hash.low64};
+  Digest digest;
+  for (const std::string_view part : parts) digest.add(std::as_bytes(std::span(part)));
+  return digest.value();
 }
 
 std::string_view before_checksum(const Head& head) { return {reinterpret_cast<const char*>(&head), offsetof(Head, checksum)}; }
