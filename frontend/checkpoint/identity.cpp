@@ -95,26 +95,24 @@ void RunIdentity::check(const SavedState& then) const {
                                  "; use the same, and the same epochs if it depends on the number of steps, or a folder of its own for this run"));
   if (options_.schedule) return;
   if (const double rate = then.number(first_rate), is = now_.number(first_rate); rate != is)
-    throw UserError("fit", str("the checkpoint was made with a ", first_rate, " of ", rate, ", now it is ", is, use_the_same));
+    throw UserError("fit", str("the checkpoint was made with a learning rate of ", rate, " at the start of fit, now it is ", is, use_the_same));
 }
 
 void RunIdentity::check_graphs(const runtime::Archive& then, const std::function<void(const std::string&)>& warn) const {
   const auto inputs = [](const ir::Graph& graph) {
     return std::ranges::count_if(graph.inputs(), [](const ir::InputSpec& input) { return input.kind != ir::InputSpec::Kind::hidden; });
   };
-  const runtime::NamedGraph* train = then.find_graph("train");
-  if (!train) throw UserError("fit", "the checkpoint has no graph 'train'; it is damaged");
-  // Whether samples have weights is not known before the first piece: the checkpoint tells.
-  const bool weighted =
-      std::exchange(impl_.weighted, inputs(train->graph) > static_cast<std::ptrdiff_t>(impl_.x_types.size() + impl_.y_types.size() + 1));
-  const runtime::Archive now = impl_.archive("fit");
-  impl_.weighted = weighted;
   constexpr std::pair<const char*, const char*> parts[] = {
       {"predict", "model"}, {"evaluate", "loss"}, {"train", "optimizer, regularizer, penalty or set of frozen layers"}};
+  for (const auto& [graph, what] : parts)
+    if (!then.find_graph(graph)) throw UserError("fit", str("the checkpoint lacks the graph '", graph, "'; it is damaged"));
+  // Whether samples have weights is not known before the first piece: the checkpoint tells.
+  const bool weighted = std::exchange(
+      impl_.weighted, inputs(then.find_graph("train")->graph) > static_cast<std::ptrdiff_t>(impl_.x_types.size() + impl_.y_types.size() + 1));
+  const runtime::Archive now = impl_.archive("fit");
+  impl_.weighted = weighted;
   for (const auto& [graph, what] : parts) {
-    const runtime::NamedGraph *before = then.find_graph(graph), *is = now.find_graph(graph);
-    if (!before || !is) throw UserError("fit", str("the checkpoint has no graph '", graph, "'; it is damaged"));
-    std::string difference = first_difference(before->graph, is->graph);
+    std::string difference = first_difference(then.find_graph(graph)->graph, now.find_graph(graph)->graph);
     if (difference.empty()) difference = first_captured(graph, then, now);
     if (difference.empty()) continue;
     const auto version = then.metadata.find(version_key);

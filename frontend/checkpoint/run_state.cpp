@@ -101,6 +101,7 @@ SavedState RunState::save() const {
   set("now.steps_before_piece", now.steps_before_piece);
   set("now.row", now.row);
   set("now.draws", now.draws);
+  if (!now.piece_digest.empty()) saved.set("now.piece_digest", now.piece_digest);
   saved.set("now.seconds", now.seconds);
   saved.add("now.tally.", now.tally);
   saved.add("history.", save_history(history));
@@ -118,6 +119,7 @@ RunState RunState::restore(const SavedState& saved) {
   state.now.steps_before_piece = saved.integer("now.steps_before_piece", 0, state.now.step);
   state.now.row = saved.integer("now.row", 0, most);
   state.now.draws = saved.integer("now.draws", 0, most);
+  if (saved.has("now.piece_digest")) state.now.piece_digest = saved.numbers("now.piece_digest");
   state.now.seconds = saved.number("now.seconds");
   state.now.tally = saved.part("now.tally.");
   state.history = restore_history(saved.part("history."), state.first_epoch, state.epoch);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "frontend/checkpoint/checkpoints.h"
+#include "frontend/checkpoint/data_digest.h"
 #include "frontend/compile/non_finite.h"
 #include "frontend/core/random.h"
 #include "frontend/train/interrupt.h"
@@ -197,8 +198,9 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
     for (const auto& callback : fit.callbacks) callback->on_epoch_begin(self, epoch + 1);
     std::optional<Tally> tally;
     const auto more = [&] { return !stopped && (!fit.steps_per_epoch || at.now.step < fit.steps_per_epoch); };
-    const auto save_within_epoch = [&] {
+    const auto save_within_epoch = [&](const Dataset& piece) {
       at.now.row = order.place();
+      if (!extent.data) at.now.piece_digest = digest_of(piece);
       at.now.seconds = seconds();
       at.now.tally = tally->save();
       checkpoints->save(at);
@@ -208,6 +210,10 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       std::optional<Piece> piece = next();
       if (!piece) break;
       accept(piece->data, "fit");
+      if (at.now.row && !at.now.piece_digest.empty() && at.now.piece_digest != digest_of(piece->data))
+        throw UserError("fit",
+                        str("piece ", at.now.piece, " of epoch ", epoch + 1, " has other samples than when the checkpoint was made; a generator ",
+                            "must give the same piece for the same numbers"));
       piece->weights = step_weights(piece->data, piece->weights);
       if (!tally) {
         tally.emplace(layout, options.metrics);
@@ -227,7 +233,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
         for (const auto& callback : fit.callbacks) callback->on_batch_end(self, at.step, tally->mean_loss());
         interrupted = interrupts.interrupted();
         if (interrupted) self.stop();
-        if (checkpoints && (interrupted || checkpoints->due(at.step))) save_within_epoch();
+        if (checkpoints && (interrupted || checkpoints->due(at.step))) save_within_epoch(piece->data);
       }
       ++at.now.piece;
       at.now.row = 0;

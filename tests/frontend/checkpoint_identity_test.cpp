@@ -74,6 +74,33 @@ TEST(CheckpointIdentity, OtherDataOfTheSameSize) {
   EXPECT_THAT(after([](Program& p) { p.fit.validation = {}; }), HasSubstr("was made with validation data that is not there now"));
 }
 
+/// Of a generator the piece is compared in which the checkpoint was made.
+TEST(CheckpointIdentity, AGeneratorThatGivesAnotherPiece) {
+  struct Stop : Callback {
+    void on_batch_end(Trainer&, std::int64_t step, double) override {
+      if (step == 5) throw std::runtime_error("the end");
+    }
+  };
+  for (const std::int64_t other_piece : {-1, 0, 1}) {  // of 20 samples each; the last checkpoint is behind the first batch of piece 1
+    const TemporaryFolder folder;
+    const auto run = [&](std::int64_t other, const std::vector<std::shared_ptr<Callback>>& callbacks) {
+      seed(12);
+      nn::Sequential model{nn::Dense(2, 2)};
+      Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD(), {.mode = Mode::eager});
+      const auto piece = [&](std::int64_t, std::int64_t number) -> std::optional<Dataset> {
+        if (number == 3) return std::nullopt;
+        return rings(20, static_cast<std::uint64_t>(number + (number == other ? 100 : 0)));
+      };
+      trainer.fit(piece, {.epochs = 1, .batch_size = 8, .verbose = false, .callbacks = callbacks, .checkpoint = {folder.path, 1}});
+    };
+    EXPECT_THROW(run(-1, {std::make_shared<Stop>()}), std::runtime_error);
+    const std::string error = error_of([&] { run(other_piece, {}); });
+    if (other_piece == 1)
+      EXPECT_THAT(error, HasSubstr("[fit] piece 1 of epoch 1 has other samples than when the checkpoint was made; a generator must"));
+    else EXPECT_EQ(error, "") << other_piece;
+  }
+}
+
 TEST(CheckpointIdentity, OtherOptions) {
   EXPECT_THAT(after([](Program& p) { p.fit.class_weights = {1, 3}; }), HasSubstr("was made with class_weights 1 2, now it is 1 3"));
   EXPECT_THAT(after([](Program& p) { p.fit.class_weights = {}; }), HasSubstr("was made with class_weights 1 2, now it is none"));
@@ -81,7 +108,7 @@ TEST(CheckpointIdentity, OtherOptions) {
   EXPECT_THAT(after([](Program& p) { p.fit.steps_per_epoch = 6; }), HasSubstr("was made with steps_per_epoch 0, now it is 6"));
   EXPECT_THAT(after([](Program& p) { p.fit.seed += std::uint64_t{1} << 32; }), HasSubstr("was made with seed / 2^32 0, now it is 1"));
   EXPECT_THAT(after([](Program& p) { p.optimizer.learning_rate = 0.03; }),
-              HasSubstr("was made with a learning rate at the start of fit of 0.02, now it is 0.03"));
+              HasSubstr("was made with a learning rate of 0.02 at the start of fit, now it is 0.03"));
 }
 
 TEST(CheckpointIdentity, AnotherSchedule) {
@@ -106,6 +133,22 @@ TEST(CheckpointIdentity, AnotherModelLossOrOptimizer) {
   EXPECT_THAT(after([](Program& p) { p.penalty = 1e-3f; }), HasSubstr(other));
   EXPECT_THAT(after([](Program& p) { p.frozen = true; }), HasSubstr("the checkpoint has 'adam/dense_1.weight/m', which the trainer lacks"));
   EXPECT_THAT(after([](Program& p) { p.target_shift = 0.5f; }), HasSubstr("frozen layers: the values of train/captured/"));
+}
+
+TEST(CheckpointIdentity, AnOptimizerWithMoreSlots) {
+  EXPECT_THAT(after([](Program& p) { p.optimizer.amsgrad = true; }), HasSubstr("[fit] the checkpoint has no 'adam/dense_1.weight/"));
+}
+
+TEST(CheckpointIdentity, AFileWithoutAGraph) {
+  for (const char* graph : {"predict", "evaluate", "train"}) {
+    const TemporaryFolder folder;
+    Program program;
+    program.run(folder.path);
+    runtime::Archive archive = runtime::load(*newest_checkpoint(folder.path));
+    std::erase_if(archive.graphs, [&](const runtime::NamedGraph& named) { return named.name == graph; });
+    runtime::save(*newest_checkpoint(folder.path), archive);
+    EXPECT_THAT(error_of([&] { program.run(folder.path); }), HasSubstr(str("the checkpoint lacks the graph '", graph, "'; it is damaged")));
+  }
 }
 
 /// Files are read for ever: what an older version did not write down is not compared, and its graphs may be others.
