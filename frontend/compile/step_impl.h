@@ -10,7 +10,7 @@
 
 #include "frontend/compile/step.h"
 #include "frontend/compile/variant.h"
-#include "frontend/core/publish.h"
+#include "frontend/core/published_cells.h"
 
 namespace sinter {
 

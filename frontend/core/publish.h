@@ -1,11 +1,8 @@
 // publish(): what clones of steps read while another step trains, all parameters replaced together.
 #pragma once
 
-#include <atomic>
 #include <initializer_list>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "frontend/core/parameter.h"
 
@@ -17,38 +14,5 @@ namespace sinter {
 /// step assigns one of them at this moment.
 void publish(std::span<const Parameter> parameters);
 inline void publish(std::initializer_list<Parameter> parameters) { publish(std::span<const Parameter>(parameters.begin(), parameters.size())); }
-
-/// The cells of a clone, which stand for those that its step reads. One thread at a time uses them, while others publish.
-class PublishedCells {
- public:
-  /// With what was published last, and of cells that never were with what they hold now. Throws UserError if a compiled step assigns such a one at
-  /// this moment.
-  explicit PublishedCells(std::span<const std::shared_ptr<Cell>> cells);
-  ~PublishedCells();
-  PublishedCells(const PublishedCells&) = delete;
-  PublishedCells& operator=(const PublishedCells&) = delete;
-
-  /// The cells that stand for these. Throws UserError for one that was not known before and never was published.
-  std::vector<std::shared_ptr<Cell>> in_place_of(std::span<const std::shared_ptr<Cell>> cells);
-  /// All of its own cells; from any thread.
-  std::vector<std::shared_ptr<Cell>> all() const;
-  /// Takes the values that were published since, all of them. Waits for nobody and allocates nothing.
-  void refresh() {
-    if (mail_.load(std::memory_order_relaxed)) take();
-  }
-
- private:
-  friend void publish(std::span<const Parameter> parameters);
-  using Values = std::vector<CellValue>;  ///< one a cell, empty where nothing was published
-  struct Pair {
-    std::shared_ptr<Cell> original, own;
-  };
-  bool add(const std::shared_ptr<Cell>& cell, bool unpublished_too);
-  void send();
-  void take();
-
-  std::vector<Pair> cells_;             ///< changed by the user's thread, under the lock of publish()
-  std::atomic<Values*> mail_{nullptr};  ///< put there by publish(); who takes it out owns it
-};
 
 }  // namespace sinter
