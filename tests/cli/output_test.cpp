@@ -134,6 +134,13 @@ TEST_F(Output, AFullDeviceIsAnErrorOfEveryCommand) {
   }
 }
 
+TEST_F(Output, ADumpThatIsLostIsAnError) {
+  const std::optional<std::string> full = device("schedule.txt", "/dev/full");
+  SKIP_WITHOUT(full);
+  EXPECT_THAT(sinter_with({"explain", model()}, [&] { ::setenv("SINTER_DUMP", folder.path.c_str(), 1); }),
+              Fails(failure, HasSubstr("[SINTER_DUMP] cannot write " + *full)));
+}
+
 TEST_F(Output, IsWrittenToAFifoAndLeavesItOne) {
   const std::string saved = model(), fifo = file("fifo.npz");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
