@@ -7,7 +7,7 @@ foreach(room ${rooms})
 endforeach()
 target_include_directories(sinter PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(sinter PUBLIC cxx_std_20)
-target_link_options(sinter INTERFACE -Wl,--as-needed)  # a program that reads no HDF5 does not load it
+target_link_options(sinter INTERFACE -Wl,--as-needed)  # a program that reads no images does not load libpng
 include(CheckLinkerFlag)
 foreach(option now pack-relative-relocs)  # LLVM has 150,000 relocations: packed, and all done at the start, a program starts a millisecond or two sooner
   check_linker_flag(CXX -Wl,-z,${option} sinter_linker_has_${option})

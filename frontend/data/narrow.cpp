@@ -7,6 +7,22 @@
 
 namespace sinter::data {
 
+namespace {
+
+float from_half(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                      : exponent     ? std::ldexp(1024 + fraction, exponent - 25)
+                                     : std::ldexp(fraction, -24);
+  return static_cast<float>(bits & 0x8000 ? -size : size);
+}
+
+}  // namespace
+
+std::vector<std::byte> narrow_f16(const std::string& where, const std::vector<std::byte>& raw) {
+  return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_half);
+}
+
 std::vector<std::byte> narrow_f64(const std::string& where, const std::vector<std::byte>& raw) {
   return narrow<double, float>(
       where, raw, [](double v) { return !std::isfinite(v) || std::isfinite(static_cast<float>(v)); }, "which is too large for f32; scale the data",

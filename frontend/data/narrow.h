@@ -1,4 +1,4 @@
-// Elements of files as the narrower types that Sinter computes with.
+// Elements of files as the types that Sinter computes with.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,8 @@ std::vector<std::byte> narrow(const std::string& where, const std::vector<std::b
   return result;
 }
 
+/// IEEE numbers of 16 bits as f32, exactly.
+std::vector<std::byte> narrow_f16(const std::string& where, const std::vector<std::byte>& raw);
 /// f64 as f32, rounded. Throws UserError for finite values beyond f32.
 std::vector<std::byte> narrow_f64(const std::string& where, const std::vector<std::byte>& raw);
 /// i64 as i32. Throws UserError for values beyond i32.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -35,19 +34,12 @@ constexpr std::array<Stored, 9> stored_types{{{"F32", DType::f32, 4},
                                               {"F16", DType::f32, 2},
                                               {"BF16", DType::f32, 2}}};
 
-float from_half(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                      : exponent     ? std::ldexp(1024 + fraction, exponent - 25)
-                                     : std::ldexp(fraction, -24);
-  return static_cast<float>(bits & 0x8000 ? -size : size);
-}
 float from_bfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 std::vector<std::byte> converted(const std::string& where, const Stored& type, std::vector<std::byte> raw) {
   if (type.name == "F64") return narrow_f64(where, raw);
   if (type.name == "I64") return narrow_i64(where, raw);
-  if (type.name == "F16") return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_half);
+  if (type.name == "F16") return narrow_f16(where, raw);
   if (type.name == "BF16") return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_bfloat);
   return raw;
 }
