@@ -41,7 +41,11 @@ std::string callback_prefix(std::size_t i) { return str("callback.", i, "."); }
 }  // namespace
 
 Checkpoints::Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions& options, const Trainer::Impl::Extent& extent)
-    : trainer_(trainer), impl_(impl), options_(options), identity_(trainer, impl, options, extent), folder_(options.checkpoint.folder) {}
+    : trainer_(trainer),
+      impl_(impl),
+      options_(options),
+      identity_(trainer, impl, options, extent),
+      folder_(options.checkpoint.folder, [this](const std::string& message) { warn(message); }) {}
 
 void Checkpoints::warn(const std::string& message) const {
   if (impl_.options.log) impl_.options.log(message);
@@ -71,7 +75,7 @@ void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
 }
 
 RunState Checkpoints::resume(RunState fresh) {
-  const std::optional<CheckpointFolder::Found> found = folder_.newest([&](const std::string& message) { warn(message); });
+  const std::optional<CheckpointFolder::Found> found = folder_.newest();
   if (!found) return fresh;
   try {
     const SavedState saved = saved_of(found->archive);

@@ -1,7 +1,5 @@
 #include "frontend/checkpoint/folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,20 +52,27 @@ std::optional<std::string> newest_checkpoint(const std::string& folder) {
   return all.empty() ? std::nullopt : std::optional((fs::path(folder) / all.front()).string());
 }
 
-CheckpointFolder::CheckpointFolder(std::string folder) : folder_(std::move(folder)) {
+CheckpointFolder::CheckpointFolder(std::string folder, Warn warn) : folder_(std::move(folder)), warn_(std::move(warn)) {
+  FileSystem& system = FileSystem::current();
   const auto require = [&](const char* what, int error) {
     if (error)
       throw UserError(folder_, str("cannot ", what, " the folder of checkpoints: ", std::strerror(error), "; choose a folder that is writable"));
   };
-  require("make", FileSystem::current().make_folder(folder_));
-  lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  require("open", lock_ < 0 ? errno : 0);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // a file system without locks is used without
-    ::close(lock_);
-    throw UserError(folder_, "another run writes checkpoints to this folder; wait for it, or give each run a folder of its own");
-  }
+  require("make", system.make_folder(folder_));
+  const int locked = system.lock_folder(folder_, lock_);
+  require("open", lock_ < 0 ? locked : 0);
   try {
-    for (const std::string& name : names(folder_, is_temporary)) FileSystem::current().remove((fs::path(folder_) / name).string());
+    if (locked == EWOULDBLOCK)
+      throw UserError(folder_, "another run writes checkpoints to this folder; wait for it, or give each run a folder of its own");
+    if (locked) warn_(str("[", folder_, "] cannot be locked (", std::strerror(locked), "); take care that no other run writes checkpoints to it"));
+    for (const std::string& name : names(folder_, is_temporary)) system.remove((fs::path(folder_) / name).string());
+    // Whether it can be written to: better now than after an epoch.
+    const std::string probe = str(path_of(0).string(), runtime::temporary_infix, ::getpid());
+    int descriptor = -1;
+    require("write to", system.create(probe, 0600, descriptor));
+    const int closed = system.close(descriptor);
+    system.remove(probe);
+    require("write to", closed);
   } catch (...) {
     ::close(lock_);
     throw;
@@ -76,7 +81,7 @@ CheckpointFolder::CheckpointFolder(std::string folder) : folder_(std::move(folde
 
 CheckpointFolder::~CheckpointFolder() { ::close(lock_); }
 
-std::optional<CheckpointFolder::Found> CheckpointFolder::newest(const std::function<void(const std::string&)>& warn) const {
+std::optional<CheckpointFolder::Found> CheckpointFolder::newest() const {
   const std::vector<std::string> all = names(folder_, is_checkpoint);
   std::string problems;
   std::vector<fs::path> damaged;
@@ -85,8 +90,10 @@ std::optional<CheckpointFolder::Found> CheckpointFolder::newest(const std::funct
     try {
       Found found{path, runtime::load(path)};
       for (const fs::path& other : damaged) FileSystem::current().rename(other.string(), other.string() + ".damaged");
-      if (!damaged.empty()) warn(str(problems, "set aside as .damaged, training goes on from ", path.string()));
+      if (!damaged.empty()) warn_(str(problems, "set aside as .damaged, training goes on from ", path.string()));
       return found;
+    } catch (const runtime::SystemError&) {
+      throw;
     } catch (const UserError& error) {
       problems += str(error.what(), "; ");
       damaged.push_back(path);

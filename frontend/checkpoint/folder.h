@@ -15,9 +15,10 @@ namespace sinter {
 
 class CheckpointFolder {
  public:
-  /// Makes the folder if it's missing, takes it for this process until destroyed, and removes what a process that died while writing has left.
-  /// Throws UserError if it cannot be made or another process has it.
-  explicit CheckpointFolder(std::string folder);
+  using Warn = std::function<void(const std::string&)>;
+  /// Makes the folder if it's missing, takes it for this process until destroyed, and removes what a process that died while writing has left. Says
+  /// so where the file system has no locks, and takes it without. Throws UserError if it cannot be made or written to, or another process has it.
+  explicit CheckpointFolder(std::string folder, Warn warn = [](const std::string&) {});
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
@@ -26,16 +27,18 @@ class CheckpointFolder {
     std::filesystem::path path;
     runtime::Archive archive;
   };
-  /// The newest checkpoint that is whole; none if the folder has none. Damaged newer ones are set aside under another name and told to `warn`. Throws
-  /// UserError if all are damaged.
-  std::optional<Found> newest(const std::function<void(const std::string&)>& warn) const;
+  /// The newest checkpoint that is whole; none if the folder has none. Damaged newer ones are set aside under another name, and that is said. Throws
+  /// UserError if all are damaged, and SystemError if one cannot be read for another reason: it may be whole, and stays.
+  std::optional<Found> newest() const;
   /// The file of the checkpoint after `step` steps.
   std::filesystem::path path_of(std::int64_t step) const;
-  /// Writes it, whole or not at all, and then removes all but the `keep` newest. Throws UserError if it cannot be written.
+  /// Writes it, whole or not at all, and then removes all but the `keep` newest; what cannot be removed is left for the next time. Throws UserError
+  /// if it cannot be written.
   void write(std::int64_t step, const runtime::Archive& archive, std::size_t keep) const;
 
  private:
   std::string folder_;
+  Warn warn_;
   int lock_ = -1;
 };
 

@@ -49,7 +49,8 @@ struct Archive {
 void save(const std::filesystem::path& path, const Archive& archive);
 /// Reads and checks everything: the file is data and nothing in it is trusted. Sizes and counts are checked against the bytes that there are
 /// before anything is allocated. Arrays stay where they are, in a mapping of the file (MappedFile says what that asks of other programs), once their
-/// checksums are found right. Throws UserError `[file] rule, actual values; next step`.
+/// checksums are found right. Throws SystemError if the file cannot be read, and another UserError `[file] rule, actual values; next step` if what it
+/// holds is no sound file.
 Archive load(const std::filesystem::path& path);
 
 /// The same without a file; `where` stands for its name in messages. What is read does not refer to `bytes`.

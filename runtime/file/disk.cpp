@@ -19,10 +19,21 @@ namespace {
 
 std::filesystem::path folder_of(const std::filesystem::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
 
+/// The call's error; what a signal has interrupted is called again.
+template <class Call>
+int uninterrupted(Call&& call) {
+  int error = 0;
+  do error = call();
+  while (error == EINTR);
+  return error;
+}
+
+const char* kind_of(mode_t mode) { return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device"; }
+
 void require_call(const std::filesystem::path& path, const char* what, int error) {
   if (error == 0) return;
-  throw UserError(path.string(), str("cannot write the file: failed to ", what, " (", error_text(error),
-                                     "); choose a folder that exists, is writable and has space"));
+  const std::string rule = str("cannot write the file: failed to ", what, " (", error_text(error), ")");
+  throw SystemError(path.string(), rule + "; choose a folder that exists, is writable and has space", error);
 }
 
 /// The number of a descriptor that this process has, by the names that the system has for these; -1 for any other path.
@@ -50,12 +61,12 @@ std::filesystem::path target_of(std::filesystem::path path) {
   return path;
 }
 
-/// Whether this is written in place. Throws UserError if it is a folder, or a stream that may not be written to.
+/// Whether this is written in place. Throws SystemError if it is a folder, or a stream that may not be written to.
 bool is_stream(const std::filesystem::path& path) {
   if (own_descriptor(path.native()) >= 0) return true;
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return false;
-  if (S_ISDIR(status.st_mode)) throw UserError(path.string(), "cannot write the file: it is a folder; give the name of a file");
+  if (S_ISDIR(status.st_mode)) throw SystemError(path.string(), "cannot write the file: it is a folder; give the name of a file", EISDIR);
   require_call(path, "open it", ::access(path.c_str(), W_OK) == 0 ? 0 : errno);
   return true;
 }
@@ -70,7 +81,7 @@ int open_stream(const std::filesystem::path& path) {
 void write_all(const std::filesystem::path& path, int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     std::size_t count = 0;
-    require_call(path, "write to it", FileSystem::current().write(descriptor, bytes, count));
+    require_call(path, "write to it", uninterrupted([&] { return FileSystem::current().write(descriptor, bytes, count); }));
     if (count == 0) require_call(path, "write to it", ENOSPC);
     bytes = bytes.subspan(count);
   }
@@ -92,7 +103,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsign
   int error = 0;
   do {  // a name that exists is left from a process that died
     temporary_ = str(path_.string(), temporary_infix, ::getpid(), "-", counter++);
-    error = FileSystem::current().create(temporary_, mode, descriptor_);
+    error = uninterrupted([&] { return FileSystem::current().create(temporary_, mode, descriptor_); });
   } while (error == EEXIST);
   require("create it", error);
   struct stat old{};
@@ -128,13 +139,14 @@ void AtomicFile::commit() {
   flush();
   FileSystem& system = FileSystem::current();
   if (stream_) return require("close it", system.close(std::exchange(descriptor_, -1)));
-  if (durability_ == Durability::synced) require("flush it to the disk", system.sync(descriptor_));
-  const int error = system.close(std::exchange(descriptor_, -1));
-  if (const int failed = error ? error : system.rename(temporary_, path_.string())) {
+  if (durability_ == Durability::synced) require("flush it to the disk", uninterrupted([&] { return system.sync(descriptor_); }));
+  const int closed = system.close(std::exchange(descriptor_, -1)), error = closed == EINTR ? 0 : closed;  // interrupted or not, it is closed
+  if (const int failed = error ? error : uninterrupted([&] { return system.rename(temporary_, path_.string()); })) {
     system.remove(temporary_);
     require("give it its name", failed);
   }
-  if (durability_ == Durability::synced) require("flush its folder to the disk", system.sync_folder(folder_of(path_).string()));
+  if (durability_ == Durability::synced)
+    require("flush its folder to the disk", uninterrupted([&] { return system.sync_folder(folder_of(path_).string()); }));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
@@ -171,12 +183,13 @@ void AppendFile::cut(std::uint64_t size) {
 
 // ---- read ----
 
-InputFile::InputFile(const std::filesystem::path& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (descriptor_ < 0) throw UserError(path.string(), str("cannot open the file: ", std::strerror(errno), "; check the path"));
+InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
+  if (const int error = uninterrupted([&] { return FileSystem::current().open_to_read(path.string(), descriptor_); }))
+    throw SystemError(path.string(), str("cannot open the file: ", std::strerror(error), "; check the path"), error);
   struct stat status{};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor_);
-    throw UserError(path.string(), "cannot read the file: it is no regular file; check the path");
+    throw SystemError(path.string(), str("cannot read the file: it is ", kind_of(status.st_mode), "; give a regular file"), EINVAL);
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
@@ -185,13 +198,19 @@ InputFile::~InputFile() { ::close(descriptor_); }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
-    const ssize_t count = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw UserError(path_.string(), str("cannot read the file: ", std::strerror(errno), "; check the disk"));
+    std::size_t count = 0;
+    if (const int error = uninterrupted([&] { return FileSystem::current().read(descriptor_, offset, into, count); }))
+      throw SystemError(path_.string(), str("cannot read the file: ", std::strerror(error), "; check the disk"), error);
     if (count == 0) throw UserError(path_.string(), str("the file ended at byte ", offset, " while it was read; another program has shortened it"));
-    into = into.subspan(static_cast<std::size_t>(count));
-    offset += static_cast<std::uint64_t>(count);
+    into = into.subspan(count);
+    offset += count;
   }
+}
+
+int InputFile::duplicate() const {
+  const int other = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (other < 0) throw SystemError(path_.string(), str("cannot open the file: ", std::strerror(errno), "; check the path"), errno);
+  return other;
 }
 
 }  // namespace sinter::runtime

@@ -9,7 +9,20 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/error.h"
+
 namespace sinter::runtime {
+
+/// The system refused what a reader or writer asked for: no permission, too many open files, no memory, a failing disk. It tells nothing of what the
+/// file holds; what is wrong with that is a UserError of another type.
+class SystemError : public UserError {
+ public:
+  SystemError(std::string_view where, std::string_view message, int code) : UserError(where, message), code_(code) {}
+  int code() const { return code_; }  ///< errno
+
+ private:
+  int code_;
+};
 
 /// Whether a committed file is on the disk when commit() returns, or may still be lost (never torn in a running system) if the machine fails.
 enum class Durability : std::uint8_t { synced, unsynced };
@@ -21,7 +34,7 @@ inline constexpr std::string_view temporary_infix = ".tmp-";
 std::string error_text(int error);
 
 /// Writes a file so that a crash at any moment leaves the old file or the new one, never a part: a temporary file in the same folder, fsync,
-/// rename, fsync of the folder. Without commit() nothing changes. Errors are UserErrors that name the file and the system's reason.
+/// rename, fsync of the folder. Without commit() nothing changes. Errors are SystemErrors that name the file and the system's reason.
 ///
 /// What is no regular file (a device, a FIFO), and what the process has open (/dev/stdout, /dev/fd/N), is a stream: bytes go into it as they are
 /// written, and it is never cut, replaced or removed.
@@ -55,7 +68,7 @@ class AtomicFile {
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// A file that grows by what is written, which the system has when write() returns. A device, a FIFO or what the process has open is a stream, as for
-/// AtomicFile. Errors are UserErrors that name the file and the system's reason.
+/// AtomicFile. Errors are SystemErrors that name the file and the system's reason.
 class AppendFile {
  public:
   /// Makes the file if there is none. A stream is opened when it is first written to.
@@ -76,10 +89,10 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
-/// A regular file open for reading.
+/// A regular file open for reading. Pipes, devices and folders are refused, and never waited for: files are read where the reader wants, some twice.
 class InputFile {
  public:
-  /// Throws UserError if the file is missing, unreadable or no regular file.
+  /// Throws SystemError if the file is missing, unreadable or no regular file.
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -87,8 +100,10 @@ class InputFile {
 
   std::uint64_t size() const { return size_; }
   int descriptor() const { return descriptor_; }
-  /// Fills `into` from this offset; throws UserError if the file ends before.
+  /// Fills `into` from this offset; throws UserError if the file ends before, SystemError if it cannot be read.
   void read(std::uint64_t offset, std::span<std::byte> into) const;
+  /// Another descriptor of the open file, for a library that closes it. Throws SystemError.
+  int duplicate() const;
 
  private:
   std::filesystem::path path_;

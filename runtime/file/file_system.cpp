@@ -1,6 +1,7 @@
 #include "runtime/file/file_system.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,6 +19,17 @@ std::atomic<FileSystem*> in_use{nullptr};
 
 }  // namespace
 
+int FileSystem::open_to_read(const std::string& path, int& descriptor) {
+  descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  return descriptor < 0 ? errno : 0;
+}
+
+int FileSystem::read(int descriptor, std::uint64_t offset, std::span<std::byte> into, std::size_t& count) {
+  const ssize_t got = ::pread(descriptor, into.data(), into.size(), static_cast<off_t>(offset));
+  count = got < 0 ? 0 : static_cast<std::size_t>(got);
+  return got < 0 ? errno : 0;
+}
+
 int FileSystem::create(const std::string& path, unsigned mode, int& descriptor) {
   descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   return descriptor < 0 ? errno : 0;
@@ -30,9 +42,7 @@ int FileSystem::open(const std::string& path, int flags, int& descriptor) {
 }
 
 int FileSystem::write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) {
-  ssize_t count = 0;
-  do count = ::write(descriptor, bytes.data(), bytes.size());
-  while (count < 0 && errno == EINTR);
+  const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
   written = count < 0 ? 0 : static_cast<std::size_t>(count);
   return count < 0 ? errno : 0;
 }
@@ -55,6 +65,11 @@ int FileSystem::make_folder(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (!error && !std::filesystem::is_directory(path, error)) return ENOTDIR;
   return error.value();
+}
+
+int FileSystem::lock_folder(const std::string& path, int& descriptor) {
+  descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return descriptor < 0 ? errno : result(::flock(descriptor, LOCK_EX | LOCK_NB));
 }
 
 FileSystem& FileSystem::current() {

@@ -1,7 +1,8 @@
-// What a writer of files asks of the system: one function a call, so that a test can make each of them fail, stop or be recorded.
+// What readers and writers of files ask of the system: one function a call, so that a test can make each of them fail, stop or be recorded.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -12,6 +13,10 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
+  /// A file, open for reading. Opening a pipe waits for nobody.
+  virtual int open_to_read(const std::string& path, int& descriptor);
+  /// The first `count` of the bytes from this offset, of which there may be fewer than asked for; 0 at the end.
+  virtual int read(int descriptor, std::uint64_t offset, std::span<std::byte> into, std::size_t& count);
   /// A new file, open for writing; EEXIST if there is one of this name.
   virtual int create(const std::string& path, unsigned mode, int& descriptor);
   /// What is there, open for writing. `flags`: of open(2), beside O_WRONLY. A FIFO opens when it has a reader.
@@ -27,6 +32,9 @@ class FileSystem {
   virtual int remove(const std::string& path);
   /// Makes a folder and those above it; 0 if there is one.
   virtual int make_folder(const std::string& path);
+  /// Takes a folder for this process until `descriptor` is closed; EWOULDBLOCK if another has it. -1 if it cannot be opened; else any other error
+  /// says that the file system has no locks.
+  virtual int lock_folder(const std::string& path, int& descriptor);
 
   /// The one in use.
   static FileSystem& current();

@@ -20,7 +20,8 @@ void MappedFile::reserve(std::size_t size, int descriptor, std::string_view wher
   const auto fail = [&] {
     const int reason = errno;
     if (memory != MAP_FAILED) ::munmap(memory, reserved_);
-    throw UserError(where, str("cannot map ", size, " bytes into memory (", std::strerror(reason), "); free memory or raise the limit (ulimit -v)"));
+    const std::string rule = str("cannot map ", size, " bytes into memory (", std::strerror(reason), ")");
+    throw SystemError(where, rule + "; free memory or raise the limit (ulimit -v)", reason);
   };
   if (memory == MAP_FAILED) fail();
   if (descriptor >= 0 && size && ::mmap(memory, file_pages, rights, own | MAP_FIXED, descriptor, 0) == MAP_FAILED) fail();

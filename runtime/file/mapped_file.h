@@ -16,7 +16,7 @@ namespace sinter::runtime {
 /// program that shortens the file in place ends this one with SIGBUS at the next access to what is gone, as with every mapped file.
 class MappedFile {
  public:
-  /// Throws UserError if the system cannot map it.
+  /// Throws SystemError if the system cannot map it.
   MappedFile(const InputFile& file, std::string_view where);
   /// The same for bytes that lie in no file: a copy of them.
   MappedFile(std::string_view bytes, std::string_view where);

@@ -1,10 +1,15 @@
 // Checkpoints of Trainer::fit: whatever ends a run, the same program started again ends with the bytes of a run that nothing ended.
 #include <sys/wait.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "frontend/checkpoint/folder.h"
 #include "tests/frontend/helpers.h"
@@ -202,6 +207,27 @@ TEST(Checkpoint, IfAllAreDamagedFitSaysSo) {
   EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000003.sinter"));
 }
 
+/// What the system refuses for the moment is no damage: the file stays, and no older one takes its place.
+TEST(Checkpoint, OneThatCannotBeReadIsNotTakenForDamaged) {
+  using Call = FaultyFiles::Call;
+  const TemporaryFolder folder;
+  const RunResult whole = train({.checkpoint = {.folder = folder.path}});
+  const std::vector<std::string> files = files_of(folder.path);
+  for (const Call fault : {Call::open_to_read, Call::read})
+    for (const int code : {EMFILE, ENFILE, EACCES, ENOMEM, EIO, ESTALE}) {
+      bool first = true;
+      const FailingFiles system([&](Call call, std::size_t) { return call == fault && std::exchange(first, false) ? code : 0; });
+      EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path}}); }), HasSubstr(std::strerror(code)));
+      EXPECT_EQ(files_of(folder.path), files);
+    }
+  fs::rename(folder.path + "/" + files.back(), folder.path + "/elsewhere");  // a link to a disk that is not mounted
+  fs::create_symlink(folder.path + "/not mounted/file", folder.path + "/" + files.back());
+  EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path}}); }), HasSubstr("No such file or directory"));
+  fs::remove(folder.path + "/" + files.back());
+  fs::rename(folder.path + "/elsewhere", folder.path + "/" + files.back());
+  EXPECT_EQ(train({.checkpoint = {.folder = folder.path}}), whole);
+}
+
 TEST(Checkpoint, NoFolderHasNoCheckpoint) { EXPECT_EQ(newest_checkpoint("no/such/folder"), std::nullopt); }
 
 TEST(Checkpoint, OneRunAtATime) {
@@ -237,26 +263,40 @@ TEST(Checkpoint, OfAnotherRunIsRefused) {
 // ---- faults ----
 
 TEST(Checkpoint, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
+  using Call = FaultyFiles::Call;
   const RunResult whole = train({});
+  constexpr std::array errors{ENOSPC, EIO, EACCES, EMFILE, EROFS, EDQUOT, EINTR};
   for (std::size_t fails = 1;; ++fails) {
+    const int code = errors[fails % errors.size()];
     const TemporaryFolder folder;
+    const CheckpointOptions checkpoint{.folder = folder.path, .every_steps = 4, .keep = 2};
     std::vector<std::string> lines;
-    bool failed = false;
+    std::optional<Call> failed;
+    RunResult result;
+    std::string error;
     {
-      const FailingFiles files([&](FaultyFiles::Call call, std::size_t number) {
-        if (number != fails || call == FaultyFiles::Call::make_folder || call == FaultyFiles::Call::remove) return 0;
-        failed = true;
-        return ENOSPC;
+      const FailingFiles files([&](Call call, std::size_t number) {
+        if (number != fails) return 0;
+        failed = call;
+        return code;
       });
-      ASSERT_EQ(
-          train({.checkpoint = {.folder = folder.path, .every_steps = 4, .keep = 2}, .log = [&](const std::string& line) { lines.push_back(line); }}),
-          whole);
+      error = error_of([&] { result = train({.checkpoint = checkpoint, .log = [&](const std::string& line) { lines.push_back(line); }}); });
       if (files.calls() < fails) break;
     }
-    ASSERT_EQ(lines.size(), failed ? 1u : 0u) << fails;
-    for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("this checkpoint is left out, training goes on: ["));
-    ASSERT_TRUE(newest_checkpoint(folder.path)) << fails;
-    ASSERT_EQ(train({.checkpoint = {.folder = folder.path, .every_steps = 4, .keep = 2}}), whole) << fails;
+    SCOPED_TRACE(str("call ", fails, " of kind ", static_cast<int>(*failed), ": ", std::strerror(code)));
+    constexpr std::size_t first_write = 6;  // before: the folder is made, locked and tried
+    if (fails < first_write && *failed != Call::lock_folder && *failed != Call::remove) {
+      ASSERT_THAT(error, HasSubstr(str("the folder of checkpoints: ", std::strerror(code), "; choose a folder that is writable")));
+    } else {
+      ASSERT_EQ(error, "");
+      ASSERT_EQ(result, whole);
+      ASSERT_EQ(lines.size(), *failed == Call::remove || code == EINTR ? 0u : 1u);
+      for (const std::string& line : lines)
+        EXPECT_THAT(line, HasSubstr(*failed == Call::lock_folder ? "take care that no other run writes checkpoints to it"
+                                                                 : "this checkpoint is left out, training goes on: ["));
+      ASSERT_TRUE(newest_checkpoint(folder.path));
+    }
+    ASSERT_EQ(train({.checkpoint = checkpoint}), whole);
   }
 }
 
@@ -279,6 +319,25 @@ TEST(Checkpoint, ShortWritesAreFinished) {
   const SmallDisk disk(SIZE_MAX, 1000);
   EXPECT_EQ(train({.checkpoint = {.folder = folder.path}}), train({}));
   EXPECT_EQ(Trainer::load(*newest_checkpoint(folder.path), {.mode = modes().back()}).epoch(), 3);
+}
+
+TEST(Checkpoint, AFolderThatCannotBeWrittenToIsAnErrorBeforeTheFirstStep) {
+  for (const int code : {EROFS, EACCES, ENOSPC}) {
+    const TemporaryFolder folder;
+    const FailingFiles read_only([&](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::create ? code : 0; });
+    EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path}, .callbacks = {std::make_shared<DieAfter>(1)}}); }),
+                HasSubstr(str("cannot write to the folder of checkpoints: ", std::strerror(code), "; choose a folder that is writable")));
+    EXPECT_THAT(files_of(folder.path), IsEmpty());
+  }
+}
+
+TEST(Checkpoint, AFileSystemWithoutLocksIsUsedAndThatIsSaidOnce) {
+  const TemporaryFolder folder;
+  const FailingFiles no_locks([](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::lock_folder ? ENOLCK : 0; });
+  std::vector<std::string> lines;
+  EXPECT_EQ(train({.checkpoint = {.folder = folder.path}, .log = [&](const std::string& line) { lines.push_back(line); }}), train({}));
+  EXPECT_THAT(lines,
+              ElementsAre(str("[", folder.path, "] cannot be locked (No locks available); take care that no other run writes checkpoints to it")));
 }
 
 TEST(Checkpoint, AFolderThatCannotBeMadeIsAnErrorBeforeTheFirstStep) {

@@ -1,8 +1,11 @@
 // AtomicFile on disks that fail, fill up and write in pieces: the old file or the new one, and no leftovers.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
-
-#include <gmock/gmock.h>
 
 #include "ir/error.h"
 #include "runtime/file/disk.h"
@@ -41,28 +44,92 @@ TEST_F(AtomicFileTest, EachFailingCallLeavesTheOldFileOrTheNewOneWithAMessage) {
   const struct {
     Call call;
     const char *message, *content;
-  } cases[] = {{Call::create, "failed to create it (No space left on device)", "the old file"},
-               {Call::write, "failed to write to it (No space left on device)", "the old file"},
-               {Call::sync, "failed to flush it to the disk (No space left on device)", "the old file"},
-               {Call::close, "failed to give it its name (No space left on device)", "the old file"},
-               {Call::rename, "failed to give it its name (No space left on device)", "the old file"},
-               {Call::sync_folder, "failed to flush its folder to the disk (No space left on device)", "the new file"}};
-  for (const auto& fault : cases) {
-    put("the old file");
+  } cases[] = {{Call::create, "create it", "the old file"},          {Call::write, "write to it", "the old file"},
+               {Call::sync, "flush it to the disk", "the old file"}, {Call::close, "give it its name", "the old file"},
+               {Call::rename, "give it its name", "the old file"},   {Call::sync_folder, "flush its folder to the disk", "the new file"}};
+  for (const auto& fault : cases)
+    for (const int code : {ENOSPC, EDQUOT, EFBIG, EIO, EACCES, EPERM, EROFS, EMFILE, ENFILE, ENOMEM, ENOENT}) {
+      put("the old file");
+      {
+        const FailingFiles files([&](Call call, std::size_t) { return call == fault.call ? code : 0; });
+        try {
+          put("the new file");
+          ADD_FAILURE() << fault.message;
+        } catch (const runtime::SystemError& error) {
+          EXPECT_THAT(error.what(), HasSubstr(str("[", path.string(), "] cannot write the file: failed to ", fault.message, " (", std::strerror(code),
+                                                  "); choose a folder that exists, is writable and has space")));
+          EXPECT_EQ(error.code(), code);
+        }
+      }
+      EXPECT_EQ(content(), fault.content);
+      EXPECT_EQ(files(), 1u) << fault.message;
+    }
+}
+
+TEST_F(AtomicFileTest, WhatCannotBeRemovedHarmsNoFile) {
+  for (const Call fault : {Call::write, Call::rename}) {
     {
-      const FailingFiles files([&](Call call, std::size_t) { return call == fault.call ? ENOSPC : 0; });
+      const FailingFiles files([&](Call call, std::size_t) { return call == fault || call == Call::remove ? EIO : 0; });
+      EXPECT_THROW(put("the new file"), runtime::SystemError);
+    }
+    EXPECT_EQ(content(), "the old file");
+  }
+  EXPECT_EQ(files(), 3u) << "the file, and a temporary file of each";
+  put("the new file");
+  EXPECT_EQ(content(), "the new file");
+}
+
+TEST_F(AtomicFileTest, ASignalInterruptsNoWriter) {
+  for (std::size_t interrupted = 1;; ++interrupted) {
+    put("the old file");
+    const FailingFiles files([&](Call, std::size_t number) { return number == interrupted ? EINTR : 0; });
+    put("the new file");
+    EXPECT_EQ(content(), "the new file") << interrupted;
+    if (files.calls() < interrupted) break;
+  }
+  EXPECT_EQ(files(), 1u);
+}
+
+// ---- reading ----
+
+TEST_F(AtomicFileTest, ErrorsOfTheSystemAreToldFromDamage) {
+  const auto read = [&] {
+    std::string text(runtime::InputFile(path).size(), '\0');
+    runtime::InputFile(path).read(0, std::as_writable_bytes(std::span(text)));
+    return text;
+  };
+  for (const Call fault : {Call::open_to_read, Call::read})
+    for (const int code : {EACCES, EMFILE, ENOMEM, EIO, ENOENT}) {
+      const FailingFiles files([&](Call call, std::size_t) { return call == fault ? code : 0; });
       try {
-        put("the new file");
-        ADD_FAILURE() << fault.message;
-      } catch (const UserError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("[" + path.string() + "] cannot write the file: " + fault.message));
-        EXPECT_THAT(error.what(), HasSubstr("choose a folder that exists, is writable and has space"));
+        read();
+        ADD_FAILURE() << std::strerror(code);
+      } catch (const runtime::SystemError& error) {
+        EXPECT_THAT(error.what(), HasSubstr(str("] cannot ", fault == Call::open_to_read ? "open" : "read", " the file: ", std::strerror(code))));
+        EXPECT_EQ(error.code(), code);
       }
     }
-    EXPECT_EQ(content(), fault.content);
-    EXPECT_EQ(files(), 1u) << fault.message;
-  }
+  const FailingFiles interrupted([](Call, std::size_t number) { return number % 2 ? EINTR : 0; });
+  EXPECT_EQ(read(), "the old file");
 }
+
+TEST_F(AtomicFileTest, ReadersWaitForNoPipe) {
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto error_of = [](const fs::path& name) -> std::string {
+    try {
+      const runtime::InputFile file(name);
+    } catch (const runtime::SystemError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of(pipe), str("[", pipe.string(), "] cannot read the file: it is a pipe; give a regular file"));
+  EXPECT_THAT(error_of(folder), HasSubstr("it is a folder; give a regular file"));
+  EXPECT_THAT(error_of("/dev/zero"), HasSubstr("it is a device; give a regular file"));
+}
+
+// ---- disks ----
 
 TEST_F(AtomicFileTest, ShortWritesLoseNothing) {
   const SmallDisk disk(1000, 3);

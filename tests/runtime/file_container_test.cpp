@@ -86,7 +86,7 @@ void expect_error(F&& f, const std::string& text) {
 
 TEST_F(Container, NamesTheFileThatCannotBeUsed) {
   expect_error([&] { load(folder_ / "missing.sinter"); }, "missing.sinter] cannot open the file: No such file or directory; check the path");
-  expect_error([&] { load(folder_); }, "cannot read the file: it is no regular file");
+  expect_error([&] { load(folder_); }, "cannot read the file: it is a folder; give a regular file");
   expect_error([&] { save(folder_, sample()); }, "cannot write the file: it is a folder; give the name of a file");
   expect_error([&] { save(folder_ / "none" / "net.sinter", sample()); },
                "net.sinter] cannot write the file: failed to create it (No such file or directory)");

@@ -14,6 +14,24 @@ using runtime::FileSystem;
 
 int FaultyFiles::begin(Call call, std::size_t& allowed) { return before(call, ++calls_, allowed); }
 
+int FaultyFiles::open_to_read(const std::string& path, int& descriptor) {
+  std::size_t unused = 0;
+  const int fault = begin(Call::open_to_read, unused);
+  return fault ? fault : FileSystem::open_to_read(path, descriptor);
+}
+
+int FaultyFiles::read(int descriptor, std::uint64_t offset, std::span<std::byte> into, std::size_t& count) {
+  std::size_t allowed = into.size();
+  const int fault = begin(Call::read, allowed);
+  return fault ? fault : FileSystem::read(descriptor, offset, into.first(std::min(allowed, into.size())), count);
+}
+
+int FaultyFiles::lock_folder(const std::string& path, int& descriptor) {
+  std::size_t unused = 0;
+  const int fault = begin(Call::lock_folder, unused), error = FileSystem::lock_folder(path, descriptor);
+  return fault ? fault : error;
+}
+
 int FaultyFiles::create(const std::string& path, unsigned mode, int& descriptor) {
   std::size_t unused = 0;
   const int fault = begin(Call::create, unused);

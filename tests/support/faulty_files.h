@@ -17,13 +17,15 @@ namespace sinter::test {
 /// Is the process's file system while it lives. Derive, and say in before() what happens instead of a call.
 class FaultyFiles : public runtime::FileSystem {
  public:
-  enum class Call : std::uint8_t { create, open, write, sync, close, rename, sync_folder, remove, make_folder };
+  enum class Call : std::uint8_t { create, open, write, sync, close, rename, sync_folder, remove, make_folder, lock_folder, open_to_read, read };
 
   FaultyFiles() : before_(exchange(this)) {}
   ~FaultyFiles() override { exchange(before_); }
   FaultyFiles(const FaultyFiles&) = delete;
   FaultyFiles& operator=(const FaultyFiles&) = delete;
 
+  int open_to_read(const std::string& path, int& descriptor) override;
+  int read(int descriptor, std::uint64_t offset, std::span<std::byte> into, std::size_t& count) override;
   int create(const std::string& path, unsigned mode, int& descriptor) override;
   int open(const std::string& path, int flags, int& descriptor) override;
   int write(int descriptor, std::span<const std::byte> bytes, std::size_t& written) override;
@@ -32,6 +34,7 @@ class FaultyFiles : public runtime::FileSystem {
   int rename(const std::string& from, const std::string& to) override;
   int sync_folder(const std::string& folder) override;
   int remove(const std::string& path) override;
+  int lock_folder(const std::string& path, int& descriptor) override;
   int make_folder(const std::string& path) override;
 
   /// Calls so far.
