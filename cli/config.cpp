@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace sinter::cli {
@@ -16,7 +17,10 @@ Json read(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw UserError(path, "cannot be opened; does it exist?");
   try {
-    Json json = Json::parse(file);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    constexpr int deepest = 8;  // more than any setting; what is too deep by less has a message of its own
+    check_json_depth(content, deepest, path);
+    Json json = Json::parse(content);
     if (!json.is_object()) throw UserError(path, "must hold a JSON object: {\"hidden\": [64, 32], \"epochs\": 20}");
     return json;
   } catch (const nlohmann::json::exception& error) {

@@ -15,11 +15,13 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 #include <mutex>
+#include <sstream>
 
 #include "codegen/emit/step.h"
 #include "codegen/instrument/threads.h"
@@ -199,8 +201,8 @@ std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { 
 
 namespace {
 /// Lines of "address size name", as perf's map files are.
-void write_perf_map(llvm::orc::JITDylib& library, std::span<const std::string> objects) {
-  std::ofstream map(str("/tmp/perf-", ::getpid(), ".map"), std::ios::app);
+std::string perf_map_of(llvm::orc::JITDylib& library, std::span<const std::string> objects) {
+  std::ostringstream map;
   for (const std::string& object : objects) {
     auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "step"));
     if (!file) fail("cannot read the object", file.takeError());
@@ -212,6 +214,20 @@ void write_perf_map(llvm::orc::JITDylib& library, std::span<const std::string> o
       map << str(std::hex, address, " ", symbol.getSize(), " sinter:", name->str(), "\n");
     }
   }
+  return map.str();
+}
+
+/// Appends to the file where perf looks. Anybody can make one of that name, or a link, so only a file of this user's own is written to.
+void append_to_perf_map(const std::string& text) {
+  const std::string path = str("/tmp/perf-", ::getpid(), ".map");
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  struct stat status{};
+  const bool own =
+      descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
+  const bool written = own && ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (descriptor >= 0) ::close(descriptor);
+  if (!own) throw UserError("SINTER_PERF_MAP", str(path, " is no file of this user's own, or cannot be made; remove it"));
+  if (!written) throw UserError("SINTER_PERF_MAP", str("cannot write to ", path, "; is the disk full?"));
 }
 }  // namespace
 
@@ -241,7 +257,7 @@ LoadedCode load_objects(std::span<const std::string> objects, bool perf_map) {
   for (const std::string& object : objects)
     if (auto error = linker().layer.add(*dylib, llvm::MemoryBuffer::getMemBufferCopy(object))) fail("cannot load the object", std::move(error));
   const auto entry = reinterpret_cast<StepEntry>(linker().lookup(*dylib, step_name));
-  if (perf_map) write_perf_map(*dylib, objects);
+  if (perf_map) append_to_perf_map(perf_map_of(*dylib, objects));
   return {entry, std::move(owner)};
 }
 

@@ -44,7 +44,7 @@ struct LoadedCode {
   std::shared_ptr<const void> owner;
 };
 /// Links the objects with each other. Throws InternalError for what is no code or refers to something else. `perf_map`: also append the names of all
-/// functions that can be looked up to /tmp/perf-PID.map.
+/// functions that can be looked up to /tmp/perf-PID.map; throws UserError if that is not a file of this user's own.
 LoadedCode load_objects(std::span<const std::string> objects, bool perf_map);
 
 }  // namespace sinter::codegen

@@ -10,9 +10,6 @@
 
 namespace sinter::fuzz {
 
-namespace {
-
-/// Whether running it takes little memory and time: a file may ask for a lot of both.
 bool is_small(const ir::Graph& graph, std::int64_t n, std::int64_t rows) {
   double elements = 0, flops = 0;
   for (const ir::NodeId id : graph.topological_order()) {
@@ -25,6 +22,18 @@ bool is_small(const ir::Graph& graph, std::int64_t n, std::int64_t rows) {
   }
   return graph.size() < 500;
 }
+
+bool is_compiled([[maybe_unused]] Bytes bytes) {
+#ifdef SINTER_JIT
+  std::size_t sum = 0;
+  for (const std::uint8_t byte : bytes) sum += byte;
+  return sum % 16 == 0;
+#else
+  return false;
+#endif
+}
+
+namespace {
 
 /// One call on zeros.
 void run_step(StepCore& step, const std::vector<Mode>& modes) {
@@ -46,15 +55,7 @@ void run_step(StepCore& step, const std::vector<Mode>& modes) {
   }
 }
 
-/// Compiling takes a thousand times as long as reading: one of a few files is compiled, always the same.
-std::vector<Mode> modes_for([[maybe_unused]] Bytes bytes) {
-#ifdef SINTER_JIT
-  std::size_t sum = 0;
-  for (const std::uint8_t byte : bytes) sum += byte;
-  if (sum % 16 == 0) return {Mode::eager, Mode::graph};
-#endif
-  return {Mode::eager};
-}
+std::vector<Mode> modes_for(Bytes bytes) { return is_compiled(bytes) ? std::vector{Mode::eager, Mode::graph} : std::vector{Mode::eager}; }
 
 }  // namespace
 

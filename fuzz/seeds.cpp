@@ -6,13 +6,17 @@
 #include <iterator>
 #include <set>
 
+#include "frontend/data/encoder.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
+#include "frontend/nn/convolution.h"
 #include "frontend/nn/dense.h"
 #include "frontend/nn/dropout.h"
 #include "frontend/nn/loss.h"
+#include "frontend/nn/pool.h"
 #include "frontend/nn/sequential.h"
+#include "frontend/nn/shape.h"
 #include "frontend/optim/optimizer.h"
 #include "frontend/train/trainer.h"
 #include "fuzz/program/choices.h"
@@ -110,6 +114,10 @@ std::string idx(int code, std::initializer_list<char> extents, const std::string
   return bytes + elements;
 }
 
+/// Columns of the seeds' tables, and an encoder of them.
+data::Table table_for_encoder() { return {{"area", "town", "rooms"}, {{"1.5", "4", "-2"}, {"Bonn", "Kiel", "Bonn"}, {"2", "3", ""}}}; }
+data::Encoder encoder_of_seeds(const std::string& target) { return data::Encoder::fit(table_for_encoder(), {.target = target}); }
+
 }  // namespace
 
 Seeds model_seeds() {
@@ -205,6 +213,40 @@ Seeds safetensors_seeds() {
   return {{"arrays", written([](const std::filesystem::path& path) { data::write_safetensors(path, some_arrays()); })},
           {"half", with_header(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]}})", 6)},
           {"f64", with_header(R"({"__metadata__":{"k":"v"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}})", 8)}};
+}
+
+Seeds encoder_seeds() {
+  return {{"numbers", encoder_of_seeds("area").to_json()},
+          {"classes", encoder_of_seeds("town").to_json()},
+          {"no-target", encoder_of_seeds("").to_json()},
+          {"deep", std::string(100, '[')}};
+}
+
+Seeds command_line_seeds() {
+  const auto saved = [](Trainer& trainer) { return written([&](const std::filesystem::path& path) { trainer.save(path.string()); }); };
+  const auto of_table = [&](const char* target) {
+    const data::Encoder encoder = encoder_of_seeds(target);
+    const bool classes = encoder.is_classification();
+    seed(3);
+    nn::Sequential model{nn::Dense(encoder.width(), 3, Activation::relu), nn::Dense(3, classes ? 2 : 1)};
+    Trainer trainer(model, classes ? loss::sparse_categorical_crossentropy_from_logits : loss::mean_squared_error,
+                    optim::SGD({.learning_rate = 0.1f, .momentum = 0.9f}), {.mode = Mode::eager});
+    const data::Table table = table_for_encoder();
+    trainer.train_on_batch(encoder.features(table), encoder.target(table));
+    trainer.set_metadata("encoder", encoder.to_json());
+    trainer.set_metadata("task", classes ? "classes" : "numbers");
+    return saved(trainer);
+  };
+  const auto of_images = [&] {
+    seed(3);
+    nn::Sequential model{nn::Reshape({4, 4, 1}), nn::Conv2D(1, 2, {3}, Activation::relu), nn::MaxPool2D({2}), nn::Flatten(), nn::Dense(2, 3)};
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::Adam(), {.mode = Mode::eager});
+    const Tensor pixels(std::vector<std::uint8_t>(32, 9), {2, 16});
+    trainer.train_on_batch(pixels, Tensor(std::vector<std::int32_t>{0, 2}, {2}));
+    trainer.set_metadata("task", "classes");
+    return saved(trainer);
+  };
+  return {{"table-numbers", of_table("area")}, {"table-classes", of_table("town")}, {"images", of_images()}};
 }
 
 }  // namespace sinter::fuzz

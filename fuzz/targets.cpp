@@ -2,11 +2,13 @@
 
 #include "frontend/data/cifar.h"
 #include "frontend/data/csv.h"
+#include "frontend/data/encoder.h"
 #include "frontend/data/encoding.h"
 #include "frontend/data/idx.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
+#include "frontend/weights/keras.h"
 #include "fuzz/container/mutate.h"
 #include "ir/error.h"
 
@@ -61,6 +63,25 @@ void read_arrays(const std::filesystem::path& path) {
   for (const auto& [name, array] : read(path)) require_whole(array);
 }
 
+/// A description of columns: what is accepted can be written and read again, the same, and makes tensors of tables, or refuses them.
+void run_encoder(Bytes bytes) {
+  const data::Encoder encoder = data::Encoder::from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const std::string text = encoder.to_json();
+  if (data::Encoder::from_json(text).to_json() != text) throw Finding("an encoder written and read again differs");
+  const data::Table table{{"area", "town", "rooms", ""}, {{"1.5", "", "-2"}, {"Bonn", "Kiel", "NA"}, {"2", "3", "2"}, {"", "", ""}}};
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Finding(what);
+  };
+  const auto names = static_cast<std::int64_t>(encoder.feature_names().size());
+  require(encoder.features(table).shape() == Shape({3, names}), "features have another shape than their names say");
+  if (!encoder.has_target()) return;
+  const Tensor target = encoder.target(table);
+  require(target.shape()[0] == Dim(3), "there is no target a row");
+  if (!encoder.is_classification()) return (void)encoder.unscaled(1);
+  for (const std::int32_t number : target.to_vector<std::int32_t>())
+    require(number >= 0 && static_cast<std::size_t>(number) < encoder.classes().size(), "a class has no name");
+}
+
 constexpr std::size_t kilobyte = 1024;
 const Target all[] = {
     {"sinter_file", run_sinter_file, 16 * kilobyte, mutate_container, nullptr, nullptr, model_seeds},
@@ -72,6 +93,11 @@ const Target all[] = {
     {"npy", run_reader<read_npy>, 4 * kilobyte, nullptr, nullptr, nullptr, npy_seeds},
     {"npz", run_reader<read_arrays<data::read_npz>>, 4 * kilobyte, nullptr, nullptr, nullptr, npz_seeds},
     {"safetensors", run_reader<read_arrays<data::read_safetensors>>, 4 * kilobyte, nullptr, nullptr, nullptr, safetensors_seeds},
+    {"keras", run_reader<read_arrays<weights::read_keras>>, 8 * kilobyte, nullptr, nullptr, nullptr, keras_seeds},
+    {"encoder", run_encoder, 4 * kilobyte, nullptr, nullptr, nullptr, encoder_seeds},
+#ifdef SINTER_CLI
+    {"command_line", run_command_line, 32 * kilobyte, mutate_container, nullptr, nullptr, command_line_seeds},
+#endif
 };
 
 }  // namespace

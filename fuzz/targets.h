@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fuzz/target.h"
+#include "ir/graph.h"
 
 namespace sinter::fuzz {
 
@@ -10,6 +11,17 @@ namespace sinter::fuzz {
 void run_sinter_file(Bytes bytes);
 /// A trainer's file or a checkpoint: a run goes on from what is accepted, and it predicts and trains a step, or refuses to.
 void run_checkpoint(Bytes bytes);
+
+/// Whether running it on n samples and tables of so many rows takes little memory and time: a file may ask for a lot of both.
+bool is_small(const ir::Graph& graph, std::int64_t n, std::int64_t rows);
+/// Compiling takes a thousand times as long as reading: one of 16 files is compiled, always the same.
+bool is_compiled(Bytes bytes);
+
+// ---- command_line.cpp ----
+/// A model file: `sinter` inspects, converts, runs and verifies it, or says why not.
+void run_command_line(Bytes bytes);
+/// What a model of the seeds may be given to predict from.
+inline constexpr std::string_view table_of_seeds = "area,town,rooms\n1.5,Bonn,2\n,Kiel,3\n-2,,2\n";
 
 // ---- programs.cpp ----
 /// Bytes as a program (fuzz/program): all paths agree.
@@ -28,5 +40,8 @@ Seeds cifar_seeds();
 Seeds npy_seeds();
 Seeds npz_seeds();
 Seeds safetensors_seeds();
+Seeds keras_seeds();
+Seeds encoder_seeds();
+Seeds command_line_seeds();
 
 }  // namespace sinter::fuzz

@@ -6,6 +6,7 @@
 #include "frontend/compile/step.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/image.h"
+#include "frontend/core/json_depth.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/ops.h"
 #include "frontend/core/parameter.h"

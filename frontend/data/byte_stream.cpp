@@ -1,5 +1,6 @@
 #include "frontend/data/byte_stream.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -20,8 +21,12 @@ ByteStream::ByteStream(const std::filesystem::path& path) : name_(path.string())
   if (file_.size() < first.size()) return;
   file_.read(0, first);
   if (first != std::array{std::byte{0x1f}, std::byte{0x8b}}) return;
-  gzip_ = gzopen(path.c_str(), "rb");
-  if (!gzip_) fail("cannot open the compressed file; check its permissions and the memory that is left");
+  const int descriptor = file_.duplicate();
+  gzip_ = gzdopen(descriptor, "rb");
+  if (!gzip_) {
+    ::close(descriptor);
+    fail("cannot open the compressed file; check the memory that is left");
+  }
   gzbuffer(stream(gzip_), 1 << 17);
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "frontend/core/json_depth.h"
 #include "ir/error.h"
 
 namespace sinter::data {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t most_categories = 1000;
 constexpr std::size_t none = std::string::npos;
+constexpr int deepest_description = 4;  // the description, its columns, a column, its categories
 
 bool contains(const std::vector<std::string>& list, const std::string& name) { return std::find(list.begin(), list.end(), name) != list.end(); }
 
@@ -269,6 +271,7 @@ std::string Encoder::to_json() const {
 Encoder Encoder::from_json(const std::string& text) {
   Encoder encoder;
   try {
+    check_json_depth(text, deepest_description, "encoder");
     const auto json = nlohmann::json::parse(text);
     if (json.at("version") != 1)
       throw UserError("encoder", str("version ", json.at("version").dump(), " is not known; it needs a newer version of Sinter"));

@@ -5,12 +5,12 @@
 
 #include <array>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <span>
 #include <type_traits>
 
 #include "ir/error.h"
+#include "runtime/file/disk.h"
 
 namespace sinter::data {
 
@@ -74,9 +74,9 @@ HostArray read_jpeg(const std::string& path, const std::vector<unsigned char>& d
 HostArray read_image(const std::filesystem::path& path, int channels) {
   const std::string name = path.string();
   if (channels != 1 && channels != 3) throw UserError(name, str("images have 1 or 3 channels, got ", channels));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UserError(name, "cannot be opened; does it exist?");
-  const std::vector<unsigned char> data{std::istreambuf_iterator<char>(file), {}};
+  const runtime::InputFile file(path);
+  std::vector<unsigned char> data(file.size());
+  file.read(0, std::as_writable_bytes(std::span(data)));
   constexpr std::array<unsigned char, 4> png{0x89, 'P', 'N', 'G'};
   constexpr std::array<unsigned char, 2> jpeg{0xff, 0xd8};
   const auto begins_with = [&](const auto& first) { return data.size() >= first.size() && std::equal(first.begin(), first.end(), data.begin()); };

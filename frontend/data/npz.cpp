@@ -1,5 +1,6 @@
 #include "frontend/data/npz.h"
 
+#include <unistd.h>
 #include <zip.h>
 
 #include <algorithm>
@@ -25,10 +26,11 @@ struct Discard {
 using Archive = std::unique_ptr<zip_t, Discard>;
 using Source = std::unique_ptr<zip_source_t, Discard>;
 
-Archive open(const std::string& where) {
+Archive open(const runtime::InputFile& file, const std::string& where) {
   int code = 0;
-  Archive archive(zip_open(where.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
-  if (archive) return archive;
+  const int descriptor = file.duplicate();
+  if (zip_t* const archive = zip_fdopen(descriptor, ZIP_CHECKCONS, &code)) return Archive(archive);
+  ::close(descriptor);
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   const std::string reason = zip_error_strerror(&error);
@@ -55,10 +57,11 @@ std::vector<std::byte> unpack(const Archive& archive, zip_uint64_t member, const
 
 NamedArrays read_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
-  const Archive archive = open(where);
+  const runtime::InputFile file(path);
+  const Archive archive = open(file, where);
   std::vector<zip_stat_t> members(static_cast<std::size_t>(std::max<zip_int64_t>(0, zip_get_num_entries(archive.get(), 0))));
   // Members lie in the file one behind the other: together they are no larger than it, or some bytes would be unpacked again and again.
-  std::uint64_t left = runtime::InputFile(path).size();
+  std::uint64_t left = file.size();
   for (std::size_t i = 0; i < members.size(); ++i) {
     constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
     zip_stat_t& entry = members[i];

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "frontend/core/json_depth.h"
 #include "frontend/data/narrow.h"
 #include "ir/error.h"
 #include "runtime/file/disk.h"
@@ -75,10 +76,8 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
   };
   std::vector<Entry> entries;
   try {
-    const auto header = nlohmann::ordered_json::parse(text, [&](int depth, auto, const auto&) {
-      if (depth > deepest_header) throw UserError(where, "the header nests deeper than the format does; the file is damaged");
-      return true;
-    });
+    check_json_depth(text, deepest_header, where);
+    const auto header = nlohmann::ordered_json::parse(text);
     if (!header.is_object()) throw UserError(where, "the header is no JSON object; the file is damaged");
     for (const auto& [name, value] : header.items()) {
       if (name == metadata_name) continue;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <span>
 
 #include "frontend/core/finite.h"
 #include "frontend/core/ops.h"
@@ -10,6 +10,7 @@
 #include "frontend/data/idx.h"
 #include "frontend/data/mnist.h"
 #include "frontend/data/npy.h"
+#include "runtime/file/disk.h"
 
 namespace sinter {
 
@@ -115,9 +116,10 @@ namespace {
 enum class FileKind { npy, idx, other };
 
 FileKind kind_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const runtime::InputFile file(path);
   std::array<char, 2> first{};
-  if (!file || !file.read(first.data(), 2)) throw UserError(path, "cannot be read; does it exist, and is it more than 2 bytes?");
+  if (file.size() < first.size()) throw UserError(path, str("has ", file.size(), " bytes, too few for data"));
+  file.read(0, std::as_writable_bytes(std::span(first)));
   if (first == std::array{'\x93', 'N'}) return FileKind::npy;
   return first == std::array{'\0', '\0'} || first == std::array{'\x1f', '\x8b'} ? FileKind::idx : FileKind::other;  // plain or gzip'd
 }

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <span>
+#include <string_view>
 
 #include "frontend/core/nearest.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
 #include "frontend/weights/convention.h"
 #include "frontend/weights/keras.h"
+#include "runtime/file/disk.h"
 
 namespace sinter::weights {
 
@@ -35,11 +37,11 @@ StateDict tensors_of(const data::NamedArrays& arrays) {
 enum class Format { safetensors, npz, hdf5 };
 
 Format format_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const runtime::InputFile file(path);
   std::array<char, 8> start{};
-  if (!file) throw UserError(path, "cannot be opened; does it exist?");
-  file.read(start.data(), start.size());
-  const std::string_view text(start.data(), static_cast<std::size_t>(file.gcount()));
+  const auto there = std::span(start).first(std::min<std::uint64_t>(start.size(), file.size()));
+  file.read(0, std::as_writable_bytes(there));
+  const std::string_view text(there.data(), there.size());
   if (text.starts_with("PK")) return Format::npz;
   if (text == "\x89HDF\r\n\x1a\n") return Format::hdf5;
   return Format::safetensors;

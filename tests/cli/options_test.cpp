@@ -187,6 +187,9 @@ TEST_F(Options, OfASettingsFileAreCheckedAlike) {
   put(file("settings.json"), R"({"epohcs": 5})");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
               Fails(failure, HasSubstr("there is no setting 'epohcs'; the nearest is 'epochs'")));
+  put(file("settings.json"), "{\"hidden\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
+  EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
+              Fails(failure, HasSubstr("settings.json] nests arrays and objects more than 8 deep (byte 18)")));
   put(file("settings.json"), R"([5])");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}), Fails(failure, HasSubstr("settings.json] must hold a JSON object")));
   EXPECT_THAT(sinter_with({"train", "--config", file("nowhere.json")}), Fails(failure, HasSubstr("nowhere.json] cannot be opened; does it exist?")));

@@ -1,4 +1,5 @@
 // Properties of the machine code: accuracy of its functions, the same bytes on every vector target, no leaks.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -191,6 +192,35 @@ TEST(PerfMap, NamesTheKernels) {
   text << file.rdbuf();
   EXPECT_THAT(text.str(), HasSubstr(" sinter:sinter_step\n"));
   EXPECT_THAT(text.str(), HasSubstr(" sinter:kernel_0\n"));
+  fs::remove(path);
+}
+
+TEST(PerfMap, IsWrittenToNoFileButTheUsersOwn) {
+  const Environment wish("SINTER_PERF_MAP", "1");
+  const std::string path = str("/tmp/perf-", getpid(), ".map");
+  const TemporaryFolder folder;
+  const std::string other = folder.path + "/other";
+  std::ofstream(other) << "mine";
+  const auto expect_refused = [&](const char* what, const auto& make) {
+    fs::remove(path);
+    ASSERT_EQ(make(), 0) << what;
+    SmallModel m;
+    EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }),
+                HasSubstr("[SINTER_PERF_MAP] " + path + " is no file of this user's own, or cannot be made; remove it"))
+        << what;
+    std::stringstream text;
+    text << std::ifstream(other).rdbuf();
+    EXPECT_EQ(text.str(), "mine") << what;
+  };
+  expect_refused("a symbolic link", [&] { return ::symlink(other.c_str(), path.c_str()); });
+  if (fs::equivalent("/tmp", fs::path(other).parent_path().parent_path()))
+    expect_refused("another name of a file", [&] { return ::link(other.c_str(), path.c_str()); });
+  expect_refused("a pipe", [&] { return ::mkfifo(path.c_str(), 0600); });
+  if (::geteuid() == 0)
+    expect_refused("another user's", [&] {
+      std::ofstream(path).close();
+      return ::chown(path.c_str(), 12345, 12345);
+    });
   fs::remove(path);
 }
 

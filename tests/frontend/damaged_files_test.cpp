@@ -1,6 +1,9 @@
 // Files of every kind that Sinter reads, cut at every byte and with every bit changed: an error or content, never a crash, a hang or a wild
 // allocation. And small files that claim to hold a gigabyte.
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -236,6 +239,16 @@ TEST_P(DamagedFile, WithAChangedBitIsAnErrorOrContent) {
     if (HasFailure()) return;
   }
   EXPECT_GT(errors, 0u);
+}
+
+/// Nobody writes to the pipe: a reader that opens it as a file waits for ever, until the alarm ends the test.
+TEST_P(DamagedFile, OrAPipeIsRefused) {
+  const fs::path pipe = fs::path(folder_.path) / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::rename(pipe, path_);
+  ::alarm(60);
+  EXPECT_THAT(error_of([&] { GetParam().read(path_); }), HasSubstr("cannot read the file: it is a pipe; give a regular file"));
+  ::alarm(0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, DamagedFile, testing::ValuesIn(kinds), [](const auto& info) { return info.param.name; });

@@ -130,7 +130,7 @@ TEST_F(DataErrors, KindsOfFilesAreToldApart) {
   EXPECT_EQ(train.x.only().shape(), Shape({1, 4})) << "an image is a row of pixels";
   EXPECT_EQ(test.scale, 1.0f / 255);
   EXPECT_THAT(test.y.only().to_vector<std::uint8_t>(), testing::ElementsAre(5));
-  EXPECT_THAT(error_of([&] { data::is_table(write("empty", "")); }), HasSubstr("cannot be read; does it exist, and is it more than 2 bytes?"));
+  EXPECT_THAT(error_of([&] { data::is_table(write("empty", "")); }), HasSubstr("empty] has 0 bytes, too few for data"));
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+#include "cli/run.h"
+
+#include <sinter/sinter.h>
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "cli/commands.h"
+#include "cli/config.h"
+
+namespace sinter::cli {
+
+namespace {
+
+enum Status { success = 0, failure = 1, bad_command_line = 2, fault = 3 };
+
+int tell(Status status, const std::string& error) {
+  std::cerr << "sinter: " << printable_lines(error) << "\n";
+  return status;
+}
+
+}  // namespace
+
+int run(std::vector<std::string> arguments) {
+  CLI::App app{"Sinter trains, runs and inspects compiled networks.\nA command's options: sinter COMMAND --help", "sinter"};
+  app.set_version_flag("--version", "sinter 0.1.0");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  add_train(app);
+  add_predict(app);
+  add_bench(app);
+  add_inspect(app);
+  add_explain(app);
+  add_verify(app);
+  add_convert(app);
+  constexpr const char* no_memory =
+      "there is not enough memory for this; use less data, smaller layers or a smaller batch, or raise the limit (ulimit -v)";
+  try {
+    arguments = with_config(std::move(arguments), app);
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    app.parse(std::move(arguments));
+    return success;
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream errors;
+    const int code = app.exit(error, std::cout, errors);
+    std::cerr << printable_lines(errors.str());
+    return code == 0 ? success : bad_command_line;
+  } catch (const UserError& error) {
+    return tell(failure, error.what());
+  } catch (const std::bad_alloc&) {
+    return tell(failure, no_memory);
+  } catch (const std::length_error&) {  // of a container that is asked for more than the address space has
+    return tell(failure, no_memory);
+  } catch (const std::system_error& error) {  // threads, folders and what else the system refuses
+    return tell(failure, str("the system refused: ", error.what()));
+  } catch (const std::exception& error) {
+    return tell(fault, str(error.what(), "\nThis is a fault of Sinter; please report it with the command that shows it."));
+  }
+}
+
+}  // namespace sinter::cli
