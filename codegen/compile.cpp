@@ -48,7 +48,7 @@ void dump(const std::string& folder, const char* name, const std::function<std::
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   std::ofstream file(folder + "/" + name);
-  if (!(file << text()).flush()) throw UserError("SINTER_DUMP", str("cannot write ", folder, "/", name));
+  if (!(file << text()).flush()) throw UserError("SINTER_DUMP", str("cannot write ", folder, "/", name, "; give a folder that can be written"));
 }
 
 std::string ir_text(const llvm::Module& module) {

@@ -68,7 +68,7 @@ void run_encoder(Bytes bytes) {
   const data::Encoder encoder = data::Encoder::from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const std::string text = encoder.to_json();
   if (data::Encoder::from_json(text).to_json() != text) throw Finding("an encoder written and read again differs");
-  const data::Table table{{"area", "town", "rooms", ""}, {{"1.5", "", "-2"}, {"Bonn", "Kiel", "NA"}, {"2", "3", "2"}, {"", "", ""}}};
+  const data::Table table{{"area", "town", "rooms", ""}, {{"1.5", "4", "-2"}, {"Bonn", "Kiel", "Bonn"}, {"2", "", "NA"}, {"", "", ""}}};
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Finding(what);
   };

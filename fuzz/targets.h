@@ -21,7 +21,7 @@ bool is_compiled(Bytes bytes);
 /// A model file: `sinter` inspects, converts, runs and verifies it, or says why not.
 void run_command_line(Bytes bytes);
 /// What a model of the seeds may be given to predict from.
-inline constexpr std::string_view table_of_seeds = "area,town,rooms\n1.5,Bonn,2\n,Kiel,3\n-2,,2\n";
+inline constexpr std::string_view table_of_seeds = "area,town,rooms\n1.5,Bonn,2\n4,Kiel,\n-2,Bonn,NA\n";
 
 // ---- programs.cpp ----
 /// Bytes as a program (fuzz/program): all paths agree.

@@ -89,8 +89,10 @@ std::optional<CheckpointFolder::Found> CheckpointFolder::newest() const {
     const fs::path path = fs::path(folder_) / name;
     try {
       Found found{path, runtime::load(path)};
-      for (const fs::path& other : damaged) FileSystem::current().rename(other.string(), other.string() + ".damaged");
-      if (!damaged.empty()) warn_(str(problems, "set aside as .damaged, training goes on from ", path.string()));
+      bool renamed = true;
+      for (const fs::path& other : damaged) renamed = FileSystem::current().rename(other.string(), other.string() + ".damaged") == 0 && renamed;
+      const char* fate = renamed ? "set aside as .damaged" : "left in place, as it cannot be renamed";
+      if (!damaged.empty()) warn_(str(problems, fate, ", training goes on from ", path.string()));
       return found;
     } catch (const runtime::SystemError&) {
       throw;

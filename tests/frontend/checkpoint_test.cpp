@@ -200,6 +200,18 @@ TEST(Checkpoint, ADamagedOneIsSetAsideForTheOneBefore) {
   EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000018.sinter", "checkpoint-000000000018.sinter.damaged"));
 }
 
+TEST(Checkpoint, ADamagedOneThatCannotBeSetAsideIsPassedOver) {
+  const TemporaryFolder folder;
+  const RunResult whole = train({.checkpoint = {.folder = folder.path}});
+  put(*newest_checkpoint(folder.path), "damaged");
+  bool first = true;
+  const FailingFiles system(
+      [&](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::rename && std::exchange(first, false) ? EACCES : 0; });
+  std::vector<std::string> lines;
+  EXPECT_EQ(train({.checkpoint = {.folder = folder.path, .keep = 1}, .log = [&](const std::string& line) { lines.push_back(line); }}), whole);
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("left in place, as it cannot be renamed, training goes on from ")));
+}
+
 TEST(Checkpoint, IfAllAreDamagedFitSaysSo) {
   const TemporaryFolder folder;
   put(folder.path + "/checkpoint-000000000003.sinter", "no file of Sinter at all, but long enough to have a header of its own");

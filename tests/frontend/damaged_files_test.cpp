@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -19,10 +20,12 @@
 #include "frontend/file/model_file.h"
 #include "frontend/weights/keras.h"
 #include "ir/print.h"
+#include "runtime/file/disk.h"
 #include "tests/frontend/data_files.h"
 #include "tests/frontend/helpers.h"
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/allocations.h"
+#include "tests/support/faulty_files.h"
 
 namespace sinter::test {
 namespace {
@@ -239,6 +242,25 @@ TEST_P(DamagedFile, WithAChangedBitIsAnErrorOrContent) {
     if (HasFailure()) return;
   }
   EXPECT_GT(errors, 0u);
+}
+
+TEST_P(DamagedFile, OnAFailingDiskIsAnErrorOfTheSystem) {
+  using Call = FaultyFiles::Call;
+  std::size_t calls = 0;
+  for (std::size_t fails = 1; fails == calls + 1; ++fails) {
+    const FailingFiles disk([&](Call call, std::size_t number) {
+      calls += number == fails;
+      return number == fails ? call == Call::open ? EMFILE : EIO : 0;
+    });
+    try {
+      const std::string content = GetParam().read(path_);
+      EXPECT_LT(calls, fails) << "an error was passed over";
+      EXPECT_EQ(content, content_);
+    } catch (const runtime::SystemError& error) {
+      EXPECT_TRUE(error.code() == EIO || error.code() == EMFILE);
+    }
+  }
+  EXPECT_GE(calls, 1u);  // libzip reads by itself
 }
 
 /// Nobody writes to the pipe: a reader that opens it as a file waits for ever, until the alarm ends the test.
