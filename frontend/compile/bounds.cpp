@@ -13,6 +13,7 @@ namespace sinter {
 namespace {
 
 constexpr double ulp = 0x1p-23;
+constexpr double greatest = std::numeric_limits<float>::max();
 constexpr double smallest = 0x1p-120;  // below this, results may have been flushed to zero
 
 template <class F>
@@ -249,7 +250,12 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
       op);
   if (is_float(type.dtype)) {
     const double ulps = own_ulps(op, in.empty() ? 0 : contracted_terms(op, in, result));
-    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += ulps * ulp * std::abs(result.value.data[i]) + (ulps > 0 ? smallest : 0);
+    for (std::size_t i = 0; i < result.error.size(); ++i) {
+      const double size = std::abs(result.value.data[i]);
+      result.error[i] += ulps * ulp * size + (ulps > 0 ? smallest : 0);
+      // What a double holds may be infinite as f32, and what comes of it, as 1 / x, finite again.
+      if (std::isfinite(size) && size + result.error[i] > greatest) result.error[i] = std::numeric_limits<double>::infinity();
+    }
   }
   return result;
 }
