@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <iterator>
 
 #include "frontend/weights/keras.h"
 #include "tests/frontend/helpers.h"
@@ -256,6 +257,36 @@ TEST_F(Hdf5, WhatIsThereTwiceIsReadOnce) {
                 for (int i = 1; i < 100; ++i) H5Lcreate_hard(vars, "0", vars, std::to_string(i).c_str(), H5P_DEFAULT, H5P_DEFAULT);
               }),
               HasSubstr("needs bytes that something else has, too; the file is damaged"));
+}
+
+TEST_F(Hdf5, DamageIsNamed) {
+  {
+    const Writer writer(path);
+    Writer::add(writer.vars(), "0", {2, 3}, six);
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::string sound{std::istreambuf_iterator<char>(file), {}};
+  const auto number = [](std::uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto error_of_damage = [&](std::size_t at, const std::string& bytes) {
+    EXPECT_LT(at, sound.size());
+    std::ofstream(path, std::ios::binary) << std::string(sound).replace(at, bytes.size(), bytes);
+    return error();
+  };
+  const std::size_t root_place = 64, extents = sound.find(number(2) + number(3)), shape = extents - 8, message = shape - 8;
+  std::uint64_t root = 0;
+  std::memcpy(&root, sound.data() + root_place, sizeof root);
+  EXPECT_THAT(error_of_damage(13, "\4"), HasSubstr("has offsets of 4 and lengths of 8 bytes, not 8"));
+  EXPECT_THAT(error_of_damage(40, number(1 << 20)), HasSubstr("must have 1048576 bytes, but has "));
+  EXPECT_THAT(error_of_damage(root_place, number(1 << 30)), HasSubstr("/] needs 16 bytes from byte 1073741824 on, but the file has "));
+  EXPECT_THAT(error_of_damage(root, "\2"), HasSubstr("/] has no header of version 1, as Keras writes"));
+  EXPECT_THAT(error_of_damage(sound.find("HEAP"), "HEAT"), HasSubstr("/] has no mark 'HEAP' where one must be; the file is damaged"));
+  EXPECT_THAT(error_of_damage(sound.find("TREE") + 4, "\1"),
+              testing::ContainsRegex("/\\] has a tree whose node at byte [0-9]+ is of kind 1 and level 0"));
+  EXPECT_THAT(error_of_damage(sound.find("layers"), std::string(500, 'x')), HasSubstr("has a member whose name is not in the file"));
+  EXPECT_THAT(error_of_damage(message + 2, "\xff\xff"), HasSubstr(", dense/0] needs 65535 bytes where "));
+  EXPECT_THAT(error_of_damage(shape, "\3"), HasSubstr(", dense/0] has a shape of version 3 and kind 0"));
+  EXPECT_THAT(error_of_damage(shape + 1, "\7"), HasSubstr(", dense/0] has 7 dimensions, at most 6 are supported"));
+  EXPECT_THAT(error_of_damage(extents, number(5)), HasSubstr(", dense/0] claims other numbers than it has: [5,3] of 4 bytes each in 24 bytes"));
 }
 
 TEST_F(Hdf5, OtherVersionsAreRefused) {
