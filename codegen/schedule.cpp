@@ -126,7 +126,7 @@ class Builder {
       case KernelKind::pointwise:
         return cut(Piece::rows, at.rows.factor());
       case KernelKind::product:
-        if (!fits_tiles(graph_, kernel.anchor)) return;
+        if (!ir::fits_tiles(graph_, kernel.anchor)) return;
         if (at.rows.factor() > 1) return cut(Piece::rows, at.rows.factor());
         if (product_of(graph_, kernel.anchor).op.transpose_b) return;
         return cut(Piece::columns, divide_up(at.stride.factor(), piece_columns));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/layout.h"
+
 namespace sinter::ir {
 
 bool is_pointwise(const Op& op) { return is_elementwise(op) || std::holds_alternative<Broadcast>(op); }
@@ -36,12 +38,13 @@ NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes) {
 
 namespace {
 
-/// A gather whose row i is row index[i] of its table, both as matrices lie in memory, of leaves: a matrix and a list. Other ranks give matrices too,
-/// whose rows are something else: a vector's elements by a matrix of indices, or a page of three dimensions by a single index.
+/// A gather whose row i is row index[i] of its table, a run of memory, of leaves: a matrix of several columns and a list. Other ranks give matrices
+/// too, whose rows are something else: a vector's elements by a matrix of indices, or a page of three dimensions by a single index.
 bool picks_rows_of_a_matrix(const Graph& graph, const Node& node) {
   if (!std::holds_alternative<GatherRows>(node.op)) return false;
   const Node &table = graph.node(node.inputs[0]), &index = graph.node(node.inputs[1]);
-  return is_leaf(table.op) && is_leaf(index.op) && table.type.shape.rank() == 2 && index.type.shape.rank() == 1;
+  const auto is_matrix = [](const Shape& shape) { return shape.rank() == 2 && shape.back().is_fixed() && shape.back() != Dim(1); };
+  return is_leaf(table.op) && is_leaf(index.op) && is_matrix(table.type.shape) && index.type.shape.rank() == 1;
 }
 
 }  // namespace
@@ -64,13 +67,21 @@ NodeId picked_rows(const Graph& graph, NodeId id) {
   return no_node;
 }
 
+bool fits_tiles(const Graph& graph, NodeId product) {
+  const Node& node = graph.node(product);
+  for (const Shape* shape : {&graph.node(node.inputs[0]).type.shape, &graph.node(node.inputs[1]).type.shape, &node.type.shape}) {
+    const SymbolicLayout at = symbolic_layout(*shape);
+    if (!at.stride.is_fixed() || (at.cols == Dim(1) && at.rows != Dim(1))) return false;
+  }
+  return node.type.shape.back() != Dim(1);
+}
+
 bool is_row_view(const Graph& graph, NodeId id) {
-  const auto wide = [](const Shape& shape) { return shape.rank() == 2 && shape.back().is_fixed() && shape.back() != Dim(1); };
   const NodeId gather = picked_rows(graph, id);
-  if (gather == no_node || !wide(graph.node(id).type.shape)) return false;
+  if (gather == no_node) return false;
   const auto reads_left = [&](NodeId user, NodeId rows) {
     const Node& reader = graph.node(user);
-    return (std::holds_alternative<Matmul>(reader.op) || std::holds_alternative<Dense>(reader.op)) && wide(reader.type.shape) &&
+    return (std::holds_alternative<Matmul>(reader.op) || std::holds_alternative<Dense>(reader.op)) && fits_tiles(graph, user) &&
            reader.inputs[0] == rows && std::count(reader.inputs.begin(), reader.inputs.end(), rows) == 1;
   };
   std::vector<NodeId> views{gather};

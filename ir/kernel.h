@@ -25,13 +25,17 @@ NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes);
 /// Most nodes that a recomputable scalar may stand for, itself included.
 inline constexpr std::size_t recomputable_nodes = 16;
 
-/// The gather_rows of a matrix [rows, columns] by a list of indices, both leaves, of which this node is nothing but pointwise arithmetic with
+/// Whether register tiles serve a matmul or dense: all but products with the batch as columns of an operand or the result, or with a single column
+/// of several rows. The runtime's kernel serves the others; it reads its operands in memory.
+bool fits_tiles(const Graph& graph, NodeId product);
+
+/// The gather_rows of a matrix [rows, several columns] by a list of indices, both leaves, of which this node is nothing but pointwise arithmetic with
 /// constants (at most 8 ops), or which it is; else no_node.
 NodeId picked_rows(const Graph& graph, NodeId id);
 
-/// Such rows, where products alone read the gather, as their left operand, directly or through arithmetic: products read the rows where they are, and
-/// a batch that is picked from a data set is never copied nor stored in another type. All that is made of a gather is a row view, or nothing is: no
-/// row view stands behind what another kernel stores.
+/// Such rows, where products that fit tiles alone read the gather, as their left operand, directly or through arithmetic: products read the rows
+/// where they are, and a batch that is picked from a data set is never copied nor stored in another type. All that is made of a gather is a row view,
+/// or nothing is: no row view stands behind what another kernel stores.
 bool is_row_view(const Graph& graph, NodeId id);
 
 /// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an

@@ -21,7 +21,7 @@ class ProductEmitter {
   void emit() {
     begin_ = e_.rows_begin(e_.kernel_.shape);
     end_ = e_.rows_end(e_.kernel_.shape);
-    if (!fits_tiles(e_.context_.graph, e_.kernel_.anchor)) {
+    if (!ir::fits_tiles(e_.context_.graph, e_.kernel_.anchor)) {
       call();
       e_.emit_pointwise();
       return;

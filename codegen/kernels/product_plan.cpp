@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "ir/kernel.h"
 
 namespace sinter::codegen {
 
@@ -58,16 +59,9 @@ Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
   return product;
 }
 
-bool fits_tiles(const ir::Graph& graph, ir::NodeId anchor) {
-  const Product p = product_of(graph, anchor);
-  for (const SymbolicLayout& at : {p.left_layout, p.right_layout, p.result_layout})
-    if (!at.stride.is_fixed() || (at.cols == Dim(1) && at.rows != Dim(1))) return false;
-  return p.sizes.f != Dim(1);
-}
-
 bool packs_right(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Op& op = graph.node(anchor).op;
-  if ((!std::holds_alternative<ir::Matmul>(op) && !std::holds_alternative<ir::Dense>(op)) || !fits_tiles(graph, anchor)) return false;
+  if ((!std::holds_alternative<ir::Matmul>(op) && !std::holds_alternative<ir::Dense>(op)) || !ir::fits_tiles(graph, anchor)) return false;
   const Product p = product_of(graph, anchor);
   if (p.sizes.m.is_fixed() && p.sizes.m.factor() < paying_rows) return false;
   const std::int64_t stride = p.result_layout.stride.factor();

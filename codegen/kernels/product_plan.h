@@ -20,8 +20,6 @@ struct Product {
 };
 /// `anchor` is a matmul or dense.
 Product product_of(const ir::Graph& graph, ir::NodeId anchor);
-/// Whether tiles serve it: all but products whose columns are the batch, and single columns. The runtime's kernel serves the others.
-bool fits_tiles(const ir::Graph& graph, ir::NodeId anchor);
 /// Whether a step packs the right operand, in a kernel of its own: panel after panel, each a row of its columns after the other. Else tiles read it
 /// where it lies, or from a copy that each chunk makes. False for other anchors.
 bool packs_right(const ir::Graph& graph, ir::NodeId anchor);
@@ -53,7 +51,7 @@ struct ProductPlan {
   std::int64_t widest() const;  ///< columns of the widest panel
 };
 
-/// For products whose f is fixed and more than 1.
+/// For products that fit tiles (ir::fits_tiles).
 ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit);
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);

@@ -147,6 +147,19 @@ TEST(Regression, PickedRowsThatOthersReadBeforeProductsDo) {
       table_rows);
 }
 
+TEST(Regression, PickedRowsThatAProductWithoutTilesReads) {
+  expect_agreement(
+      [](Graph& g) {
+        const auto rows = [&](Dim count) { return g.add(ir::GatherRows{}, {floats(g, {table_rows, 5}), input(g, {DType::i32, {count}})}); };
+        g.add_output(matmul(rows(1), floats(g, {20, 1}), true, true));                    // a single column, transposed
+        g.add_output(matmul(rows(n), reshape(floats(g, {n, 20}), {20, n}), true, true));  // the batch as columns
+        g.add_output(matmul(rows(3), reshape(floats(g, {n, 5}), {5, n})));                // of the result too
+        g.add_output(matmul(rows(n), floats(g, {5, 1})));
+        g.add_output(matmul(g.add(ir::GatherRows{}, {floats(g, {table_rows, 1}), input(g, {DType::i32, {1}})}), floats(g, {1, 20})));
+      },
+      table_rows);
+}
+
 // ---- the judge: indices and comparisons that are as uncertain as what they come from ----
 
 /// Numbers that are whole but for rounding, of which many are equal.
