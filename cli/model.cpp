@@ -12,8 +12,6 @@ std::int64_t outputs_of(Trainer& trainer, const std::string& path) {
 }
 
 data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
-  if (!trainer.has_metadata("encoder"))
-    throw UserError(path, "was not written by sinter train: it does not say how the columns of a table become numbers");
   data::Encoder encoder = data::Encoder::from_json(trainer.metadata("encoder"));
   const Type input = trainer.predict_step().traced_graph().inputs()[0].type, features{DType::f32, {Dim::batch(), encoder.width()}};
   const std::int64_t outputs = outputs_of(trainer, path),

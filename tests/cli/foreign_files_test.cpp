@@ -1,0 +1,46 @@
+// Files that are sound but not what a command is for: models that other programs wrote, arrays of other shapes, settings of other types.
+#include "tests/cli/cli.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::HasSubstr;
+
+class ForeignFiles : public Cli {
+ protected:
+  /// An IDX file of bytes.
+  std::string idx(const std::string& name, const std::string& extents, std::size_t count) const {
+    std::string bytes{0, 0, 8, static_cast<char>(extents.size())};
+    for (const char extent : extents) bytes += std::string{0, 0, 0, extent};
+    put(file(name), bytes + std::string(count, '\1'));
+    return file(name);
+  }
+
+  const std::string golden = std::string(SINTER_TEST_FIXTURES) + "/../golden/trainer.sinter";
+};
+
+TEST_F(ForeignFiles, ModelsOfOtherProgramsPredictNothing) {
+  for (const std::string& data : {houses, fixture("x.npy")})
+    EXPECT_THAT(sinter_with({"predict", golden, "--data", data}),
+                Fails(failure, HasSubstr("trainer.sinter] was not written by sinter train: it does not say what it predicts")));
+}
+
+TEST_F(ForeignFiles, ArraysHaveSamplesAndClassNumbersOneEach) {
+  const std::string samples = idx("samples", "\2\3", 6), labels = idx("labels", "\2\1", 2);
+  EXPECT_THAT(sinter_with({"train", "--data", samples, "--labels", labels}),
+              Fails(failure, HasSubstr("labels] class numbers must be [samples], got u8[2,1]")));
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }";
+  header.resize(53 + 64, ' ');
+  put(file("scalar.npy"), std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size() + 1) + '\0' + header + "\n" + std::string(4, '\0'));
+  EXPECT_THAT(sinter_with({"train", "--data", file("scalar.npy"), "--labels", labels}),
+              Fails(failure, HasSubstr("[train] an array must have samples as its first dimension, got f32[]")));
+}
+
+TEST_F(ForeignFiles, SettingsAreNumbersTextsAndLists) {
+  put(file("settings.json"), R"({"epochs": {"first": 3}})");
+  EXPECT_THAT(sinter_with(training() + Arguments{"--config", file("settings.json")}),
+              Fails(failure, HasSubstr("'epochs' must be a number, a text, true, false or a list of these, got {\"first\":3}")));
+}
+
+}  // namespace
+}  // namespace sinter::test
