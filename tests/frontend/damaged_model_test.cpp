@@ -74,5 +74,41 @@ TEST_F(DamagedModel, EachFaultHasItsMessage) {
   for (const auto& [wanted, change] : faults) EXPECT_THAT(error_with(change), HasSubstr("changed.sinter] " + wanted));
 }
 
+/// A checkpoint of the middle of an epoch whose place or sums are not those of the run.
+TEST(DamagedCheckpoint, ContradictsTheRun) {
+  const TemporaryFolder folder;
+  const Dataset data{random({8, 2}, 1), random_labels(8, 3, 2)};
+  const auto fit = [&](std::vector<std::shared_ptr<Callback>> callbacks) {
+    seed(1);
+    nn::Sequential model{nn::Dense(2, 3)};
+    Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD(), {.mode = Mode::eager});
+    trainer.fit(data,
+                {.batch_size = 2, .verbose = false, .callbacks = std::move(callbacks), .checkpoint = {.folder = folder.path, .every_steps = 1}});
+  };
+  struct Dies : Callback {
+    void on_batch_end(Trainer&, std::int64_t step, double) override {
+      if (step == 2) throw UserError("test", "the run dies");
+    }
+  };
+  EXPECT_THAT(error_of([&] { fit({std::make_shared<Dies>()}); }), HasSubstr("the run dies"));
+  const std::string path = newest_checkpoint(folder.path).value();
+  const Archive whole = runtime::load(path);
+  const auto error_with = [&](const std::string& name, const std::vector<double>& numbers) {
+    Archive archive = whole;
+    for (runtime::NamedArray& array : archive.arrays)
+      if (array.name.ends_with("/" + name)) {
+        array.shape = {static_cast<std::int64_t>(numbers.size() * sizeof(double))};
+        array.bytes = {reinterpret_cast<std::byte*>(const_cast<double*>(numbers.data())), numbers.size() * sizeof(double)};
+      }
+    runtime::save(path, archive);
+    return error_of([&] { fit({}); });
+  };
+  EXPECT_THAT(error_with("run.now.row", {99}),
+              HasSubstr("[fit] the checkpoint is behind sample 99 of a piece of 8 samples; use the data of the run"));
+  EXPECT_THAT(error_with("run.now.tally.losses", {1, 2}), HasSubstr("[fit] needs 1 sums of losses, the checkpoint has 2"));
+  runtime::save(path, whole);
+  EXPECT_EQ(error_of([&] { fit({}); }), "");
+}
+
 }  // namespace
 }  // namespace sinter::test
