@@ -115,7 +115,7 @@ const std::vector<Network>& networks() {
        {20},
        100,
        [] { return nn::Sequential{nn::Dense(20, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::tanh), nn::Dense(30, 7)}; }},
-      {"convolutional", {12, 10, 8}, 8, [] {
+      {"convolutional", {12, 10, 8}, 5, [] {
          return nn::Sequential{nn::Conv2D(8, 20, {3}, Activation::relu, {.padding = Padding::same()}),  // with few multiplications
                                nn::BatchNorm(20),
                                nn::MaxPool2D({2}),
