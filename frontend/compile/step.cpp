@@ -128,8 +128,7 @@ void StepCore::Impl::verify_latest(std::span<const Tensor* const> in) {
     const std::lock_guard lock(changing);
     variants.erase(variants.begin());
   }
-  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.
-", report));
+  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.\n", report));
 }
 
 const Variant& StepCore::Impl::latest() const {
