@@ -21,7 +21,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <sstream>
 
 #include "codegen/emit/step.h"
 #include "codegen/instrument/threads.h"
@@ -202,7 +201,7 @@ std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { 
 namespace {
 /// Lines of "address size name", as perf's map files are.
 std::string perf_map_of(llvm::orc::JITDylib& library, std::span<const std::string> objects) {
-  std::ostringstream map;
+  TextStream map;
   for (const std::string& object : objects) {
     auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "step"));
     if (!file) fail("cannot read the object", file.takeError());

@@ -36,7 +36,7 @@ void read_csv(const std::filesystem::path& path) {
       std::string text;
       for (std::size_t r = 0; r < table.rows(); ++r)
         for (std::size_t c = 0; c < table.names.size(); ++c) text += table.field(r, c);
-      if (table.open_fields() != 0 || first_not_utf8(text) != std::string::npos) throw Finding("a table holds half a row, or what is no UTF-8");
+      if (table.open_fields() != 0 || data::first_not_utf8(text) != std::string::npos) throw Finding("a table holds half a row, or what is no UTF-8");
     } catch (const UserError&) {
     }
 }
