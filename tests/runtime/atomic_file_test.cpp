@@ -56,8 +56,8 @@ TEST_F(AtomicFileTest, EachFailingCallLeavesTheOldFileOrTheNewOneWithAMessage) {
           put("the new file");
           ADD_FAILURE() << fault.message;
         } catch (const runtime::SystemError& error) {
-          EXPECT_THAT(error.what(), HasSubstr(str("[", path.string(), "] cannot write the file: failed to ", fault.message, " (", std::strerror(code),
-                                                  "); choose a folder that exists, is writable and has space")));
+          EXPECT_THAT(error.what(), HasSubstr(str("[", path.string(), "] cannot write the file: failed to ", fault.message, " (",
+                                                  runtime::error_text(code), "); choose a folder that exists, is writable and has space")));
           EXPECT_EQ(error.code(), code);
         }
       }
