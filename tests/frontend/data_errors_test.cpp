@@ -110,7 +110,8 @@ TEST_F(DataErrors, OfEncoders) {
               R"({"version":1,"target":-1,"columns":[{"name":"x","categorical":false,"mean":0,"deviation":-1,"missing":false,"categories":[]}]})");
         }},
        {"[encoder] was made without a target", [&] { (void)plain.target(table); }},
-       {"[encoder] the target 'y' must be a number, but row 1 has 'many'", [&] { (void)encoder.target(words); }},
+       {"[encoder] column 'y' holds numbers, but 1 of its 1 fields are none that f32 can hold: line 1 'many'; mend them",
+        [&] { (void)encoder.target(words); }},
        {"[encoder] version 7 is not known; it needs a newer version of Sinter", [] { data::Encoder::from_json(R"({"version":7})"); }},
        {"[encoder] the description is damaged: target 3 of 0 columns",
         [] { data::Encoder::from_json(R"({"version":1,"target":3,"columns":[]})"); }}});
