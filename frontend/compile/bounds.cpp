@@ -123,7 +123,7 @@ void carry_softmax(Bounded& result, const Bounded& in, bool logarithm) {
     const double rounding = (static_cast<double>(cols) + 8) * ulp;
     for (std::size_t i = row; i < row + cols; ++i) {
       const double v = std::abs(result.value.data[i]);
-      result.error[i] += logarithm ? 2 * e + rounding * (1 + v) : v * (std::expm1(2 * e) + rounding * (1 + std::abs(in.value.data[i])));
+      result.error[i] += logarithm ? 2 * e + rounding * (1 + v) : v * (std::expm1(2 * e) + rounding * (1 + std::abs(in.value.data[i]))) + smallest;
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "fuzz/program/compare.h"
+#include "ir/differentiate.h"
 #include "tests/frontend/helpers.h"
 #include "tests/ir/random_arrays.h"
 
@@ -197,6 +198,16 @@ TEST(Regression, ProductOfTwoFactorsThatAreNearlyZero) {
     // 0 in double; in single what rounding leaves, and neither factor alone moves the product.
     const Value x = floats(g, {n, 32}), y = ((x + 1000.0) - 1000.0) - x;
     g.add_output(y * y);
+  });
+}
+
+TEST(Regression, LogOfASoftmaxThatUnderflowsAndItsGradient) {
+  expect_agreement([](Graph& g) {
+    const Value x = state(g, {DType::f32, {6, 5}}), y = g.add(ir::Log{}, {g.add(ir::Softmax{}, {x * 2000.0})});
+    const Value wrt[] = {x}, gradient = ir::differentiate(sum(y * floats(g, {6, 5}), 0, 2), wrt)[0];
+    g.add_output(gradient);
+    g.add_output(y);
+    g.set_update(0, (x - gradient).id);
   });
 }
 
