@@ -6,10 +6,11 @@ namespace sinter::ir {
 
 namespace {
 
-/// What the loss depends on, its inputs included.
-std::vector<char> ancestors(const Graph& graph, NodeId loss) {
+/// What the outputs depend on, they included.
+std::vector<char> ancestors(const Graph& graph, std::span<const Value> outputs) {
   std::vector<char> reached(graph.size());
-  std::vector<NodeId> stack{loss};
+  std::vector<NodeId> stack;
+  for (const Value output : outputs) stack.push_back(output.id);
   while (!stack.empty()) {
     const NodeId id = stack.back();
     stack.pop_back();
@@ -35,12 +36,27 @@ Values differentiate(Value loss, std::span<const Value> wrt) {
   Graph& graph = *loss.graph;
   if (loss.type() != Type{})
     throw UserError(graph.node(loss.id).origin.text(), str("grad needs a scalar f32 loss, got ", loss.type(), "; take its mean or sum first"));
-  const std::vector<char> reached = ancestors(graph, loss.id);
+  const Value one = constant(graph, 1);
+  return differentiate({&loss, 1}, {&one, 1}, wrt);
+}
+
+Values differentiate(std::span<const Value> outputs, std::span<const Value> seeds, std::span<const Value> wrt) {
+  if (outputs.empty()) return Values(wrt.size());
+  Graph& graph = *outputs[0].graph;
+  if (seeds.size() != outputs.size())
+    throw InternalError("differentiate", str("needs a seed for each of ", outputs.size(), " outputs, got ", seeds.size()));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (seeds[i].type() != outputs[i].type() || !is_float(outputs[i].type().dtype))
+      throw InternalError("differentiate", str("needs f32 outputs and seeds of their types, got ", outputs[i].type(), " and ", seeds[i].type()));
+  const std::vector<char> reached = ancestors(graph, outputs);
   std::vector<NodeId> order = graph.topological_order();
   std::reverse(order.begin(), order.end());
 
   std::vector<Value> gradients(graph.size());  // of the nodes that were there before; new nodes need none
-  gradients[loss.id] = constant(graph, 1);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Value& gradient = gradients[outputs[i].id];
+    gradient = gradient ? gradient + seeds[i] : seeds[i];
+  }
   for (const NodeId id : order) {
     if (!reached[id] || !gradients[id] || is_leaf(graph.node(id).op)) continue;
     const Op op = graph.node(id).op;  // copies: the arena grows below

@@ -11,5 +11,7 @@ namespace sinter::ir {
 /// depend on a value, the entry is an empty Value. Gradients of all differentiable inputs of all nodes between are made: removing those that
 /// nobody reads is the work of the passes. Throws UserError if the loss is not a scalar f32.
 Values differentiate(Value loss, std::span<const Value> wrt);
+/// The same for several outputs of any shape: the sum of seed · d output / d w. Each output is f32 and has a seed of its type.
+Values differentiate(std::span<const Value> outputs, std::span<const Value> seeds, std::span<const Value> wrt);
 
 }  // namespace sinter::ir

@@ -66,6 +66,7 @@ function in_scope(space, owner, visible,  i, k, name, first, last, bases, inner)
     if (Token[At] ~ /^(public|private|protected)$/ && Token[At + 1] == ":") { visible = Token[At] == "public"; At += 2; continue }
     if (Token[At] == "template") { ++At; skip_angles(); continue }
     if (Token[At] == "requires") { ++At; while (Token[At] == "(" || Token[At] == "{") At = behind(At) + 1; continue }
+    if (Token[At] == "concept") { while (At <= Count && Token[At] != ";") ++At; continue }
     if (Token[At] == "namespace") {
       for (inner = ""; Token[At] != "{"; ++At) inner = Token[At];
       if (inner == "detail") { At = behind(At) + 1; continue }

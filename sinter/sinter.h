@@ -16,6 +16,7 @@
 #include "frontend/data/encoder.h"
 #include "frontend/data/image_folder.h"
 #include "frontend/nn/activation.h"
+#include "frontend/nn/activation_layer.h"
 #include "frontend/nn/convolution.h"
 #include "frontend/nn/dense.h"
 #include "frontend/nn/dropout.h"

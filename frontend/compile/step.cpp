@@ -6,6 +6,7 @@
 
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
+#include "frontend/core/grad.h"
 #include "frontend/core/interpret.h"
 
 namespace sinter {
@@ -83,6 +84,7 @@ void StepCore::Impl::make_own(Traced& traced) const {
       throw UserError(options.name, str("clone() is for steps that assign nothing, this one assigns '", traced.cells[i]->name,
                                         "'; run it on one thread, and publish() what clones of other steps shall read"));
   traced.cells = published->in_place_of(traced.cells);
+  traced.flags.clear();  // those of the parameters and modules that another thread may freeze
 }
 
 Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tensor* const> in) {
@@ -110,7 +112,7 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
 
 Variant& StepCore::Impl::variant_for(std::span<const Tensor* const> in) {
   for (std::size_t i = 0; i < variants.size(); ++i)
-    if (variants[i]->compiled().graph.inputs().size() - variants[i]->compiled().traced.captured.size() == in.size() && variants[i]->accepts(in)) {
+    if (variants[i]->accepts(in)) {
       if (i == 0) return *variants.front();
       const std::lock_guard lock(changing);
       std::rotate(variants.begin(), variants.begin() + static_cast<std::ptrdiff_t>(i), variants.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -147,7 +149,7 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
       seen = std::move(specs);
     }
     std::vector<Tensor> inputs;
-    for (const Tensor* tensor : in) inputs.push_back(*tensor);
+    for (const Tensor* tensor : in) inputs.push_back(is_float(tensor->dtype()) ? watch(tensor->detach()) : *tensor);
     std::vector<Tensor> out = function(inputs);
     for (Tensor& tensor : out) tensor = tensor.detach();
     return out;
@@ -245,10 +247,6 @@ double StepCore::compile_seconds() const { return impl_->compile_seconds; }
 std::int64_t StepCore::last_threads() const { return impl_->variants.empty() ? 0 : impl_->variants.front()->executor().last_threads(); }
 const StepOptions& StepCore::options() const { return impl_->options; }
 void StepCore::set_mode(Mode mode) { impl_->options.mode = mode; }
-void StepCore::forget() {
-  const std::lock_guard lock(impl_->changing);
-  impl_->variants.clear();
-}
 void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
 
 void StepCore::set_threads(int threads, bool force) {

@@ -79,8 +79,6 @@ class StepCore {
   const StepOptions& options() const;
   void set_mode(Mode mode);
   void set_threads(int threads, bool force);
-  /// Drops what was compiled: the next call traces anew.
-  void forget();
   /// The kinds of the inputs, before the first call.
   void set_kinds(std::vector<InputKind> kinds);
   std::shared_ptr<StepCore> clone() const;  ///< see Step::clone

@@ -204,6 +204,7 @@ Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std:
 
 bool Variant::accepts(std::span<const Tensor* const> in) const {
   const auto specs = compiled_->graph.inputs();
+  if (specs.size() - compiled_->traced.captured.size() != in.size() || !compiled_->traced.is_current()) return false;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (!sinter::accepts(specs[i], in[i]->type())) return false;
   return true;

@@ -70,6 +70,7 @@ class Variant {
   explicit Variant(std::shared_ptr<const CompiledGraph> compiled);
 
   const CompiledGraph& compiled() const { return *compiled_; }
+  /// Whether it was made for inputs of these types, and nothing that decided it was frozen or freed since.
   bool accepts(std::span<const Tensor* const> in) const;
   /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ, an index out of range, and states that a step
   /// on another thread assigns at the same time.

@@ -31,12 +31,10 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
   runtime::Buffer buffer = runtime::Buffer::allocate(runtime::storage_bytes(type));
   runtime::evaluate(op, views, {type, buffer.data()});
   if (!recorded || !is_float(type.dtype) || !ir::is_differentiable(op)) return {type, std::move(buffer)};
-  auto* record = new Record;
-  record->op = op;
-  record->where = where;
-  record->inputs.reserve(in.size());
-  for (const Tensor* tensor : in) record->inputs.push_back(*tensor);
-  return {type, std::move(buffer), RecordRef(record)};
+  Record::Applied applied{op, {}, where};
+  applied.inputs.reserve(in.size());
+  for (const Tensor* tensor : in) applied.inputs.push_back(*tensor);
+  return {type, std::move(buffer), make_record(std::move(applied))};
 }
 
 }  // namespace

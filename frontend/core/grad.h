@@ -1,6 +1,7 @@
 // Gradients, eagerly and in a trace alike.
 #pragma once
 
+#include <initializer_list>
 #include <source_location>
 #include <span>
 #include <vector>
@@ -11,12 +12,29 @@
 namespace sinter {
 
 struct GradOptions {
-  bool allow_unused = false;  ///< a parameter that the loss does not reach gets zeros instead of an error
+  bool allow_unused = false;  ///< what the loss does not reach gets zeros instead of an error
 };
 
-/// d loss / d parameter for each parameter, in its shape. The results carry no record. Throws UserError for a loss that is no f32 scalar, for one
-/// that was not computed from trainable parameters, and, unless allow_unused, for a parameter that the loss does not reach.
+/// d loss / d parameter for each parameter, in its shape. A frozen parameter is a constant: its gradient is 0. Gradients have gradients themselves:
+/// take detach() of one that is kept from step to step, or what it was made of is kept too. Throws UserError for a loss that is no f32 scalar, for
+/// one that was not computed from trainable parameters or watched tensors, and, unless allow_unused, for a parameter that the loss does not reach.
 std::vector<Tensor> grad(const Tensor& loss, std::span<const Parameter> parameters, GradOptions options = {},
                          std::source_location where = std::source_location::current());
+/// The same with respect to tensors: inputs of a compiled function, what was computed on the way, or tensors from watch(). Throws UserError for one
+/// that is none of these.
+std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> tensors, GradOptions options = {},
+                         std::source_location where = std::source_location::current());
+inline std::vector<Tensor> grad(const Tensor& loss, std::initializer_list<Parameter> parameters, GradOptions options = {},
+                                std::source_location where = std::source_location::current()) {
+  return grad(loss, std::span(parameters.begin(), parameters.size()), options, where);
+}
+inline std::vector<Tensor> grad(const Tensor& loss, std::initializer_list<Tensor> tensors, GradOptions options = {},
+                                std::source_location where = std::source_location::current()) {
+  return grad(loss, std::span(tensors.begin(), tensors.size()), options, where);
+}
+
+/// The tensor as something that gradients can be asked for: `const Tensor x = watch(data); grad(f(x), {x})`. Inputs of compiled functions are watched
+/// already; inside a trace nothing changes. Throws UserError for another element type than f32.
+Tensor watch(const Tensor& x, std::source_location where = std::source_location::current());
 
 }  // namespace sinter

@@ -23,15 +23,17 @@ void Cell::require_unassigned(const char* advice) const {
   if (is_assigning()) throw UserError(name, str("a step on another thread assigns it at this moment; ", advice));
 }
 
+bool Parameter::trainable() const {
+  if (Trace* trace = Trace::current()) return trace->read_flag({cell_, &cell_->trainable});
+  return cell_->trainable;
+}
+
 Tensor Parameter::read() const {
   if (!cell_) throw UserError("Parameter", "reading a parameter that was never set");
   if (Trace* trace = Trace::current()) return trace->read(cell_);
   cell_->require_unassigned("read it between steps, on the thread that trains");
   if (!cell_->trainable || !is_float(cell_->type.dtype)) return {cell_->type, cell_->buffer};
-  auto* record = new Record;
-  record->cell = cell_;
-  record->version = cell_->version;
-  return {cell_->type, cell_->buffer, RecordRef(record)};
+  return {cell_->type, cell_->buffer, make_record(Record::Read{cell_, cell_->version})};
 }
 
 void Parameter::assign(const Tensor& value, std::source_location where) const {

@@ -53,7 +53,9 @@ class Parameter {
   void set_name(std::string name) { cell_->name = std::move(name); }
   const Type& type() const { return cell_->type; }
   const Shape& shape() const { return cell_->type.shape; }
-  bool trainable() const { return cell_->trainable; }
+  /// Whether it is not frozen. What a compiled step does may depend on it: the step is traced anew once it has changed.
+  bool trainable() const;
+  /// Freezes it, or frees it. A frozen parameter is a constant: its gradient is 0, and optimizers leave it as it is.
   void set_trainable(bool trainable) { cell_->trainable = trainable; }
   std::uint64_t version() const { return cell_->version; }
   bool defined() const { return cell_ != nullptr; }

@@ -1,5 +1,6 @@
 #include "frontend/core/trace.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "ir/differentiate.h"
@@ -75,6 +76,17 @@ std::vector<Tensor> Trace::gradients(const Tensor& loss, std::span<const Tensor>
   for (const ir::Value gradient : ir::differentiate({&result_.graph, node_of(loss, where)}, values))
     result.push_back(gradient ? tensor_of(gradient) : Tensor());
   return result;
+}
+
+bool Trace::read_flag(std::shared_ptr<const bool> flag) {
+  const bool value = *flag;
+  const auto same = [&](const Flag& known) { return known.now == flag; };
+  if (std::none_of(result_.flags.begin(), result_.flags.end(), same)) result_.flags.push_back({std::move(flag), value});
+  return value;
+}
+
+bool Traced::is_current() const {
+  return std::all_of(flags.begin(), flags.end(), [](const Flag& flag) { return *flag.now == flag.was; });
 }
 
 Traced Trace::finish() { return std::move(result_); }

@@ -15,11 +15,20 @@
 
 namespace sinter {
 
+/// Of a parameter or a module: whether it is trainable, and what it was when it was read.
+struct Flag {
+  std::shared_ptr<const bool> now;
+  bool was;
+};
+
 /// A finished recording: the graph and what its states and hidden inputs are.
 struct Traced {
   ir::Graph graph;
   std::vector<std::shared_ptr<Cell>> cells;  ///< one a state
   std::vector<Tensor> captured;              ///< one a hidden input; those follow the declared inputs
+  std::vector<Flag> flags = {};              ///< what was trainable decided what was recorded
+  /// Whether the flags are as they were.
+  bool is_current() const;
 };
 
 class Trace {
@@ -38,6 +47,8 @@ class Trace {
   Tensor apply(ir::Op op, std::span<const Tensor* const> in, const std::source_location& where);
   Tensor read(const std::shared_ptr<Cell>& cell);
   void assign(const std::shared_ptr<Cell>& cell, const Tensor& value, const std::source_location& where);
+  /// The flag's value, on which the recording depends from now on.
+  bool read_flag(std::shared_ptr<const bool> flag);
   /// Gradients of a traced loss with respect to cells' present values; empty tensors where the loss does not depend on one.
   std::vector<Tensor> gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/core/random.h"
+#include "frontend/core/trace.h"
 
 namespace sinter {
 
@@ -26,6 +27,10 @@ namespace {
 
 /// The seed and the number of the next stream.
 std::pair<std::uint64_t, std::uint64_t> draw_stream() {
+  if (Trace::current())
+    throw UserError("init",
+                    "random numbers that a compiled function takes from an initializer would be the same at every call; draw them with "
+                    "random_normal or random_uniform and a counter, and make layers before the function is compiled");
   const std::lock_guard guard(lock);
   return {key, following_stream++};
 }

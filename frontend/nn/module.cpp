@@ -4,6 +4,7 @@
 
 #include "frontend/core/publish.h"
 #include "frontend/core/trace.h"
+#include "frontend/nn/module_state.h"
 #include "frontend/nn/summary.h"
 
 namespace sinter::nn {
@@ -16,67 +17,87 @@ TrainingScope::TrainingScope() : outer_(training) { training = true; }
 TrainingScope::~TrainingScope() { training = outer_; }
 bool is_training() { return training; }
 
+Module::Module(std::string kind, std::string path) : state_(std::make_shared<State>(State{std::move(kind), std::move(path), true, {}, {}})) {}
+
+const std::string& Module::name() const { return state_->name; }
+const std::string& Module::kind() const { return state_->kind; }
+
 Tensor Module::operator()(const Tensor& x) {
-  const LayerScope scope(name_);
+  const LayerScope scope(state_->name);
   Tensor y = forward(x);
-  note_call(*this, y);
+  Summary::note_call(*this, y);
   return y;
 }
 
 std::vector<Tensor> Module::forward_all(std::span<const Tensor> in) {
-  if (in.size() != 1) throw UserError(name_, str("takes 1 input, got ", in.size(), "; derive a module of several inputs from nn::Model"));
+  if (in.size() != 1) throw UserError(state_->label(), str("takes 1 input, got ", in.size(), "; derive a module of several inputs from nn::Model"));
   return {forward(in[0])};
 }
 
 std::vector<Tensor> Module::call_all(std::span<const Tensor> in) {
-  const LayerScope scope(name_);
+  const LayerScope scope(state_->name);
   std::vector<Tensor> out = forward_all(in);
-  if (!out.empty()) note_call(*this, out[0]);
+  if (!out.empty()) Summary::note_call(*this, out[0]);
   return out;
 }
 
 Parameter Module::add(std::string name, const Tensor& initial, Penalty penalty) {
   if (!(penalty.l1 >= 0) || !(penalty.l2 >= 0))
-    throw UserError(name_ + "." + name, str("penalties must be at least 0, got l1 = ", penalty.l1, " and l2 = ", penalty.l2));
-  own_.push_back({Parameter(name_ + "." + name, initial), name, true, penalty});
-  return own_.back().parameter;
+    throw UserError(state_->name + "." + name, str("penalties must be at least 0, got l1 = ", penalty.l1, " and l2 = ", penalty.l2));
+  return add(std::move(name), initial, true, penalty);
 }
 
-Parameter Module::add_state(std::string name, const Tensor& initial) {
-  own_.push_back({Parameter(name_ + "." + name, initial, false), name, false, {}});
-  return own_.back().parameter;
+Parameter Module::add_state(std::string name, const Tensor& initial) { return add(std::move(name), initial, false, {}); }
+
+Parameter Module::add(std::string name, const Tensor& initial, bool trains, Penalty penalty) {
+  for (const State::Own& own : state_->own)
+    if (own.name == name) throw UserError(state_->label(), str("has a parameter '", name, "' already; give each its own name"));
+  state_->own.push_back({Parameter(state_->name + "." + name, initial, trains && state_->trainable), std::move(name), trains, penalty});
+  return state_->own.back().parameter;
 }
 
-void Module::add(Module& child) {
-  const auto same = std::count_if(children_.begin(), children_.end(), [&](const Module* other) { return other->kind_ == child.kind_; });
-  children_.push_back(&child);
-  child.rename((name_.empty() ? "" : name_ + ".") + child.kind_ + "_" + std::to_string(same + 1));
+void Module::add(const Module& child) {
+  const std::vector<State*> below = child.state_->all();
+  if (std::find(below.begin(), below.end(), state_.get()) != below.end())
+    throw UserError(state_->label(), str("cannot be part of itself: '", child.state_->label(), "' is this module or holds it"));
+  if (std::find(state_->children.begin(), state_->children.end(), child.state_) != state_->children.end()) return;
+  const auto same = std::count_if(state_->children.begin(), state_->children.end(), [&](const auto& other) { return other->kind == child.kind(); });
+  state_->children.push_back(child.state_);
+  child.state_->rename((state_->name.empty() ? "" : state_->name + ".") + child.kind() + "_" + std::to_string(same + 1));
 }
 
-void Module::rename(const std::string& path) {
-  const std::string old = name_;
-  name_ = path;
-  for (Own& own : own_) own.parameter.set_name(path + "." + own.name);
-  for (Module* child : children_) {
-    const std::string last = child->name_.substr(old.empty() ? 0 : old.size() + 1);
-    child->rename(path + "." + last);
+void Module::State::rename(const std::string& path) {
+  struct Renamed {
+    State* state;
+    std::string path;
+  };
+  std::vector<Renamed> stack{{this, path}};
+  while (!stack.empty()) {
+    const auto [state, now] = std::move(stack.back());
+    stack.pop_back();
+    const std::size_t old = state->name.empty() ? 0 : state->name.size() + 1;
+    for (const auto& child : state->children) stack.push_back({child.get(), now + "." + child->name.substr(old)});
+    state->name = now;
+    for (Own& own : state->own) own.parameter.set_name(now + "." + own.name);
   }
 }
 
-std::vector<const Module*> Module::all() const {
-  std::vector<const Module*> result, stack{this};
+std::vector<Module::State*> Module::State::all() {
+  std::vector<State*> result, stack{this};
   while (!stack.empty()) {
-    result.push_back(stack.back());
+    State* state = stack.back();
     stack.pop_back();
-    stack.insert(stack.end(), result.back()->children_.rbegin(), result.back()->children_.rend());
+    if (std::find(result.begin(), result.end(), state) != result.end()) continue;
+    result.push_back(state);
+    for (auto child = state->children.rbegin(); child != state->children.rend(); ++child) stack.push_back(child->get());
   }
   return result;
 }
 
 std::vector<Parameter> Module::parameters() const {
   std::vector<Parameter> result;
-  for (const Module* module : all())
-    for (const Own& own : module->own_)
+  for (const State* module : state_->all())
+    for (const State::Own& own : module->own)
       if (std::find(result.begin(), result.end(), own.parameter) == result.end()) result.push_back(own.parameter);
   return result;
 }
@@ -85,36 +106,42 @@ void Module::publish() const { sinter::publish(parameters()); }
 
 std::vector<Module::Layer> Module::layers() const {
   std::vector<Layer> result;
-  for (const Module* module : all()) {
-    Layer layer{module->kind_, module->name_, {}};
-    for (const Own& own : module->own_) layer.parameters.emplace_back(own.name, own.parameter);
+  for (const State* module : state_->all()) {
+    Layer layer{module->kind, module->name, {}};
+    for (const State::Own& own : module->own) layer.parameters.emplace_back(own.name, own.parameter);
     if (!layer.parameters.empty()) result.push_back(std::move(layer));
   }
   return result;
 }
 
 void Module::set_trainable(bool trainable) {
-  std::vector<Module*> stack{this};
-  while (!stack.empty()) {
-    Module* module = stack.back();
-    stack.pop_back();
-    *module->trainable_ = trainable;
-    for (Own& own : module->own_) own.parameter.set_trainable(trainable && own.trains);
-    stack.insert(stack.end(), module->children_.begin(), module->children_.end());
+  for (State* module : state_->all()) {
+    module->trainable = trainable;
+    for (State::Own& own : module->own) own.parameter.set_trainable(trainable && own.trains);
   }
+}
+
+bool Module::trainable() const {
+  if (Trace* trace = Trace::current()) return trace->read_flag({state_, &state_->trainable});
+  return state_->trainable;
+}
+
+bool Module::has_penalty() const {
+  for (const State* module : state_->all())
+    for (const State::Own& own : module->own)
+      if (own.penalty.l1 > 0 || own.penalty.l2 > 0) return true;
+  return false;
 }
 
 Tensor Module::penalty() const {
   Tensor total;
-  const auto add = [&](float factor, const Tensor& term) {
-    if (factor > 0) total = total.defined() ? total + term * factor : term * factor;
-  };
-  for (const Module* module : all())
-    for (const Own& own : module->own_) {
+  const auto add = [&](float factor, const Tensor& term) { total = total.defined() ? total + term * factor : term * factor; };
+  for (const State* module : state_->all())
+    for (const State::Own& own : module->own) {
       if (own.penalty.l1 > 0) add(own.penalty.l1, sum(abs(own.parameter)));
       if (own.penalty.l2 > 0) add(own.penalty.l2, sum(square(own.parameter)));
     }
-  return total;
+  return total.defined() ? total : Arg(0.0).as(DType::f32);
 }
 
 std::vector<Parameter> Module::trainable_parameters() const {
@@ -129,7 +156,7 @@ Parameter Module::parameter(std::string_view wanted) const {
     if (parameter.name() == wanted) return parameter;
     known += (known.empty() ? "" : ", ") + parameter.name();
   }
-  throw UserError(name_, str("there is no parameter '", wanted, "'; there are ", known));
+  throw UserError(state_->label(), str("there is no parameter '", wanted, "'; there are ", known));
 }
 
 }  // namespace sinter::nn

@@ -1,10 +1,13 @@
 // Modules: layers and models with named parameters.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -39,12 +42,15 @@ bool is_training();
 ///     Tensor forward(const Tensor& x) override { return x + inner(x); }
 ///   };
 ///
-/// A module shares its parameters with its copies. Parameter names are the path to them: `residual.dense_1.weight`.
+/// A module is a handle: copies share parameters, children and whether they are frozen, so modules can be returned, moved, and kept in vectors and
+/// other modules. What a class of yours holds beside them is copied as usual. Parameter names are the path to them: `residual.dense_1.weight`.
 class Module {
  public:
   /// `kind` is what the module is called within others, numbered: "dense" becomes `dense_1`. On its own its path is its kind, or `path`.
-  explicit Module(std::string kind) : kind_(kind), name_(std::move(kind)) {}
-  Module(std::string kind, std::string path) : kind_(std::move(kind)), name_(std::move(path)) {}
+  explicit Module(std::string kind) : Module(kind, kind) {}
+  Module(std::string kind, std::string path);
+  Module(const Module&) = default;  // also in place of a move: what was moved from still works
+  Module& operator=(const Module&) = default;
   virtual ~Module() = default;
 
   /// The output for one batch. Called eagerly or in a trace alike.
@@ -56,8 +62,8 @@ class Module {
   /// forward_all(), with this module's name on every node.
   std::vector<Tensor> call_all(std::span<const Tensor> in);
 
-  const std::string& name() const { return name_; }
-  const std::string& kind() const { return kind_; }
+  const std::string& name() const;
+  const std::string& kind() const;
   /// Parameters of this module and its children, in order of registration; a parameter that is reached twice (tied weights) once.
   std::vector<Parameter> parameters() const;
   /// The trainable ones.
@@ -76,38 +82,40 @@ class Module {
   /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
   void set_trainable(bool trainable);
   /// Whether it is not frozen. Frozen layers with statistics (batch normalization) run as in inference.
-  bool trainable() const { return *trainable_; }
-  /// The sum of all penalties, to be added to the training loss; an undefined tensor if there are none.
+  bool trainable() const;
+  /// The sum of all penalties, to be added to the training loss; 0 if there are none.
   Tensor penalty() const;
+  bool has_penalty() const;
   /// A table of layers, output shapes and numbers of parameters, for an input of this type with N as its first dimension: `f32[N,784]`.
   std::string summary(const Type& input) { return summary_all({&input, 1}); }
   /// The same for several inputs.
   std::string summary_all(std::span<const Type> inputs);
 
  protected:
-  /// Throws UserError for a negative penalty.
+  /// Throws UserError for a negative penalty and for a name that this module has given already.
   Parameter add(std::string name, const Tensor& initial, Penalty penalty);
   Parameter add(std::string name, const Tensor& initial) { return add(std::move(name), initial, Penalty{}); }
   /// A value that is saved but not trained: statistics, counters.
   Parameter add_state(std::string name, const Tensor& initial);
-  /// A child is named after its kind and its number among its kind, `dense_1`. It must live as long as this module: a member, say.
-  void add(Module& child);
+  /// A child is named after its kind and its number among its kind, `dense_1`; one that is added again keeps its name. Throws UserError for a module
+  /// that holds this one.
+  void add(const Module& child);
 
  private:
-  struct Own {
-    Parameter parameter;
-    std::string name;
-    bool trains;
-    Penalty penalty;
-  };
-  void rename(const std::string& path);
-  /// This module and all below it, in order of registration.
-  std::vector<const Module*> all() const;
-
-  std::string kind_, name_;
-  std::shared_ptr<bool> trainable_ = std::make_shared<bool>(true);  ///< copies are frozen together
-  std::vector<Own> own_;
-  std::vector<Module*> children_;
+  friend class Summary;
+  struct State;
+  Parameter add(std::string name, const Tensor& initial, bool trains, Penalty penalty);
+  std::shared_ptr<State> state_;
 };
+
+/// A copy of the module on the heap, which shares its parameters. Throws UserError if it is of a class derived from M, whose forward() would be lost.
+template <class M>
+  requires(std::derived_from<std::decay_t<M>, Module>)
+std::shared_ptr<Module> share(M&& module) {
+  static_assert(std::is_constructible_v<std::decay_t<M>, M&&>, "this module cannot be copied: pass a std::shared_ptr of it");
+  if (typeid(module) != typeid(std::decay_t<M>))
+    throw UserError(module.name(), "is known here only as a base class, and a copy would lose its forward(); pass a std::shared_ptr of it");
+  return std::make_shared<std::decay_t<M>>(std::forward<M>(module));
+}
 
 }  // namespace sinter::nn

@@ -2,20 +2,15 @@
 
 namespace sinter::nn {
 
-Sequential::Sequential(const std::vector<std::shared_ptr<Module>>& layers) : Module("sequential", "") {
+Sequential::Sequential(const std::vector<std::shared_ptr<Module>>& layers) : Sequential() {
   if (layers.empty()) throw UserError("Sequential", "needs at least one layer");
   for (const auto& layer : layers) append(layer);
 }
 
-void Sequential::append(std::shared_ptr<Module> layer) {
-  if (!layer) throw UserError("Sequential", str("layer ", layers_.size() + 1, " is null"));
-  layers_.push_back(std::move(layer));
-  add(*layers_.back());
-}
-
 Tensor Sequential::forward(const Tensor& x) {
+  if (list().empty()) throw UserError("Sequential", "has no layers; add() some first");
   Tensor y = x;
-  for (const auto& layer : layers_) y = (*layer)(y);
+  for (const auto& layer : list()) y = (*layer)(y);
   return y;
 }
 

@@ -4,27 +4,38 @@
 #include <type_traits>
 #include <vector>
 
-#include "frontend/nn/module.h"
+#include "frontend/nn/container.h"
 
 namespace sinter::nn {
 
-/// Layers one after the other: `nn::Sequential model{nn::Dense(784, 70, Activation::relu), nn::Dense(70, 10)};`
-class Sequential : public Module {
+/// Layers one after the other: `nn::Sequential model{nn::Dense(784, 70, Activation::relu), nn::Dense(70, 10)};`, or one by one:
+/// `nn::Sequential model; for (…) model += nn::Dense(…);`
+class Sequential : public Container {
  public:
-  template <class... Layers>
-    requires(sizeof...(Layers) > 0 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...) &&
-             !(std::is_same_v<std::decay_t<Layers>, Sequential> && ...))
-  explicit Sequential(Layers&&... layers) : Module("sequential", "") {
-    (append(std::make_shared<std::decay_t<Layers>>(std::forward<Layers>(layers))), ...);
+  Sequential() : Container("sequential", "") {}
+  /// Two or more layers; one alone if it is no Sequential, which would be a copy.
+  template <IsLayer First, IsLayer... More>
+    requires(sizeof...(More) > 0 || !std::is_base_of_v<Sequential, std::decay_t<First>>)
+  explicit Sequential(First&& first, More&&... more) : Sequential() {
+    append(std::forward<First>(first));
+    (append(std::forward<More>(more)), ...);
   }
   /// From layers made at run time. Throws UserError for an empty list or a null layer.
   explicit Sequential(const std::vector<std::shared_ptr<Module>>& layers);
 
-  Tensor forward(const Tensor& x) override;
+  /// Puts a layer behind the others.
+  template <IsLayer Layer>
+  Sequential& add(Layer&& layer) {
+    append(std::forward<Layer>(layer));
+    return *this;
+  }
+  template <IsLayer Layer>
+  Sequential& operator+=(Layer&& layer) {
+    return add(std::forward<Layer>(layer));
+  }
 
- private:
-  void append(std::shared_ptr<Module> layer);
-  std::vector<std::shared_ptr<Module>> layers_;
+  /// Throws UserError if there is no layer yet.
+  Tensor forward(const Tensor& x) override;
 };
 
 }  // namespace sinter::nn

@@ -14,14 +14,9 @@ Tensor Reshape::forward(const Tensor& x) {
   return reshape(x, dims);
 }
 
-void Branches::append(std::shared_ptr<Module> layer) {
-  layers_.push_back(std::move(layer));
-  add(*layers_.back());
-}
-
 std::vector<Tensor> Branches::run(const Tensor& x) {
   std::vector<Tensor> results;
-  for (const auto& layer : layers_) results.push_back((*layer)(x));
+  for (const auto& layer : list()) results.push_back((*layer)(x));
   return results;
 }
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <type_traits>
 
-#include "frontend/nn/module.h"
+#include "frontend/nn/container.h"
 
 namespace sinter::nn {
 
@@ -36,24 +35,20 @@ class Lambda : public Module {
 };
 
 /// Layers side by side on the same input: base of Add and Concat.
-class Branches : public Module {
+class Branches : public Container {
  protected:
-  template <class... Layers>
-  Branches(std::string kind, Layers&&... layers) : Module(std::move(kind)) {
-    (append(std::make_shared<std::decay_t<Layers>>(std::forward<Layers>(layers))), ...);
+  template <IsLayer... Layers>
+  explicit Branches(std::string kind, Layers&&... layers) : Container(std::move(kind)) {
+    (append(std::forward<Layers>(layers)), ...);
   }
   std::vector<Tensor> run(const Tensor& x);
-
- private:
-  void append(std::shared_ptr<Module> layer);
-  std::vector<std::shared_ptr<Module>> layers_;
 };
 
 /// The sum of the results: `nn::Add{nn::Identity(), nn::Sequential{...}}` is a residual block.
 class Add : public Branches {
  public:
-  template <class... Layers>
-    requires(sizeof...(Layers) > 1 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...))
+  template <IsLayer... Layers>
+    requires(sizeof...(Layers) > 1)
   explicit Add(Layers&&... layers) : Branches("add", std::forward<Layers>(layers)...) {}
   Tensor forward(const Tensor& x) override;
 };
@@ -61,8 +56,8 @@ class Add : public Branches {
 /// The results one after the other along the last axis.
 class Concat : public Branches {
  public:
-  template <class... Layers>
-    requires(sizeof...(Layers) > 1 && (std::is_base_of_v<Module, std::decay_t<Layers>> && ...))
+  template <IsLayer... Layers>
+    requires(sizeof...(Layers) > 1)
   explicit Concat(Layers&&... layers) : Branches("concat", std::forward<Layers>(layers)...) {}
   Tensor forward(const Tensor& x) override;
 };

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <memory>
 
 #include "frontend/core/trace.h"
+#include "frontend/nn/module_state.h"
 
 namespace sinter::nn {
 
 namespace {
 
-struct Call {
-  const Module* module;
-  Type type;
-};
-thread_local std::vector<Call>* calls = nullptr;
+thread_local Summary* current = nullptr;
 
 std::int64_t count(const std::vector<Parameter>& parameters, bool trainable) {
   std::int64_t total = 0;
@@ -32,35 +28,36 @@ std::string grouped(std::int64_t number) {
 
 }  // namespace
 
-void note_call(const Module& module, const Tensor& result) {
-  if (calls) calls->push_back({&module, result.type()});
+Summary::Summary() : outer_(current) { current = this; }
+Summary::~Summary() { current = outer_; }
+
+void Summary::note_call(const Module& module, const Tensor& result) {
+  if (current) current->calls_.push_back({module.state_, result.type()});
 }
 
 std::string Module::summary_all(std::span<const Type> inputs) {
-  std::vector<Call> found;
-  {
-    const Trace scratch("summary");
-    calls = &found;
-    const auto forget = [](void*) { calls = nullptr; };
-    const std::unique_ptr<void, decltype(forget)> guard(&found, forget);
-    std::vector<Tensor> in;
-    for (const Type& type : inputs) in.push_back(Trace::current()->input({str("x", in.size()), type, ir::InputSpec::Kind::batch}));
-    (void)call_all(in);
-  }
+  Summary summary;
+  const Trace scratch("summary");
+  std::vector<Tensor> in;
+  for (const Type& type : inputs) in.push_back(Trace::current()->input({str("x", in.size()), type, ir::InputSpec::Kind::batch}));
+  (void)call_all(in);
+  return summary.table(*this);
+}
+
+std::string Summary::table(const Module& model) const {
   // A module with children stands for them: only those without get a line, and the parameters that a module holds beside its children.
   struct Line {
     std::string layer, shape, parameters;
   };
   std::vector<Line> lines{{"Layer (kind)", "Output shape", "Parameters"}};
   std::vector<Parameter> counted;
-  for (const Call& call : found) {
+  for (const Call& call : calls_) {
     std::vector<Parameter> fresh;
-    for (const Own& own : call.module->own_)
+    for (const Module::State::Own& own : call.module->own)
       if (std::find(counted.begin(), counted.end(), own.parameter) == counted.end()) fresh.push_back(own.parameter);
     counted.insert(counted.end(), fresh.begin(), fresh.end());
-    if (!call.module->children_.empty() && fresh.empty()) continue;
-    lines.push_back(
-        {call.module->name() + " (" + call.module->kind() + ")", str(call.type.shape), grouped(count(fresh, true) + count(fresh, false))});
+    if (!call.module->children.empty() && fresh.empty()) continue;
+    lines.push_back({call.module->name + " (" + call.module->kind + ")", str(call.type.shape), grouped(count(fresh, true) + count(fresh, false))});
   }
   std::size_t layer = 0, shape = 0, number = 0;
   for (const Line& line : lines) {
@@ -76,7 +73,7 @@ std::string Module::summary_all(std::span<const Type> inputs) {
     if (i == 0) rule('=');
   }
   rule('=');
-  const std::vector<Parameter> all = parameters();
+  const std::vector<Parameter> all = model.parameters();
   const std::int64_t trained = count(all, true), fixed = count(all, false);
   out << "Parameters: " << grouped(trained + fixed) << " (" << grouped(trained) << " trainable, " << grouped(fixed) << " not)\n";
   return out.str();

@@ -1,11 +1,33 @@
 // Module::summary: a run in a trace that is thrown away, during which each call of a module is noted.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "frontend/nn/module.h"
 
 namespace sinter::nn {
 
-/// Tells the summary that is being made on this thread, if any, that a module was called and what it returned.
-void note_call(const Module& module, const Tensor& result);
+/// The calls of modules on this thread while one lives.
+class Summary {
+ public:
+  Summary();
+  ~Summary();
+  Summary(const Summary&) = delete;
+  Summary& operator=(const Summary&) = delete;
+
+  /// Tells the summary that is being made on this thread, if any, that a module was called and what it returned.
+  static void note_call(const Module& module, const Tensor& result);
+  /// The table, with the number of all parameters of `model`.
+  std::string table(const Module& model) const;
+
+ private:
+  struct Call {
+    std::shared_ptr<const Module::State> module;
+    Type type;
+  };
+  std::vector<Call> calls_;
+  Summary* outer_;
+};
 
 }  // namespace sinter::nn

@@ -38,13 +38,17 @@ void Optimizer::update(std::span<const Parameter> parameters, std::span<const Te
     if (gradients[i].shape() != parameters[i].shape())
       throw UserError(name_, str("the gradient of '", parameters[i].name(), "' must be ", parameters[i].shape(), ", got ", gradients[i].shape()));
   updates_ = step_ = {};
-  std::vector<Tensor> used(gradients.begin(), gradients.end());
-  if (common_.accumulate > 1) used = accumulated(parameters, used);
+  std::vector<Parameter> trained;
+  std::vector<Tensor> used;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].trainable()) trained.push_back(parameters[i]), used.push_back(gradients[i]);
+  if (trained.empty() && !parameters.empty()) return;
+  if (common_.accumulate > 1) used = accumulated(trained, used);
   used = clip_gradients(used, common_.clip);
   begin();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    update_one(parameters[i], used[i]);
-    if (common_.average_decay > 0) average(parameters[i]);
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    update_one(trained[i], used[i]);
+    if (common_.average_decay > 0) average(trained[i]);
   }
 }
 
@@ -91,10 +95,10 @@ Tensor Optimizer::decayed(const Parameter& w, const Tensor& g, double decay) { r
 
 Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string& full_name, const std::string& slot_name, const Type& type,
                           double initial) {
-  for (const Slot& slot : slots_)
+  for (const Slot& slot : *slots_)
     if (slot.owner == owner && slot.name == slot_name) return slot.value;
-  slots_.push_back({owner, slot_name, Parameter(full_name, Tensor::filled(type, initial), false)});
-  return slots_.back().value;
+  slots_->push_back({owner, slot_name, Parameter(full_name, Tensor::filled(type, initial), false)});
+  return slots_->back().value;
 }
 
 Parameter Optimizer::slot(const Parameter& parameter, const std::string& slot_name, double initial) {
@@ -107,14 +111,14 @@ Parameter Optimizer::scalar(const std::string& scalar_name, double initial) {
 
 std::vector<Parameter> Optimizer::state() const {
   std::vector<Parameter> result{learning_rate_};
-  for (const Slot& slot : slots_) result.push_back(slot.value);
+  for (const Slot& slot : *slots_) result.push_back(slot.value);
   return result;
 }
 
 void Optimizer::exchange_averages() {
   if (Trace::current()) throw UserError(name_, "exchange_averages() cannot be traced; call it between steps");
   bool any = false;
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : *slots_) {
     if (!slot.owner || slot.name != "average") continue;
     std::swap(slot.owner->buffer, slot.value.cell()->buffer);
     slot.owner->changed();

@@ -32,7 +32,7 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Assigns each parameter its next value. Runs eagerly or in a trace alike. Throws UserError if the counts or shapes differ.
+  /// Assigns each parameter its next value, but for frozen ones. Runs eagerly or in a trace alike. Throws UserError if the counts or shapes differ.
   void update(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
 
   /// A scalar parameter: assigning it changes the rate from the next step on, without a compile.
@@ -80,7 +80,7 @@ class Optimizer {
   std::string name_;
   Common common_;
   Parameter learning_rate_;
-  std::vector<Slot> slots_;
+  std::shared_ptr<std::vector<Slot>> slots_ = std::make_shared<std::vector<Slot>>();
   Tensor updates_;  ///< while accumulating: whether this call updates
   Tensor step_;     ///< t, while an update runs
 };

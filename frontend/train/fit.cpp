@@ -170,7 +170,6 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
     accept(*extent.validation, "fit, validation");
     extent.validation->check_finite("fit, validation");
   }
-  follow_trainable();
   std::optional<Checkpoints> checkpoints;
   RunState at{.first_epoch = epoch, .epoch = epoch, .history = {}, .now = {}};
   if (!fit.checkpoint.folder.empty()) at = checkpoints.emplace(self, *this, fit, extent).resume(std::move(at));
@@ -278,7 +277,6 @@ Evaluation Trainer::evaluate(const Dataset& data) {
 double Trainer::train_on_batch(const Tensors& x, const Tensors& y) {
   const Dataset data{x, y, impl_->scale};
   impl_->accept(data, "train_on_batch");
-  impl_->follow_trainable();
   if (!impl_->rows.defined() || impl_->rows.elements() != data.size()) impl_->rows = Impl::row_numbers(0, data.size());
   Tally tally(impl_->layout, {});
   tally.run(*impl_->train, {data, impl_->step_weights(data, {})}, impl_->rows);

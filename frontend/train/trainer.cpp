@@ -69,11 +69,12 @@ std::vector<Tensor> results(const Tensor& total, std::span<const Tensor> losses,
 
 }  // namespace
 
-Trainer::Trainer(nn::Module& model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
+Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
     : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->options = options;
-  impl->model = &model;
+  if (!model || !optimizer) throw UserError("Trainer", str("the ", model ? "optimizer" : "model", " is null"));
+  impl->model = model;
   impl->optimizer = optimizer;
   impl->learning_rate = optimizer->learning_rate();
   for (const metric::Pointer& metric : options.metrics) {
@@ -87,29 +88,28 @@ Trainer::Trainer(nn::Module& model, Losses losses, std::shared_ptr<optim::Optimi
     return std::make_shared<StepCore>(std::move(function), StepOptions{name, options.mode, options.threads, options.force, {}, options.log},
                                       std::source_location::current());
   };
-  impl->train =
-      step("train", [impl, &model, losses, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
-        const nn::TrainingScope training;
-        const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
-        const std::vector<Tensor> predictions = model.call_all(batch.x);
-        BatchLoss loss(losses, predictions, batch);
-        if (regularizer) loss.total = loss.total + regularizer();
-        if (const Tensor penalty = model.penalty(); penalty.defined()) loss.total = loss.total + penalty;
-        const std::vector<Parameter> parameters = model.trainable_parameters();
-        std::vector<Tensor> out = results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
-        optimizer->update(parameters, grad(loss.total, parameters));
-        return out;
-      });
-  impl->evaluate = step("evaluate", [impl, &model, losses](std::span<const Tensor> in) {
+  impl->train = step("train", [impl, model, losses, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
+    const nn::TrainingScope training;
     const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
-    const std::vector<Tensor> predictions = model.call_all(batch.x);
+    const std::vector<Tensor> predictions = model->call_all(batch.x);
+    BatchLoss loss(losses, predictions, batch);
+    if (regularizer) loss.total = loss.total + regularizer();
+    if (model->has_penalty()) loss.total = loss.total + model->penalty();
+    const std::vector<Parameter> parameters = model->trainable_parameters();
+    std::vector<Tensor> out = results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
+    optimizer->update(parameters, grad(loss.total, parameters));
+    return out;
+  });
+  impl->evaluate = step("evaluate", [impl, model, losses](std::span<const Tensor> in) {
+    const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
+    const std::vector<Tensor> predictions = model->call_all(batch.x);
     const BatchLoss loss(losses, predictions, batch);
     return results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
   });
-  const auto predict = [impl, &model](std::span<const Tensor> in) {
+  const auto predict = [impl, model](std::span<const Tensor> in) {
     std::vector<Tensor> x;
     for (const Tensor& t : in) x.push_back(feature(t, impl->scale));
-    return model.call_all(x);
+    return model->call_all(x);
   };
   impl->predict = step("predict", predict);
   impl->predict_floats = step("predict_floats", predict);
@@ -156,14 +156,6 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
     if (type.dtype == DType::u8 && data.scale != scale) throw UserError(where, str("the first data had scale ", scale, ", now it is ", data.scale));
 }
 
-void Trainer::Impl::follow_trainable() {
-  if (!model) return;
-  std::vector<Parameter> now = model->trainable_parameters();
-  if (now == trained) return;
-  if (!trained.empty()) train->forget();
-  trained = std::move(now);
-}
-
 Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), static_cast<std::int32_t>(first));
@@ -185,8 +177,18 @@ std::vector<Spec> Trainer::Impl::predict_specs() const {
   return specs;
 }
 
+void Trainer::Impl::require_registered(const Traced& forward) const {
+  const std::vector<Parameter> known = model->parameters();
+  for (const auto& cell : forward.cells)
+    if (cell->trainable && std::none_of(known.begin(), known.end(), [&](const Parameter& p) { return p.cell() == cell; }))
+      throw UserError("Trainer", str("the model uses the parameter '", cell->name,
+                                     "', which is none of its parameters() and would not be trained; add() the "
+                                     "layer that holds it in the constructor, or freeze it"));
+}
+
 std::vector<Type> Trainer::Impl::prediction_types() const {
   const Traced traced = predict->record(predict_specs());
+  if (model) require_registered(traced);
   std::vector<Type> types;
   for (const ir::NodeId id : traced.graph.outputs()) types.push_back(traced.graph.node(id).type);
   if (types.size() != y_types.size())

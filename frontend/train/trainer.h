@@ -10,8 +10,8 @@
 
 #include "frontend/checkpoint/options.h"
 #include "frontend/compile/step.h"
+#include "frontend/nn/container.h"
 #include "frontend/nn/loss.h"
-#include "frontend/nn/module.h"
 #include "frontend/optim/optimizer.h"
 #include "frontend/optim/schedule.h"
 #include "frontend/train/callback.h"
@@ -77,12 +77,13 @@ struct Evaluation {
 
 class Trainer {
  public:
-  /// The model must outlive the trainer. The optimizer is moved in.
-  template <class Optimizer>
-    requires std::is_base_of_v<optim::Optimizer, Optimizer>
-  Trainer(nn::Module& model, Losses losses, Optimizer optimizer, TrainerOptions options = {})
-      : Trainer(model, std::move(losses), std::make_shared<Optimizer>(std::move(optimizer)), std::move(options)) {}
-  Trainer(nn::Module& model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
+  /// Keeps a copy of the model, which shares its parameters, or the pointer to it; and the optimizer. What comes as a plain nn::Module& cannot be
+  /// copied and must outlive the trainer.
+  template <nn::IsLayer Model, class Optimizer>
+  Trainer(Model&& model, Losses losses, Optimizer&& optimizer, TrainerOptions options = {})
+      : Trainer(own(std::forward<Model>(model)), std::move(losses), own(std::forward<Optimizer>(optimizer)), std::move(options)) {}
+  /// Throws UserError if one of them is null.
+  Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options = {});
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
@@ -143,6 +144,22 @@ class Trainer {
 
  private:
   explicit Trainer(std::unique_ptr<Impl> impl);
+  template <class Model>
+  static std::shared_ptr<nn::Module> own(Model&& model) {
+    if constexpr (std::is_same_v<Model, nn::Module&>) return {std::shared_ptr<void>(), &model};
+    else if constexpr (std::derived_from<std::decay_t<Model>, nn::Module>) return nn::share(std::forward<Model>(model));
+    else return std::forward<Model>(model);
+  }
+  template <class Optimizer>
+    requires(std::derived_from<std::decay_t<Optimizer>, optim::Optimizer>)
+  static std::shared_ptr<optim::Optimizer> own(Optimizer&& optimizer) {
+    return std::make_shared<std::decay_t<Optimizer>>(std::forward<Optimizer>(optimizer));
+  }
+  template <class Optimizer>
+    requires(std::convertible_to<Optimizer, std::shared_ptr<optim::Optimizer>>)
+  static std::shared_ptr<optim::Optimizer> own(Optimizer&& optimizer) {
+    return std::forward<Optimizer>(optimizer);
+  }
   std::unique_ptr<Impl> impl_;
 };
 

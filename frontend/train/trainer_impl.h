@@ -18,8 +18,8 @@ struct Trainer::Impl {
   // train, evaluate: (tables of x, of y, row numbers[, table of weights]) -> as ResultLayout says; predict: x -> outputs; predict_floats: the same
   // for predict_one, where x is of one byte a feature and a sample is not
   Parameter learning_rate;
-  std::vector<Parameter> loaded;  ///< all states, when loaded from a file
-  nn::Module* model = nullptr;    ///< null when loaded from a file
+  std::vector<Parameter> loaded;      ///< all states, when loaded from a file
+  std::shared_ptr<nn::Module> model;  ///< null when loaded from a file
   std::shared_ptr<optim::Optimizer> optimizer;
   std::map<std::string, std::string> metadata;  ///< the user's
   std::int64_t epoch = 0;
@@ -33,9 +33,6 @@ struct Trainer::Impl {
 
   /// Fixes the types at the first data and checks all further data against them.
   void accept(const Dataset& data, const char* where);
-  /// Has the training step traced anew if layers were frozen or freed since it was.
-  void follow_trainable();
-  std::vector<Parameter> trained;  ///< what the training step updates
   /// Row numbers first, first + 1, … as i32 [count].
   static Tensor row_numbers(std::int64_t first, std::int64_t count);
   std::vector<Spec> table_specs() const;
@@ -47,6 +44,8 @@ struct Trainer::Impl {
   Tensor step_weights(const Dataset& data, const Tensor& weights);
   /// What `predict` returns for data of the known types.
   std::vector<Type> prediction_types() const;
+  /// Throws UserError if the model's forward pass reads a trainable parameter that is not the model's.
+  void require_registered(const Traced& forward) const;
 
   /// What save() writes to the file `path`.
   runtime::Archive archive(const std::string& path);

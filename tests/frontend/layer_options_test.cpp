@@ -183,7 +183,7 @@ TEST(LayerErrors, OfConstruction) {
                  {"[ZeroPadding] needs a number of places for each axis, or one for all", [] { ZeroPadding({}); }},
                  {"[ZeroPadding] places must be at least 0, got -1", [] { ZeroPadding({-1}); }},
                  {"[Sequential] needs at least one layer", [] { Sequential(std::vector<std::shared_ptr<Module>>{}); }},
-                 {"[Sequential] layer 1 is null", [] { Sequential(std::vector<std::shared_ptr<Module>>{nullptr}); }},
+                 {"[sequential] layer 1 is null", [] { Sequential(std::vector<std::shared_ptr<Module>>{nullptr}); }},
                  {"[activation] there is no activation number 99", [] { activate(static_cast<nn::Activation>(99), Tensor(1.0f)); }},
                  {"there is no activation 'rleu'; the nearest is 'relu'", [] { parse_activation("rleu"); }}});
 }

@@ -177,7 +177,8 @@ TEST(Module, FreezesAndPenalizes) {
   EXPECT_TRUE(model.trainable_parameters().empty());
   model.set_trainable(true);
   EXPECT_EQ(model.trainable_parameters().size(), 4u);  // not the running statistics
-  EXPECT_FALSE(nn::Dense(2, 2).penalty().defined());
+  EXPECT_EQ(nn::Dense(2, 2).penalty().item(), 0);
+  EXPECT_FALSE(nn::Dense(2, 2).has_penalty());
   EXPECT_THAT(error_of([] { nn::Dense(3, 2, nn::Activation::none, {.penalty = {.l2 = -1}}); }),
               HasSubstr("penalties must be at least 0, got l1 = 0 and l2 = -1"));
 }

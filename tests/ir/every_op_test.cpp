@@ -84,41 +84,67 @@ TYPED_TEST(EveryOp, GivesTheInferredTypeAtEveryN) {
     }
 }
 
-/// The analytic gradient against central differences, both in double, on up to 250 elements of each f32 operand.
+/// The analytic gradient of a scalar against central differences, both in double, on up to `most` elements of each f32 operand. Returns whether any
+/// is not 0. An empty gradient counts as 0.
+bool judge_gradient(SampleGraph& s, std::vector<Array> inputs, Value scalar, const Values& gradients, std::size_t most) {
+  const std::int64_t n = 3;
+  const auto values = evaluate(s.graph, inputs, {}, n);
+  const auto scalar_at = [&] { return evaluate(s.graph, inputs, {}, n)[scalar.id].data[0]; };
+  test::Random random(3);
+  bool any = false;
+  for (std::size_t i = 0; i < s.operands.size(); ++i) {
+    if (!is_float(s.operands[i].type().dtype)) continue;
+    EXPECT_TRUE(!gradients[i] || gradients[i].type() == s.operands[i].type());
+    const std::size_t count = inputs[i].data.size(), tried = std::min(count, most);
+    for (std::size_t t = 0; t < tried; ++t) {
+      const std::size_t at = tried == count ? t : random.below(count);
+      double& x = inputs[i].data[at];
+      const double saved = x, step = 1e-5;
+      x = saved + step;
+      const double above = scalar_at();
+      x = saved - step;
+      const double below = scalar_at();
+      x = saved;
+      const double expected = (above - below) / (2 * step), gradient = gradients[i] ? values[gradients[i].id].data[at] : 0;
+      EXPECT_NEAR(gradient, expected, 1e-6 * (1 + std::abs(expected))) << "operand " << i << ", element " << at << "\n" << to_text(s.graph);
+      if (::testing::Test::HasFailure()) return true;
+      any |= gradient != 0;
+    }
+  }
+  return any;
+}
+
 TYPED_TEST(EveryOp, GradientIsThatOfCentralDifferences) {
   if constexpr (!HasNoGradient<TypeParam>)
     for (const auto& sample : TypeParam::samples()) {
       SampleGraph s = sample_graph(sample);
       if (!s.loss) continue;
       const Values gradients = differentiate(s.loss, s.operands);
-      const std::int64_t n = 3;
-      auto inputs = sample_values(s, sample, n, 2);
-      const auto values = evaluate(s.graph, inputs, {}, n);
-      const auto loss_at = [&] { return evaluate(s.graph, inputs, {}, n)[s.loss.id].data[0]; };
-      test::Random random(3);
-      bool all_zero = true;
-      for (std::size_t i = 0; i < s.operands.size(); ++i) {
-        if (!is_float(s.operands[i].type().dtype)) continue;
-        ASSERT_TRUE(gradients[i]) << "no gradient of operand " << i << "\n" << to_text(s.graph);
-        ASSERT_EQ(gradients[i].type(), s.operands[i].type());
-        const Array& gradient = values[gradients[i].id];
-        const std::size_t count = gradient.data.size(), tried = std::min<std::size_t>(count, 250);
-        for (std::size_t t = 0; t < tried; ++t) {
-          const std::size_t at = tried == count ? t : random.below(count);
-          double& x = inputs[i].data[at];
-          const double saved = x, step = 1e-5;
-          x = saved + step;
-          const double above = loss_at();
-          x = saved - step;
-          const double below = loss_at();
-          x = saved;
-          const double expected = (above - below) / (2 * step);
-          ASSERT_NEAR(gradient.data[at], expected, 1e-6 * (1 + std::abs(expected))) << "operand " << i << ", element " << at << "\n"
-                                                                                    << to_text(s.graph);
-          all_zero &= gradient.data[at] == 0;
-        }
+      for (std::size_t i = 0; i < gradients.size(); ++i)
+        ASSERT_TRUE(gradients[i] || !is_float(s.operands[i].type().dtype)) << "no gradient of operand " << i << "\n" << to_text(s.graph);
+      EXPECT_TRUE(judge_gradient(s, sample_values(s, sample, 3, 2), s.loss, gradients, 250)) << to_text(s.graph);
+      if (this->HasFailure()) return;
+    }
+}
+
+/// Each gradient rule is made of ops that have gradients, so gradients have gradients: of sum(gradient · weights), over all operands.
+TYPED_TEST(EveryOp, GradientOfTheGradientIsThatOfCentralDifferences) {
+  if constexpr (!HasNoGradient<TypeParam>)
+    for (const auto& sample : TypeParam::samples()) {
+      SampleGraph s = sample_graph(sample);
+      if (!s.loss) continue;
+      test::Random random(4);
+      std::vector<Array> inputs = sample_values(s, sample, 3, 2);
+      Value total;
+      for (const Value gradient : differentiate(s.loss, s.operands)) {
+        if (!gradient) continue;
+        inputs.push_back(test::random_array(random, gradient.type(), 3, 0.5, 1.5));
+        const Value weights = s.graph.add_input({str("weights_", inputs.size()), gradient.type()}),
+                    term = sum(gradient * weights, 0, gradient.shape().rank());
+        total = total ? total + term : term;
       }
-      EXPECT_FALSE(all_zero) << to_text(s.graph);
+      judge_gradient(s, std::move(inputs), total, differentiate(total, s.operands), 40);
+      if (this->HasFailure()) return;
     }
 }
 

@@ -1,0 +1,32 @@
+// What the copies of a module share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/nn/module.h"
+
+namespace sinter::nn {
+
+struct Module::State {
+  struct Own {
+    Parameter parameter;
+    std::string name;
+    bool trains;  ///< when it is not frozen
+    Penalty penalty;
+  };
+  std::string kind, name;
+  bool trainable = true;
+  std::vector<Own> own;
+  std::vector<std::shared_ptr<State>> children;
+
+  /// For messages: a Sequential on its own has no name.
+  const std::string& label() const { return name.empty() ? kind : name; }
+  /// Gives it and all below it, and their parameters, their new paths.
+  void rename(const std::string& path);
+  /// It and all below it, in order of registration, each once.
+  std::vector<State*> all();
+};
+
+}  // namespace sinter::nn
