@@ -79,6 +79,17 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
 }
 
+/// Whatever the order, what is multiplied on the way lies between the product of the elements below 1 and that of those above: it may overflow, to
+/// infinity times 0 at worst, or be flushed to 0.
+void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
+  const ir::Array most = evaluate(op, type, {mapped(in, [](double v, double e) { return std::max(std::abs(v) + e, 1.0); })}, n),
+                  least = evaluate(op, type, {mapped(in, [](double v, double e) { return std::clamp(std::abs(v) - e, 0.0, 1.0); })}, n);
+  for (std::size_t i = 0; i < result.error.size(); ++i) {
+    if (most.data[i] > greatest) result.error[i] = std::numeric_limits<double>::infinity();
+    else if (least.data[i] < smallest) result.error[i] += std::abs(result.value.data[i]);
+  }
+}
+
 /// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms.
 void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, double terms,
                   std::size_t first_float) {
@@ -88,7 +99,8 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
   const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, n);
   if (mixed) terms += winograd_terms;
-  for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * total.data[i];
+  for (std::size_t i = 0; i < result.error.size(); ++i)  // the sum may overflow on the way
+    result.error[i] += total.data[i] > greatest ? std::numeric_limits<double>::infinity() : 2 * terms * 0x1p-24 * total.data[i];
   for (std::size_t k = first_float; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
     std::vector<ir::Array> operands = magnitudes;
@@ -245,7 +257,10 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
         else if constexpr (std::is_same_v<O, ir::PoolPut>) {
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
           carry_pool_put(result, o, in);
-        } else carry_by_moving(result, op, type, in, n);
+        } else {
+          carry_by_moving(result, op, type, in, n);
+          if constexpr (std::is_same_v<O, ir::Prod>) carry_product(result, op, type, *in[0], n);
+        }
       },
       op);
   if (is_float(type.dtype)) {

@@ -42,8 +42,8 @@ TEST(ActivationLayer, PReLULearnsASlopeAFeature) {
   EXPECT_EQ(grad(sum(layer(x)), {layer.weight})[0].to_vector<float>(), (std::vector<float>{-3, -2}));
   EXPECT_THAT(error_of([&] { layer(random({2, 3}, 1)); }),
               HasSubstr("[prelu] input must be [batch, ..., 2], got f32[2,3]; the layer was built for 2 features"));
-  EXPECT_THAT(error_of([] { nn::PReLU(0); }), HasSubstr("[PReLU] needs at least 1 feature, got 0"));
-  EXPECT_THAT(error_of([] { nn::LeakyReLU(INFINITY); }), HasSubstr("[LeakyReLU] the slope must be finite, got inf"));
+  EXPECT_THAT(error_of([] { (void)nn::PReLU{0}; }), HasSubstr("[PReLU] needs at least 1 feature, got 0"));
+  EXPECT_THAT(error_of([] { (void)nn::LeakyReLU{INFINITY}; }), HasSubstr("[LeakyReLU] the slope must be finite, got inf"));
 }
 
 TEST(Share, MakesACopyThatSharesItsParameters) {

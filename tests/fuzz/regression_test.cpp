@@ -211,6 +211,14 @@ TEST(Regression, LogOfASoftmaxThatUnderflowsAndItsGradient) {
   });
 }
 
+TEST(Regression, ProductThatOverflowsOrUnderflowsOnTheWay) {
+  expect_agreement([](Graph& g) {
+    // Ones in double; in single what is multiplied first is infinite in one row and 0 in another.
+    const Value x = floats(g, {n, 16}) * 40.0, both = g.add(ir::Concat{1}, {g.add(ir::Exp{}, {x}), g.add(ir::Exp{}, {-x})});
+    g.add_output(g.add(ir::Prod{1, 2}, {both}));
+  });
+}
+
 TEST(Regression, DifferenceOfWhatMayBeInfinite) {
   expect_agreement([](Graph& g) {
     // erf is -1 in single, not yet in double.
