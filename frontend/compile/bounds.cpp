@@ -34,7 +34,7 @@ ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in
 }
 
 /// How far the result moves when each operand of a mask moves by its error, up where `up` has its bit, else down; a boolean with an error is the
-/// other one. Infinite where the result is no number any more.
+/// other one. Infinite where the result is no number any more, or becomes one.
 std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n,
                           unsigned mask, unsigned up) {
   std::vector<ir::Array> operands;
@@ -49,7 +49,7 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
   for (std::size_t i = 0; i < differences.size(); ++i) {
     const double difference = std::abs(other.data[i] - result.value.data[i]);
     if (!std::isnan(difference)) differences[i] = difference;
-    else if (!std::isnan(result.value.data[i])) differences[i] = std::numeric_limits<double>::infinity();
+    else if (!std::isnan(result.value.data[i]) || !std::isnan(other.data[i])) differences[i] = std::numeric_limits<double>::infinity();
   }
   return differences;
 }
@@ -267,6 +267,7 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
     const double ulps = own_ulps(op, in.empty() ? 0 : contracted_terms(op, in, result));
     for (std::size_t i = 0; i < result.error.size(); ++i) {
       const double size = std::abs(result.value.data[i]);
+      if (std::isnan(size)) continue;
       result.error[i] += ulps * ulp * size + (ulps > 0 ? smallest : 0);
       // What a double holds may be infinite as f32, and what comes of it, as 1 / x, finite again.
       if (std::isfinite(size) && size + result.error[i] > greatest) result.error[i] = std::numeric_limits<double>::infinity();
