@@ -11,6 +11,8 @@
 #include <memory>
 #include <sstream>
 
+#include <sinter/eigen.h>
+
 #include "bench/convolutional.h"
 #include "frontend/core/random.h"
 
@@ -272,6 +274,26 @@ std::vector<Job> call_overhead(const RunSettings& settings) {
   return {job};
 }
 
+// A sample from a vector into a vector, by spans and by Eigen's.
+std::vector<Job> predict_one(const RunSettings& settings) {
+  struct State {
+    Tensor w = uniform({4, 4}, -1, 1, 30), b = uniform({4}, -1, 1, 31);
+    Step<Tensor(Tensor)> step;
+    Eigen::VectorXf in = Eigen::VectorXf::Constant(4, 0.5f), out = Eigen::VectorXf(4);
+  };
+  auto state = std::make_shared<State>();
+  state->step = compile([s = state.get()](const Tensor& x) { return sigmoid(matmul(x, s->w) + s->b); },
+                        {.name = "tiny", .mode = settings.mode, .threads = settings.threads});
+  state->step(uniform({1, 4}, 0, 1, 32));
+  Job spans, vectors;
+  spans.metric = "span_us", vectors.metric = "eigen_us";
+  spans.unit = vectors.unit = "us";
+  spans.scale = vectors.scale = 1e6;
+  spans.call = [state] { state->step.predict_one({state->in.data(), 4}, {state->out.data(), 4}); };
+  vectors.call = [state] { eigen::predict_one(state->step, state->in, state->out); };
+  return {spans, vectors};
+}
+
 // ---- a product alone ----
 
 std::vector<Job> gemm(std::int64_t n, const RunSettings& settings) {
@@ -307,6 +329,7 @@ const std::vector<Workload>& workloads() {
       {"conv1d_large_b32", [](const RunSettings& s) { return conv1d_step(14000, s); }},
       {"linreg", linreg},
       {"call_overhead", call_overhead},
+      {"predict_one", predict_one},
       {"cold_start", cold_start},
       {"gemm_1024", [](const RunSettings& s) { return gemm(1024, s); }},
   };
