@@ -1,4 +1,4 @@
-# Installs the build tree `build` into an empty folder `stage` and checks that no installed header reaches outside "sinter/".
+# Installs the build tree `build` into an empty folder `stage`; checks that no installed header reaches outside "sinter/", and (by `nm`) the archive.
 file(REMOVE_RECURSE ${stage})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${stage} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 file(GLOB_RECURSE headers ${stage}/include/*.h)
@@ -14,3 +14,14 @@ foreach(header ${headers})
     endif()
   endforeach()
 endforeach()
+
+# A program may use Eigen too, for another vector target: a function of Eigen's in the archive would be taken for the program's own, or the other way round.
+file(GLOB_RECURSE archive ${stage}/*.a)
+execute_process(COMMAND ${nm} --demangle --format=posix ${archive} COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE symbols ERROR_QUIET)
+string(REGEX MATCH "\n[^\n]*[ <(]Eigen::[^\n]*" found "${symbols}")
+if(found)
+  message(FATAL_ERROR "the archive has a function of Eigen under Eigen's own name:${found}")
+endif()
+if(NOT symbols MATCHES "sinter_eigen::")
+  message(FATAL_ERROR "the archive has no function of Eigen; is it linked at all?")
+endif()

@@ -1,0 +1,37 @@
+// Eigen for this folder alone. Its templates are compiled here under a name of their own: a program that uses Eigen too may be built for another
+// vector target, and the linker must never take a function of its for one of ours, nor the other way round.
+#pragma once
+
+#define Eigen sinter_eigen
+#define EIGEN_DONT_PARALLELIZE  // the same bytes on any number of threads
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <Eigen/SVD>
+
+#include "frontend/core/tensor.h"
+
+namespace sinter::linalg {
+
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+
+/// The elements in double precision. A vector becomes one column.
+inline Matrix elements(const Tensor& tensor) {
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Layout at = tensor.view().layout();
+  const Eigen::Map<const Rows, Eigen::Unaligned, Eigen::OuterStride<>> rows(tensor.view().as<float>(), at.rows, at.cols,
+                                                                            Eigen::OuterStride<>(at.stride));
+  if (tensor.rank() == 1) return rows.transpose().cast<double>();
+  return rows.cast<double>();
+}
+
+/// Rounded to f32, under a shape of as many elements.
+inline Tensor rounded(const Matrix& elements, const Shape& shape) {
+  const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = elements.cast<float>();
+  return {std::span<const float>(rows.data(), static_cast<std::size_t>(rows.size())), shape};
+}
+inline Tensor rounded(const Matrix& elements) { return rounded(elements, Shape{elements.rows(), elements.cols()}); }
+
+}  // namespace sinter::linalg
