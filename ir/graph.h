@@ -66,6 +66,9 @@ class Graph {
   /// The value that the state has after the call. Throws UserError if its type differs from the state's.
   void set_update(std::size_t state, NodeId value);
 
+  /// The state keeps its value.
+  void clear_update(std::size_t state) { updates_[state] = no_node; }
+
   // ---- reading ----
   const Node& node(NodeId id) const { return nodes_[id]; }
   /// Node count, dead ones included: ids run from 0.

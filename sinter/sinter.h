@@ -1,6 +1,7 @@
 // Everything that a user of Sinter needs.
 #pragma once
 
+#include "frontend/checkpoint/loop_state.h"
 #include "frontend/checkpoint/options.h"
 #include "frontend/compile/cache.h"
 #include "frontend/compile/step.h"

@@ -25,6 +25,24 @@ Spec Spec::batch(DType dtype, const std::vector<std::int64_t>& dims) { return {t
 Spec Spec::fixed(DType dtype, const std::vector<std::int64_t>& dims) { return {{dtype, Shape::fixed(dims)}, InputKind::fixed}; }
 Spec Spec::table(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, Dim::rows(), dims), InputKind::table}; }
 
+namespace {
+
+/// A recorded graph in which what is frozen keeps its value, and so do the optimizer's slots of it, `adam/dense_1.weight/m`.
+Traced with_frozen(Traced traced) {
+  ir::Graph& graph = traced.graph;
+  for (std::size_t i = 0; i < traced.cells.size(); ++i) {
+    const std::shared_ptr<Cell>& cell = traced.cells[i];
+    if (!graph.states()[i].trainable) continue;
+    traced.flags.push_back({{cell, &cell->trainable}, cell->trainable});
+    if (cell->trainable) continue;
+    for (std::size_t k = 0; k < traced.cells.size(); ++k)
+      if (k == i || graph.states()[k].name.find("/" + graph.states()[i].name + "/") != std::string::npos) graph.clear_update(k);
+  }
+  return traced;
+}
+
+}  // namespace
+
 StepCore::StepCore(Function function, StepOptions options, std::source_location where) : impl_(std::make_unique<Impl>()) {
   impl_->function = std::move(function);
   impl_->options = std::move(options);
@@ -67,7 +85,7 @@ Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
       if (specs[i].type != recorded->graph.inputs()[i].type)
         throw UserError(options.name,
                         str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
-    return *recorded;  // a clone's has its own cells already
+    return with_frozen(*recorded);  // a clone's has its own cells already
   }
   Trace trace(options.name);
   std::vector<Tensor> inputs;
@@ -87,10 +105,18 @@ void StepCore::Impl::make_own(Traced& traced) const {
   traced.flags.clear();  // those of the parameters and modules that another thread may freeze
 }
 
+Traced StepCore::Impl::kept(Traced traced) const {
+  if (!kept_outputs) return traced;
+  std::vector<ir::NodeId> outputs;
+  for (const std::size_t i : *kept_outputs) outputs.push_back(traced.graph.outputs()[i]);
+  traced.graph.set_outputs(std::move(outputs));
+  return traced;
+}
+
 Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tensor* const> in) {
   constexpr std::size_t most_variants = 8;
   const auto start = std::chrono::steady_clock::now();
-  Traced traced = trace(specs);
+  Traced traced = kept(trace(specs));
   const std::int64_t batch = in.empty() ? 0 : batch_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   auto compiled =
@@ -154,7 +180,7 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
     for (Tensor& tensor : out) tensor = tensor.detach();
     return out;
   }
-  const Traced traced = trace(specs_of(in));
+  const Traced traced = kept(trace(specs_of(in)));
   const ir::Graph& graph = traced.graph;
   std::vector<Tensor> values = leaf_values(traced, in);
   interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});
@@ -247,6 +273,8 @@ double StepCore::compile_seconds() const { return impl_->compile_seconds; }
 std::int64_t StepCore::last_threads() const { return impl_->variants.empty() ? 0 : impl_->variants.front()->executor().last_threads(); }
 const StepOptions& StepCore::options() const { return impl_->options; }
 void StepCore::set_mode(Mode mode) { impl_->options.mode = mode; }
+void StepCore::keep_outputs(std::vector<std::size_t> indices) { impl_->kept_outputs = std::move(indices); }
+
 void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
 
 void StepCore::set_threads(int threads, bool force) {
@@ -259,6 +287,7 @@ std::shared_ptr<StepCore> StepCore::clone() const {
   auto impl = std::make_unique<Impl>();
   const std::lock_guard lock(impl_->changing);
   impl->function = impl_->function;
+  impl->kept_outputs = impl_->kept_outputs;
   impl->options = impl_->options;
   impl->where = impl_->where;
   std::vector<std::shared_ptr<Cell>> cells;

@@ -79,6 +79,8 @@ class StepCore {
   const StepOptions& options() const;
   void set_mode(Mode mode);
   void set_threads(int threads, bool force);
+  /// Of a recorded step, before the first call: it returns these outputs alone, but record() has them all.
+  void keep_outputs(std::vector<std::size_t> indices);
   /// The kinds of the inputs, before the first call.
   void set_kinds(std::vector<InputKind> kinds);
   std::shared_ptr<StepCore> clone() const;  ///< see Step::clone

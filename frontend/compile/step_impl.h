@@ -15,8 +15,9 @@
 namespace sinter {
 
 struct StepCore::Impl {
-  Function function;                 ///< what to trace, or
-  std::shared_ptr<Traced> recorded;  ///< what was traced before
+  Function function;                                     ///< what to trace, or
+  std::shared_ptr<Traced> recorded;                      ///< what was traced before
+  std::optional<std::vector<std::size_t>> kept_outputs;  ///< of what was recorded; all without
   StepOptions options;
   std::source_location where;
   std::vector<std::unique_ptr<Variant>> variants;  ///< most recently used first
@@ -30,6 +31,8 @@ struct StepCore::Impl {
 
   std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
   Traced trace(std::span<const Spec> specs) const;
+  /// What was recorded with the outputs that are asked for.
+  Traced kept(Traced traced) const;
   /// Gives what a clone runs the clone's own cells. Throws UserError if it assigns any.
   void make_own(Traced& traced) const;
   /// Throws UserError with the report, and forgets the variant, if the one made last does not compute what was traced.

@@ -1,5 +1,7 @@
 #include "frontend/core/nearest.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -31,6 +33,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   const auto best = std::min_element(known.begin(), known.end(), nearer);
   return best == known.end() ? "" : *best;
 }
+
+bool matches(const std::string& pattern, const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; }
 
 std::string nearest_hint(std::string_view name, const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(name, known);

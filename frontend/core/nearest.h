@@ -1,4 +1,4 @@
-// Suggestions for names that are not known.
+// Names by pattern, and suggestions for those that are not known.
 #pragma once
 
 #include <string>
@@ -9,6 +9,9 @@ namespace sinter {
 
 /// The known name that fewest insertions, deletions and changes of a character lead to (Levenshtein 1966); empty if there are none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+/// Whether a name is what the pattern says, in which `*` stands for any text and `?` for any character.
+bool matches(const std::string& pattern, const std::string& name);
 
 /// "; the nearest is 'dense_1.weight'", or nothing if there is none.
 std::string nearest_hint(std::string_view name, const std::vector<std::string>& known);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/core/nearest.h"
 #include "frontend/core/publish.h"
 #include "frontend/core/trace.h"
 #include "frontend/nn/module_state.h"
@@ -119,6 +120,26 @@ void Module::set_trainable(bool trainable) {
     module->trainable = trainable;
     for (State::Own& own : module->own) own.parameter.set_trainable(trainable && own.trains);
   }
+}
+
+void Module::set_trainable(const std::string& pattern, bool trainable) {
+  bool any = false;
+  std::vector<std::string> known;
+  for (State* module : state_->all()) {
+    bool trains = false, matched = false;
+    for (State::Own& own : module->own) {
+      if (!own.trains) continue;
+      known.push_back(own.parameter.name());
+      if (matches(pattern, own.parameter.name())) {
+        own.parameter.set_trainable(trainable);
+        matched = true;
+      }
+      trains |= own.parameter.trainable();
+    }
+    if (matched) module->trainable = trains;
+    any |= matched;
+  }
+  if (!any) throw UserError(state_->label(), str("no parameter matches '", pattern, "'", nearest_hint(pattern, known)));
 }
 
 bool Module::trainable() const {

@@ -81,6 +81,10 @@ class Module {
   void publish() const;
   /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
   void set_trainable(bool trainable);
+  /// The same for the parameters whose names match, where `*` stands for any text: "encoder_1.*", "*.bias". A layer counts as frozen when all that it
+  /// trains is. Throws UserError if none matches.
+  void set_trainable(const std::string& pattern, bool trainable);
+  void set_trainable(const char* pattern, bool trainable) { set_trainable(std::string(pattern), trainable); }
   /// Whether it is not frozen. Frozen layers with statistics (batch normalization) run as in inference.
   bool trainable() const;
   /// The sum of all penalties, to be added to the training loss; 0 if there are none.

@@ -12,13 +12,6 @@ namespace {
 
 thread_local Summary* current = nullptr;
 
-std::int64_t count(const std::vector<Parameter>& parameters, bool trainable) {
-  std::int64_t total = 0;
-  for (const Parameter& p : parameters)
-    if (p.trainable() == trainable) total += p.shape().elements().factor();
-  return total;
-}
-
 /// 1234567 as 1,234,567.
 std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
@@ -46,10 +39,7 @@ std::string Module::summary_all(std::span<const Type> inputs) {
 
 std::string Summary::table(const Module& model) const {
   // A module with children stands for them: only those without get a line, and the parameters that a module holds beside its children.
-  struct Line {
-    std::string layer, shape, parameters;
-  };
-  std::vector<Line> lines{{"Layer (kind)", "Output shape", "Parameters"}};
+  std::vector<SummaryLine> lines;
   std::vector<Parameter> counted;
   for (const Call& call : calls_) {
     std::vector<Parameter> fresh;
@@ -57,25 +47,41 @@ std::string Summary::table(const Module& model) const {
       if (std::find(counted.begin(), counted.end(), own.parameter) == counted.end()) fresh.push_back(own.parameter);
     counted.insert(counted.end(), fresh.begin(), fresh.end());
     if (!call.module->children.empty() && fresh.empty()) continue;
-    lines.push_back({call.module->name + " (" + call.module->kind + ")", str(call.type.shape), grouped(count(fresh, true) + count(fresh, false))});
+    lines.push_back({call.module->name, call.module->kind, call.type.shape, count_elements(fresh)});
   }
+  return summary_table(lines, model.parameters());
+}
+
+std::int64_t count_elements(std::span<const Parameter> parameters) {
+  std::int64_t total = 0;
+  for (const Parameter& p : parameters) total += p.shape().elements().factor();
+  return total;
+}
+
+std::string summary_table(std::span<const SummaryLine> lines, std::span<const Parameter> parameters) {
+  struct Row {
+    std::string layer, shape, parameters;
+  };
+  std::vector<Row> rows{{"Layer (kind)", "Output shape", "Parameters"}};
+  for (const SummaryLine& line : lines) rows.push_back({line.layer + " (" + line.kind + ")", str(line.shape), grouped(line.parameters)});
   std::size_t layer = 0, shape = 0, number = 0;
-  for (const Line& line : lines) {
-    layer = std::max(layer, line.layer.size());
-    shape = std::max(shape, line.shape.size());
-    number = std::max(number, line.parameters.size());
+  for (const Row& row : rows) {
+    layer = std::max(layer, row.layer.size());
+    shape = std::max(shape, row.shape.size());
+    number = std::max(number, row.parameters.size());
   }
   TextStream out;
   const auto rule = [&](char c) { out << std::string(layer + shape + number + 4, c) << "\n"; };
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    out << std::left << std::setw(static_cast<int>(layer + 2)) << lines[i].layer << std::setw(static_cast<int>(shape + 2)) << lines[i].shape
-        << std::right << std::setw(static_cast<int>(number)) << lines[i].parameters << "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out << std::left << std::setw(static_cast<int>(layer + 2)) << rows[i].layer << std::setw(static_cast<int>(shape + 2)) << rows[i].shape
+        << std::right << std::setw(static_cast<int>(number)) << rows[i].parameters << "\n";
     if (i == 0) rule('=');
   }
   rule('=');
-  const std::vector<Parameter> all = model.parameters();
-  const std::int64_t trained = count(all, true), fixed = count(all, false);
-  out << "Parameters: " << grouped(trained + fixed) << " (" << grouped(trained) << " trainable, " << grouped(fixed) << " not)\n";
+  std::vector<Parameter> trained(parameters.begin(), parameters.end());
+  std::erase_if(trained, [](const Parameter& p) { return !p.trainable(); });
+  const std::int64_t all = count_elements(parameters), some = count_elements(trained);
+  out << "Parameters: " << grouped(all) << " (" << grouped(some) << " trainable, " << grouped(all - some) << " not)\n";
   return out.str();
 }
 

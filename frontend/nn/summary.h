@@ -8,6 +8,17 @@
 
 namespace sinter::nn {
 
+/// A line of a summary.
+struct SummaryLine {
+  std::string layer, kind;
+  Shape shape;  ///< of the output
+  std::int64_t parameters;
+};
+/// The table of these lines, with the number of elements of all parameters.
+std::string summary_table(std::span<const SummaryLine> lines, std::span<const Parameter> parameters);
+/// Elements of the parameters.
+std::int64_t count_elements(std::span<const Parameter> parameters);
+
 /// The calls of modules on this thread while one lives.
 class Summary {
  public:

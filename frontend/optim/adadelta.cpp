@@ -15,7 +15,7 @@ void Adadelta::update_one(const Parameter& w, const Tensor& gradient) {
   const Tensor delta = g * sqrt(slot_u + options_.epsilon) / sqrt(v + options_.epsilon);
   set(slot_v, v);
   set(slot_u, slot_u * options_.rho + square(delta) * (1 - options_.rho));
-  set(w, w - learning_rate() * delta);
+  set(w, w - rate() * delta);
 }
 
 }  // namespace sinter::optim

@@ -13,7 +13,7 @@ void Adagrad::update_one(const Parameter& w, const Tensor& gradient) {
   const Parameter total = slot(w, "sum", options_.initial_sum);
   const Tensor squares = total + square(g);
   set(total, squares);
-  set(w, w - learning_rate() * g / (sqrt(squares) + options_.epsilon));
+  set(w, w - rate() * g / (sqrt(squares) + options_.epsilon));
 }
 
 }  // namespace sinter::optim

@@ -25,9 +25,9 @@ void Adam::update_one(const Parameter& w, const Tensor& gradient) {
     variance = maximum(slot_greatest, v);
     set(slot_greatest, variance);
   }
-  const Tensor rate = learning_rate() / bias_correction(options_.beta1), root = rsqrt(bias_correction(options_.beta2));
-  const Tensor kept = decoupled_ && options_.weight_decay > 0 ? w * (1 - learning_rate() * options_.weight_decay) : w.read();
-  set(w, kept - rate * m / (sqrt(variance) * root + options_.epsilon));
+  const Tensor step = rate() / bias_correction(options_.beta1), root = rsqrt(bias_correction(options_.beta2));
+  const Tensor kept = decoupled_ && decay(options_.weight_decay) > 0 ? w * (1 - rate() * decay(options_.weight_decay)) : w.read();
+  set(w, kept - step * m / (sqrt(variance) * root + options_.epsilon));
 }
 
 NAdam::NAdam(NAdamOptions options) : Optimizer("nadam", options.learning_rate, options.common), options_(options) {
@@ -54,7 +54,7 @@ void NAdam::update_one(const Parameter& w, const Tensor& gradient) {
   set(slot_m, m);
   set(slot_v, v);
   const Tensor root = sqrt(v) * rsqrt(bias_correction(options_.beta2)) + options_.epsilon;
-  set(w, w - learning_rate() * ((1 - now_) / (1 - product_) * g + next_ / (1 - product_ * next_) * m) / root);
+  set(w, w - rate() * ((1 - now_) / (1 - product_) * g + next_ / (1 - product_ * next_) * m) / root);
 }
 
 }  // namespace sinter::optim

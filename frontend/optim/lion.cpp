@@ -11,8 +11,8 @@ Lion::Lion(LionOptions options) : Optimizer("lion", options.learning_rate, optio
 void Lion::update_one(const Parameter& w, const Tensor& g) {
   const Parameter slot_m = slot(w, "m");
   Tensor direction = sign(slot_m * options_.beta1 + g * (1 - options_.beta1));
-  if (options_.weight_decay > 0) direction = direction + w * options_.weight_decay;
-  set(w, w - learning_rate() * direction);
+  if (const double d = decay(options_.weight_decay); d > 0) direction = direction + w * d;
+  set(w, w - rate() * direction);
   set(slot_m, slot_m * options_.beta2 + g * (1 - options_.beta2));
 }
 

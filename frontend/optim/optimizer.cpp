@@ -1,7 +1,9 @@
 #include "frontend/optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "frontend/core/nearest.h"
 #include "frontend/core/trace.h"
 
 namespace sinter::optim {
@@ -11,6 +13,10 @@ Optimizer::Optimizer(std::string name, double learning_rate, const Common& commo
   if (common.accumulate < 1) throw UserError(name_, str("accumulate must be at least 1, got ", common.accumulate));
   if (common.average_decay != 0) require_in_0_1("average_decay", common.average_decay);
   (void)clip_gradients({}, common.clip);
+  for (const Group& group : common.groups) {
+    require_at_least_0("the rate of a group", group.rate);
+    if (group.weight_decay) require_at_least_0("the weight_decay of a group", *group.weight_decay);
+  }
   learning_rate_ = Parameter(name_ + "/learning_rate", Tensor(static_cast<float>(learning_rate)), false);
 }
 
@@ -40,17 +46,41 @@ void Optimizer::update(std::span<const Parameter> parameters, std::span<const Te
   updates_ = step_ = {};
   std::vector<Parameter> trained;
   std::vector<Tensor> used;
+  std::vector<const Group*> groups;
+  const std::vector<const Group*> all_groups = groups_of(parameters);
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (parameters[i].trainable()) trained.push_back(parameters[i]), used.push_back(gradients[i]);
+    if (parameters[i].trainable() && !(all_groups[i] && all_groups[i]->frozen))
+      trained.push_back(parameters[i]), used.push_back(gradients[i]), groups.push_back(all_groups[i]);
   if (trained.empty() && !parameters.empty()) return;
   if (common_.accumulate > 1) used = accumulated(trained, used);
   used = clip_gradients(used, common_.clip);
   begin();
   for (std::size_t i = 0; i < trained.size(); ++i) {
+    group_ = groups[i];
     update_one(trained[i], used[i]);
     if (common_.average_decay > 0) average(trained[i]);
   }
 }
+
+std::vector<const Group*> Optimizer::groups_of(std::span<const Parameter> parameters) const {
+  std::vector<const Group*> result(parameters.size());
+  std::vector<std::string> names;
+  for (const Parameter& p : parameters) names.push_back(p.name());
+  for (const Group& group : common_.groups) {
+    bool any = false;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!matches(group.pattern, names[i])) continue;
+      any = true;
+      if (!result[i]) result[i] = &group;
+    }
+    if (!any && !parameters.empty())
+      throw UserError(name_, str("no parameter matches the group '", group.pattern, "'", nearest_hint(group.pattern, names)));
+  }
+  return result;
+}
+
+Tensor Optimizer::rate() const { return group_ && group_->rate != 1 ? learning_rate_ * group_->rate : learning_rate_.read(); }
+double Optimizer::decay(double usual) const { return group_ && group_->weight_decay ? *group_->weight_decay : usual; }
 
 std::vector<Tensor> Optimizer::accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {
   const Parameter calls = scalar("accumulated", 0);
@@ -89,7 +119,7 @@ Tensor Optimizer::step_number() {
 
 Tensor Optimizer::bias_correction(double base) { return -expm1(step_number() * std::log(base)); }
 
-Tensor Optimizer::decayed(const Parameter& w, const Tensor& g, double decay) { return decay > 0 ? g + w * decay : g; }
+Tensor Optimizer::decayed(const Parameter& w, const Tensor& g, double usual) const { return decay(usual) > 0 ? g + w * decay(usual) : g; }
 
 // ---- state ----
 
@@ -97,7 +127,14 @@ Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string&
                           double initial) {
   for (const Slot& slot : *slots_)
     if (slot.owner == owner && slot.name == slot_name) return slot.value;
-  slots_->push_back({owner, slot_name, Parameter(full_name, Tensor::filled(type, initial), false)});
+  Tensor value = Tensor::filled(type, initial);
+  if (const auto found = loaded_->find(full_name); found != loaded_->end()) {
+    if (found->second.type() != type)
+      throw UserError(name_, str("the loaded state '", full_name, "' must be ", type, ", got ", found->second.type()));
+    value = found->second;
+    loaded_->erase(found);
+  }
+  slots_->push_back({owner, slot_name, Parameter(full_name, value, false)});
   return slots_->back().value;
 }
 
@@ -113,6 +150,30 @@ std::vector<Parameter> Optimizer::state() const {
   std::vector<Parameter> result{learning_rate_};
   for (const Slot& slot : *slots_) result.push_back(slot.value);
   return result;
+}
+
+void Optimizer::load_state(std::span<const std::pair<std::string, Tensor>> state) const {
+  if (Trace::current()) throw UserError(name_, "load_state() cannot be traced; call it between steps");
+  const auto find = [&](const std::string& name) {
+    return std::find_if(state.begin(), state.end(), [&](const auto& entry) { return entry.first == name; });
+  };
+  std::map<std::string, Tensor> rest;
+  for (const auto& [name, tensor] : state) {
+    if (!name.starts_with(name_ + "/"))
+      throw UserError(name_, str("'", name, "' is no state of this optimizer, whose names begin with ", name_, "/"));
+    rest.insert_or_assign(name, tensor.detach());
+  }
+  const std::vector<Parameter> known = this->state();
+  for (const Parameter& p : known) {
+    const auto found = find(p.name());
+    if (found == state.end()) throw UserError(name_, str("the state '", p.name(), "' is missing"));
+    if (found->second.type() != p.type()) throw UserError(name_, str("the state '", p.name(), "' is ", p.type(), ", got ", found->second.type()));
+  }
+  for (const Parameter& p : known) {
+    p.assign(rest.at(p.name()));
+    rest.erase(p.name());
+  }
+  *loaded_ = std::move(rest);
 }
 
 void Optimizer::exchange_averages() {

@@ -2,9 +2,12 @@
 // w is a parameter, g its gradient, lr the learning rate, t the number of this update from 1.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/core/ops.h"
@@ -20,11 +23,22 @@ struct Clip {
 /// Throws UserError for limits that are negative or not finite.
 std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& clip);
 
+/// Parameters that are trained in another way than the rest.
+struct Group {
+  std::string pattern;                      ///< of their names, where `*` stands for any text: "*.bias", "encoder_1.*"
+  double rate = 1;                          ///< times the learning rate, which schedules set
+  std::optional<double> weight_decay = {};  ///< in place of the optimizer's
+  bool frozen = false;                      ///< not trained at all
+};
+/// A parameter belongs to the first group that its name matches.
+using Groups = std::vector<Group>;
+
 /// What every optimizer can do.
 struct Common {
   Clip clip = {};
   int accumulate = 1;        ///< update with the mean gradient of so many calls, in every so many-th call
   double average_decay = 0;  ///< in (0, 1): keep an exponential moving average of each parameter; see exchange_averages()
+  Groups groups = {};        ///< each must match a parameter
 };
 
 /// Base of the optimizers. Copies share their state.
@@ -32,7 +46,8 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Assigns each parameter its next value, but for frozen ones. Runs eagerly or in a trace alike. Throws UserError if the counts or shapes differ.
+  /// Assigns each parameter its next value, but for frozen ones. Runs eagerly or in a trace alike. Throws UserError if the counts or shapes differ,
+  /// and for a group that matches none of the parameters.
   void update(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
 
   /// A scalar parameter: assigning it changes the rate from the next step on, without a compile.
@@ -42,8 +57,11 @@ class Optimizer {
   /// Swaps each parameter's value with its moving average: call it before evaluation or saving, and again to go on training. Throws UserError
   /// without average_decay, inside a trace and before the first update.
   void exchange_averages();
-  /// Learning rate, counters and slots, for files.
+  /// Learning rate, counters and slots, for files. Slots are made by the first update.
   std::vector<Parameter> state() const;
+  /// Assigns what state() had, by name; slots that are still to be made start with it. Throws UserError, and assigns nothing, for another type and
+  /// for a state that is there and not in the list.
+  void load_state(std::span<const std::pair<std::string, Tensor>> state) const;
   const std::string& name() const { return name_; }
 
  protected:
@@ -61,8 +79,12 @@ class Optimizer {
   Tensor bias_correction(double base);
   /// Assigns a parameter, slot or scalar, unless this call only accumulates.
   void set(const Parameter& parameter, const Tensor& value);
-  /// g + decay · w.
-  static Tensor decayed(const Parameter& w, const Tensor& g, double decay);
+  /// The learning rate of the parameter that update_one is called for.
+  Tensor rate() const;
+  /// Its weight decay; `usual` is that of the optimizer.
+  double decay(double usual) const;
+  /// g + decay(usual) · w.
+  Tensor decayed(const Parameter& w, const Tensor& g, double usual) const;
   void require_in_0_1(const char* what, double value) const;
   void require_positive(const char* what, double value) const;
   void require_at_least_0(const char* what, double value) const;
@@ -74,6 +96,8 @@ class Optimizer {
     Parameter value;
   };
   Parameter find(const std::shared_ptr<Cell>& owner, const std::string& full_name, const std::string& slot_name, const Type& type, double initial);
+  /// The group of each parameter, null for none.
+  std::vector<const Group*> groups_of(std::span<const Parameter> parameters) const;
   std::vector<Tensor> accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
   void average(const Parameter& w);
 
@@ -81,8 +105,11 @@ class Optimizer {
   Common common_;
   Parameter learning_rate_;
   std::shared_ptr<std::vector<Slot>> slots_ = std::make_shared<std::vector<Slot>>();
-  Tensor updates_;  ///< while accumulating: whether this call updates
-  Tensor step_;     ///< t, while an update runs
+  Tensor updates_;                ///< while accumulating: whether this call updates
+  Tensor step_;                   ///< t, while an update runs
+  const Group* group_ = nullptr;  ///< of the parameter that is updated
+  std::shared_ptr<std::map<std::string, Tensor>> loaded_ =
+      std::make_shared<std::map<std::string, Tensor>>();  ///< for slots that are still to be made
 };
 
 struct SGDOptions {

@@ -22,12 +22,12 @@ void RMSprop::update_one(const Parameter& w, const Tensor& gradient) {
     variance = v - square(mean);
   }
   const Tensor root = options_.epsilon_outside ? sqrt(variance) + options_.epsilon : sqrt(variance + options_.epsilon);
-  if (options_.momentum == 0) return set(w, w - learning_rate() * g / root);
+  if (options_.momentum == 0) return set(w, w - rate() * g / root);
   const Parameter velocity = slot(w, "velocity");
   const Tensor kept = velocity * options_.momentum;
-  const Tensor moved = options_.epsilon_outside ? kept + g / root : kept + learning_rate() * g / root;
+  const Tensor moved = options_.epsilon_outside ? kept + g / root : kept + rate() * g / root;
   set(velocity, moved);
-  set(w, options_.epsilon_outside ? w - learning_rate() * moved : w - moved);
+  set(w, options_.epsilon_outside ? w - rate() * moved : w - moved);
 }
 
 }  // namespace sinter::optim

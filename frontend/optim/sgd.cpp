@@ -9,7 +9,7 @@ SGD::SGD(SGDOptions options) : Optimizer("sgd", options.learning_rate, options.c
 }
 
 void SGD::update_one(const Parameter& w, const Tensor& gradient) {
-  const Tensor step = learning_rate() * decayed(w, gradient, options_.weight_decay);
+  const Tensor step = rate() * decayed(w, gradient, options_.weight_decay);
   if (options_.momentum == 0) return set(w, w - step);
   const Parameter velocity = slot(w, "velocity");
   const Tensor v = velocity * options_.momentum - step;

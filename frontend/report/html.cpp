@@ -138,11 +138,10 @@ std::string epoch_table(std::span<const EpochResult> history) {
 std::string model_section(Trainer& trainer) {
   std::string out;
   try {
-    const std::string summary = trainer.summary();
-    if (!summary.empty()) out += card("<pre>" + escaped(summary) + "</pre>");
-  } catch (const UserError&) {  // a trainer from a file has graphs, but no layers
+    out = card("<pre>" + escaped(trainer.summary()) + "</pre>");
+  } catch (const UserError& error) {  // it has seen no data yet
+    out = paragraph(error.what());
   }
-  if (out.empty()) out = paragraph("The trainer comes from a file, which holds no layers.");
   const std::vector<Parameter> parameters = trainer.parameters();
   std::string rows;
   for (const Parameter& p : parameters)

@@ -25,6 +25,8 @@ class Callback {
   virtual void on_batch_end(Trainer&, std::int64_t /*step*/, double /*loss*/) {}
   virtual void on_epoch_end(Trainer&, const EpochResult&) {}
   virtual void on_train_end(Trainer&) {}
+  /// Values of EpochResult, by name, that it will ask for: fit throws UserError before the first step if there will be no such value.
+  virtual std::vector<std::string> monitored() const { return {}; }
   /// What the callback must know to go on from a checkpoint, and back, after on_train_begin. Those that look at nothing but their arguments need
   /// neither.
   virtual void save(SavedState&) const {}
@@ -64,6 +66,7 @@ class EarlyStopping : public Callback {
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
   void on_train_end(Trainer& trainer) override;
+  std::vector<std::string> monitored() const override { return {monitor_.name()}; }
   void save(SavedState& state) const override;
   void restore(const SavedState& state) override;
   /// The best epoch, and the one after which it stopped (0: it did not).
@@ -83,6 +86,7 @@ class BestCheckpoint : public Callback {
   explicit BestCheckpoint(std::string path, std::string monitor = "val_loss");
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
+  std::vector<std::string> monitored() const override { return {monitor_.name()}; }
   void save(SavedState& state) const override;
   void restore(const SavedState& state) override;
 
@@ -104,6 +108,7 @@ class ReduceOnPlateau : public Callback {
   explicit ReduceOnPlateau(ReduceOnPlateauOptions options = {});
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
+  std::vector<std::string> monitored() const override { return {monitor_.name()}; }
   void save(SavedState& state) const override;
   void restore(const SavedState& state) override;
 

@@ -8,6 +8,7 @@
 #include "frontend/checkpoint/checkpoints.h"
 #include "frontend/checkpoint/data_digest.h"
 #include "frontend/compile/non_finite.h"
+#include "frontend/core/nearest.h"
 #include "frontend/core/random.h"
 #include "frontend/train/interrupt.h"
 #include "frontend/train/piece_queue.h"
@@ -121,6 +122,26 @@ Tensor Trainer::Impl::step_weights(const Dataset& data, const Tensor& weights) {
 
 // ---- loops ----
 
+namespace {
+
+/// Throws UserError if a callback will ask for a value that the epochs of this fit will not have.
+void require_monitored(const FitOptions& fit, const Tally& tally, bool validates) {
+  std::vector<std::string> judged = tally.names(), known{"learning_rate", "seconds"};
+  judged.emplace_back("loss");
+  if (tally.accuracy()) judged.emplace_back("accuracy");
+  for (const std::string& name : judged) {
+    known.push_back(name);
+    if (validates) known.push_back("val_" + name);
+  }
+  for (const auto& callback : fit.callbacks)
+    for (const std::string& name : callback->monitored())
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw UserError("fit", str("a callback monitors '", name, "', which no epoch of this fit will have", nearest_hint(name, known),
+                                   validates || !name.starts_with("val_") ? "" : "; give it validation data"));
+}
+
+}  // namespace
+
 std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& options) {
   check(options);
   impl_->accept(data, "fit");
@@ -216,6 +237,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       piece->weights = step_weights(piece->data, piece->weights);
       if (!tally) {
         tally.emplace(layout, options.metrics);
+        require_monitored(fit, *tally, extent.validation != nullptr);
         if (at.now.step) tally->restore(at.now.tally);
       }
       if (fit.find_non_finite && !finder) finder.emplace(train->record(table_specs()));

@@ -1,5 +1,7 @@
 #include "frontend/train/results.h"
 
+#include <algorithm>
+
 #include "frontend/core/ops.h"
 
 namespace sinter {
@@ -16,6 +18,13 @@ ResultLayout::ResultLayout(std::span<const Type> predictions, std::span<const Ty
     if (counts_correct(predictions[i], targets[i])) outputs[i].correct = count++;
     if (metrics) outputs[i].prediction = count++;
   }
+}
+
+std::vector<std::size_t> ResultLayout::results() const {
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::none_of(outputs.begin(), outputs.end(), [&](const Output& output) { return output.prediction == i; })) kept.push_back(i);
+  return kept;
 }
 
 Tally::Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics)
@@ -75,13 +84,25 @@ std::optional<double> Tally::accuracy() const {
   return correct_[0] / static_cast<double>(samples_);
 }
 
-std::vector<std::pair<std::string, double>> Tally::metrics() const {
-  std::vector<std::pair<std::string, double>> result;
+std::vector<std::string> Tally::names() const {
+  std::vector<std::string> result;
   for (std::size_t i = 0; i < layout_.outputs.size() && layout_.outputs.size() > 1; ++i) {
-    result.emplace_back(str("output_", i + 1, "_loss"), losses_[i] / static_cast<double>(samples_));
-    if (layout_.outputs[i].correct) result.emplace_back(str("output_", i + 1, "_accuracy"), correct_[i] / static_cast<double>(samples_));
+    result.push_back(str("output_", i + 1, "_loss"));
+    if (layout_.outputs[i].correct) result.push_back(str("output_", i + 1, "_accuracy"));
   }
-  for (const metric::Pointer& metric : metrics_) result.emplace_back(metric->name(), metric->result());
+  for (const metric::Pointer& metric : metrics_) result.push_back(metric->name());
+  return result;
+}
+
+std::vector<std::pair<std::string, double>> Tally::metrics() const {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < layout_.outputs.size() && layout_.outputs.size() > 1; ++i) {
+    values.push_back(losses_[i] / static_cast<double>(samples_));
+    if (layout_.outputs[i].correct) values.push_back(correct_[i] / static_cast<double>(samples_));
+  }
+  for (const metric::Pointer& metric : metrics_) values.push_back(metric->result());
+  std::vector<std::pair<std::string, double>> result;
+  for (const std::string& name : names()) result.emplace_back(name, values[result.size()]);
   return result;
 }
 

@@ -23,6 +23,8 @@ struct ResultLayout {
   std::size_t count = 1;
 
   ResultLayout() = default;
+  /// All but the predictions.
+  std::vector<std::size_t> results() const;
   /// For predictions and targets of these types.
   ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics);
 };
@@ -52,6 +54,8 @@ class Tally {
   double mean_loss() const { return loss_ / static_cast<double>(samples_); }
   /// Of a model of one output, where its targets are class numbers.
   std::optional<double> accuracy() const;
+  /// The names of metrics().
+  std::vector<std::string> names() const;
   /// The metrics by name; with several outputs, each one's loss and accuracy first: output_1_loss, output_1_accuracy.
   std::vector<std::pair<std::string, double>> metrics() const;
 

@@ -5,7 +5,9 @@
 
 #include "frontend/compile/variant.h"
 #include "frontend/core/grad.h"
+#include "frontend/core/nearest.h"
 #include "frontend/core/publish.h"
+#include "frontend/nn/summary.h"
 #include "frontend/train/trainer_impl.h"
 
 namespace sinter {
@@ -69,6 +71,14 @@ std::vector<Tensor> results(const Tensor& total, std::span<const Tensor> losses,
 
 }  // namespace
 
+void require_metrics_fit(std::span<const metric::Pointer> metrics, std::size_t outputs) {
+  for (const metric::Pointer& metric : metrics) {
+    if (!metric) throw UserError("Trainer", "a metric is null");
+    if (metric->output() >= outputs)
+      throw UserError("Trainer", str("the metric ", metric->name(), " judges output ", metric->output(), ", but there are losses for ", outputs));
+  }
+}
+
 Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
     : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
@@ -77,12 +87,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
   impl->model = model;
   impl->optimizer = optimizer;
   impl->learning_rate = optimizer->learning_rate();
-  for (const metric::Pointer& metric : options.metrics) {
-    if (!metric) throw UserError("Trainer", "a metric is null");
-    if (metric->output() >= losses.size())
-      throw UserError("Trainer",
-                      str("the metric ", metric->name(), " judges output ", metric->output(), ", but there are losses for ", losses.size()));
-  }
+  require_metrics_fit(options.metrics, losses.size());
   impl->returns_predictions = !options.metrics.empty();
   const auto step = [&](const char* name, StepCore::Function function) {
     return std::make_shared<StepCore>(std::move(function), StepOptions{name, options.mode, options.threads, options.force, {}, options.log},
@@ -242,8 +247,39 @@ TimeReport Trainer::time(const Dataset& data, std::int64_t batch_size, int repea
   return impl.train->time(in, repeats);
 }
 
+namespace {
+
+/// "dense" of "encoder_1.dense_2".
+std::string kind_of(const std::string& layer) {
+  const std::size_t dot = layer.rfind('.'), first = dot == layer.npos ? 0 : dot + 1, last = layer.rfind('_');
+  const bool is_numbered = last != layer.npos && last > first && layer.find_first_not_of("0123456789", last + 1) == layer.npos;
+  return layer.substr(first, is_numbered ? last - first : layer.npos);
+}
+
+/// Of a graph that came from a file: a line for each layer that nodes name, in the order in which they end.
+std::string summary_of(const Traced& traced) {
+  std::vector<nn::SummaryLine> lines;
+  std::vector<Parameter> all;
+  const ir::Graph& graph = traced.graph;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    const std::string& layer = node.origin.layer;
+    if (layer.empty() || ir::is_leaf(node.op)) continue;
+    std::erase_if(lines, [&](const nn::SummaryLine& line) { return line.layer == layer; });
+    lines.push_back({layer, kind_of(layer), node.type.shape, 0});
+  }
+  for (const auto& cell : traced.cells) {
+    all.emplace_back(cell->name, Tensor(cell->type, cell->buffer), cell->trainable);
+    for (nn::SummaryLine& line : lines)
+      if (cell->name.substr(0, cell->name.rfind('.')) == line.layer) line.parameters += nn::count_elements({&all.back(), 1});
+  }
+  return nn::summary_table(lines, all);
+}
+
+}  // namespace
+
 std::string Trainer::summary() {
-  if (!impl_->model) throw UserError("Trainer", "a trainer from a file has no modules to sum up; print its graph instead");
+  if (!impl_->model) return summary_of(impl_->predict->record(impl_->predict_specs()));
   if (impl_->x_types.empty()) throw UserError("Trainer", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   std::vector<Type> types;
   for (const Spec& spec : impl_->predict_specs()) types.push_back(spec.type.dtype == DType::u8 ? Type{DType::f32, spec.type.shape} : spec.type);
@@ -284,6 +320,22 @@ std::vector<Parameter> Trainer::parameters() const {
   std::vector<Parameter> result = impl_->model->parameters();
   for (const Parameter& p : impl_->optimizer->state()) result.push_back(p);
   return result;
+}
+
+void Trainer::set_trainable(const std::string& pattern, bool trainable) {
+  if (impl_->model) return impl_->model->set_trainable(pattern, trainable);
+  bool any = false;
+  std::vector<std::string> known;
+  const auto states = impl_->train->traced_graph().states();
+  for (Parameter& p : impl_->loaded) {
+    const bool is_trained = std::any_of(states.begin(), states.end(), [&](const ir::StateSpec& s) { return s.trainable && s.name == p.name(); });
+    if (!is_trained) continue;
+    known.push_back(p.name());
+    if (!matches(pattern, p.name())) continue;
+    p.set_trainable(trainable);
+    any = true;
+  }
+  if (!any) throw UserError("Trainer", str("no parameter that the file trains matches '", pattern, "'", nearest_hint(pattern, known)));
 }
 
 StepCore& Trainer::train_step() { return *impl_->train; }

@@ -128,13 +128,16 @@ class Trainer {
   void publish() const;
   /// All states: parameters, then optimizer state.
   std::vector<Parameter> parameters() const;
+  /// Freezes the parameters whose names match, where `*` stands for any text ("encoder_1.*"), or frees them. What is frozen when a trainer is saved
+  /// stays so in the file. Throws UserError if none matches.
+  void set_trainable(const std::string& pattern, bool trainable);
   /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers and, once samples have been weighted, their
   /// weights.
   StepCore& train_step();
   StepCore& predict_step();
   /// explain() of the training step.
   std::string explain();
-  /// Module::summary for the data seen first. Throws UserError before that, and for a loaded trainer.
+  /// Module::summary for the data seen first; of a loaded trainer the layers that its predictions are computed by. Throws UserError before that.
   std::string summary();
   /// The training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
   TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);

@@ -38,7 +38,7 @@ runtime::Archive Trainer::Impl::archive(const std::string& path) {
   Impl& impl = *this;
   if (impl.x_types.empty()) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   const std::vector<Spec> tables = impl.table_specs();
-  const bool returned_predictions = std::exchange(impl.returns_predictions, false);  // metrics are not saved
+  const bool returned_predictions = std::exchange(impl.returns_predictions, true);  // for the metrics that a loaded trainer may be given
   std::map<std::string, Traced> graphs{
       {"train", impl.train->record(tables)}, {"evaluate", impl.evaluate->record(tables)}, {"predict", impl.predict->record(impl.predict_specs())}};
   if (impl.has_byte_features()) {
@@ -82,7 +82,6 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
     return std::make_shared<StepCore>(std::move(graph->second),
                                       StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log});
   };
-  if (!options.metrics.empty()) throw UserError(path, "a trainer from a file has no metrics; predict, and add the predictions to a Metric");
   if (inputs < 1 || outputs < 1) throw UserError(path, "the model has no inputs or no outputs; the file is damaged");
   impl->train = step("train", tables, tables + 1);
   impl->evaluate = step("evaluate", tables, tables + 1);
@@ -91,10 +90,23 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   const ir::Graph& graph = impl->train->traced_graph();
   for (std::size_t i = 0; i < inputs + outputs; ++i) (i < inputs ? impl->x_types : impl->y_types).push_back(graph.inputs()[i].type);
   if (impl->has_byte_features() && !impl->predict_floats) throw UserError(path, "the graph 'predict_floats' is missing; the file is damaged");
-  impl->layout = ResultLayout(impl->prediction_types(), impl->y_types, false);
-  for (const auto& judged : {impl->train, impl->evaluate})
-    if (judged->traced_graph().outputs().size() != impl->layout.count)
-      throw UserError(path, str("the graph '", judged->options().name, "' must have ", impl->layout.count, " outputs; the file is damaged"));
+  require_metrics_fit(options.metrics, outputs);
+  impl->returns_predictions = !options.metrics.empty();
+  const std::vector<Type> predictions = impl->prediction_types();
+  impl->layout = ResultLayout(predictions, impl->y_types, impl->returns_predictions);
+  const ResultLayout saved(predictions, impl->y_types, true), without(predictions, impl->y_types, false);
+  for (const auto& judged : {impl->train, impl->evaluate}) {
+    const std::size_t count = judged->traced_graph().outputs().size();
+    if (count == without.count) {  // a file of a version that saved no predictions
+      if (impl->returns_predictions)
+        throw UserError(path, "holds no predictions for metrics, as files of earlier versions do; save it again from the program that made it");
+      continue;
+    }
+    if (count != saved.count)
+      throw UserError(path,
+                      str("the graph '", judged->options().name, "' must have ", saved.count, " outputs, got ", count, "; the file is damaged"));
+    if (!impl->returns_predictions) judged->keep_outputs(saved.results());
+  }
   return Trainer(std::move(impl));
 }
 

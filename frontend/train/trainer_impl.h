@@ -12,6 +12,9 @@
 
 namespace sinter {
 
+/// Throws UserError for a null metric and for one of an output that there is not.
+void require_metrics_fit(std::span<const metric::Pointer> metrics, std::size_t outputs);
+
 struct Trainer::Impl {
   TrainerOptions options;
   std::shared_ptr<StepCore> train, evaluate, predict, predict_floats;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <span>
+#include <utility>
 
 #include "frontend/core/nearest.h"
 
@@ -20,7 +22,7 @@ struct Kind {
   std::array<Name, 4> parameters;  ///< in Keras's order; a layer may lack some
   bool out_first = false;          ///< PyTorch's weight is [out, in, kernel...]
 };
-constexpr std::array<Kind, 7> kinds{{
+constexpr std::array<Kind, 8> kinds{{
     {"dense", "dense", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
     {"conv2d", "conv2d", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
     {"conv1d", "conv1d", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, true},
@@ -30,6 +32,7 @@ constexpr std::array<Kind, 7> kinds{{
      {{{"gamma", "weight"}, {"beta", "bias"}, {"running_mean", "running_mean"}, {"running_variance", "running_var"}}}},
     {"layer_norm", "layer_normalization", {{{"gamma", "weight"}, {"beta", "bias"}, {}, {}}}},
     {"embedding", "embedding", {{{"weight", "weight"}, {}, {}, {}}}},
+    {"prelu", "p_re_lu", {{{"weight", "weight"}, {}, {}, {}}}},
 }};
 
 /// Axis i of the result is axis order[i] of x.
@@ -125,14 +128,77 @@ Tensor find(const nn::Module::Layer& layer, const Layer& from, std::string_view 
     if (own == name) return tensor;
   std::vector<std::string> there;
   for (const auto& [own, tensor] : from.tensors) there.push_back(own);
-  throw UserError("load",
-                  str("layer '", layer.path, "' needs '", name, "', which layer '", from.path, "' of the file lacks", nearest_hint(name, there)));
+  throw UserError("load", str("layer '", layer.path, "' needs '", name, "', which layer '", from.path, "' of the file lacks",
+                              nearest_hint(name, there), "; name the file's layers in the order of the model's in LoadOptions::layers"));
+}
+
+std::string_view pytorch_name(const Kind& kind, std::string_view name) {
+  return std::find_if(kind.parameters.begin(), kind.parameters.end(), [&](const Kind::Name& n) { return n.sinter == name; })->pytorch;
+}
+
+/// PyTorch's weight as ours.
+Tensor laid_out(const Kind& kind, const Tensor& tensor) { return kind.out_first && tensor.rank() >= 2 ? out_last(tensor) : tensor; }
+
+/// Whether the layer of a PyTorch file has just the tensors that the model's layer needs, in its shapes.
+bool fits(const nn::Module::Layer& layer, const Layer& from) {
+  const Kind& kind = *kind_of(layer);
+  std::size_t found = 0;
+  for (const auto& [name, parameter] : layer.parameters) {
+    const auto tensor =
+        std::find_if(from.tensors.begin(), from.tensors.end(), [&, &own = name](const auto& t) { return t.first == pytorch_name(kind, own); });
+    if (tensor == from.tensors.end() || tensor->second.rank() != parameter.shape().rank()) return false;
+    if (laid_out(kind, tensor->second).shape() != parameter.shape()) return false;
+    ++found;
+  }
+  return found == from.tensors.size();
+}
+
+/// The layers of the file in the order of the model's: their names' order, where that fits; else, for names like bn1, bn2, conv1, conv2, the first of
+/// that order that fits and is not taken. Empty if that finds none.
+std::vector<Layer> in_order_of(std::span<const nn::Module::Layer> here, std::vector<Layer> there) {
+  const auto all_fit = [&] { return std::equal(here.begin(), here.end(), there.begin(), there.end(), fits); };
+  if (all_fit()) return there;
+  std::vector<Layer> ordered;
+  for (const nn::Module::Layer& layer : here) {
+    const auto next = std::find_if(there.begin(), there.end(), [&](const Layer& l) { return fits(layer, l); });
+    if (next == there.end()) return {};
+    ordered.push_back(std::move(*next));
+    there.erase(next);
+  }
+  return ordered;
+}
+
+/// Throws UserError for a dense layer behind the Flatten of a convolution's images of which nobody said what they were.
+void require_flattened(std::span<const nn::Module::Layer> here, const LoadOptions& options) {
+  for (const auto& [wanted, image] : options.flattened)
+    if (std::none_of(here.begin(), here.end(), [&, &path = wanted](const nn::Module::Layer& l) { return l.kind == "dense" && l.path == path; })) {
+      std::vector<std::string> known;
+      for (const nn::Module::Layer& l : here)
+        if (l.kind == "dense") known.push_back(l.path);
+      throw UserError("load", str("LoadOptions::flattened names '", wanted, "', which is no dense layer of the model", nearest_hint(wanted, known)));
+    }
+  const nn::Module::Layer* convolution = nullptr;
+  for (const nn::Module::Layer& layer : here) {
+    if (layer.kind.starts_with("conv")) convolution = &layer;
+    if (layer.kind != "dense") continue;
+    const nn::Module::Layer* before = std::exchange(convolution, nullptr);
+    const bool is_told = std::any_of(options.flattened.begin(), options.flattened.end(), [&](const auto& f) { return f.first == layer.path; });
+    if (!before || is_told) continue;
+    const std::int64_t inputs = layer.parameters[0].second.shape()[0].factor();
+    const Shape& weight = before->parameters[0].second.shape();
+    const std::int64_t features = (before->kind == "conv2d_transpose" ? weight[weight.rank() - 2] : weight.back()).factor();
+    if (inputs == features || inputs % features) continue;
+    throw UserError("load", str("layer '", layer.path, "' has ", inputs, " inputs behind '", before->path, "' of ", features,
+                                " features: PyTorch flattens [C, H, W], "
+                                "the model [H, W, C]. Say which image it was, LoadOptions{.flattened = {{\"",
+                                layer.path, "\", {H, W, ", features, "}}}}"));
+  }
 }
 
 void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, std::string_view name, const Parameter& parameter, Tensor tensor) {
   if (tensor.shape() != parameter.shape())
-    throw UserError(
-        "load", str("layer '", layer.path, "' has ", name, " ", parameter.shape(), ", but layer '", from.path, "' of the file has ", tensor.shape()));
+    throw UserError("load", str("layer '", layer.path, "' has ", name, " ", parameter.shape(), ", but layer '", from.path, "' of the file has ",
+                                tensor.shape(), "; name the file's layers in the order of the model's in LoadOptions::layers"));
   result.emplace_back(parameter.name(), std::move(tensor));
 }
 
@@ -161,14 +227,14 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
   if (here.size() != there.size())
     throw UserError("load", str("the model has ", here.size(), " layers with weights, the file has ", there.size(),
                                 "; name those to take, in order, in LoadOptions::layers"));
+  require_flattened(here, options);
+  if (options.layers.empty())
+    if (std::vector<Layer> ordered = in_order_of(here, there); !ordered.empty()) there = std::move(ordered);
   StateDict result;
   for (std::size_t i = 0; i < here.size(); ++i) {
     const Kind& kind = *kind_of(here[i]);
     for (const auto& [name, parameter] : here[i].parameters) {
-      const auto same =
-          std::find_if(kind.parameters.begin(), kind.parameters.end(), [&, &own = name](const Kind::Name& n) { return n.sinter == own; });
-      Tensor tensor = find(here[i], there[i], same->pytorch);
-      if (kind.out_first && tensor.rank() >= 2) tensor = out_last(tensor);
+      Tensor tensor = laid_out(kind, find(here[i], there[i], pytorch_name(kind, name)));
       for (const auto& [layer, image] : options.flattened)
         if (layer == here[i].path && name == "weight") tensor = channels_last(layer, tensor, image);
       take(result, here[i], there[i], name, parameter, tensor);
@@ -215,6 +281,8 @@ StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
 }  // namespace
 
 StateDict to_sinter(const nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
+  if (options.convention != Convention::pytorch && !(options.layers.empty() && options.flattened.empty()))
+    throw UserError("load", "LoadOptions::layers and flattened are for files of PyTorch; leave them out, or set convention to Convention::pytorch");
   return options.convention == Convention::pytorch ? from_pytorch(model, tensors, options) : from_keras(model, tensors);
 }
 

@@ -56,7 +56,8 @@ StateDict state_dict(const nn::Module& model) {
 }
 
 void load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
-  const StateDict renamed = options.convention == Convention::sinter ? tensors : to_sinter(model, tensors, options);
+  const bool is_foreign = options.convention != Convention::sinter || !options.layers.empty() || !options.flattened.empty();
+  const StateDict renamed = is_foreign ? to_sinter(model, tensors, options) : tensors;
   const std::vector<Parameter> parameters = model.parameters();
   std::vector<std::string> known, given;
   for (const Parameter& p : parameters) known.push_back(p.name());

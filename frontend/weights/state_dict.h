@@ -17,16 +17,19 @@ StateDict state_dict(const nn::Module& model);
 
 /// Who named the tensors of a file and laid them out.
 enum class Convention {
-  sinter,   ///< names are those of the parameters
-  pytorch,  ///< layers are taken in the order of their names (fc2 before fc10) or of `layers`; weights are [out, in, kernel...]
-  keras,    ///< layers of a kind are taken in the order of their numbers (dense, dense_1)
+  sinter,  ///< names are those of the parameters
+  /// Layers are taken in the order of their names (fc2 before fc10), those of a kind and shape where that does not fit the model, or in the order of
+  /// `layers`; weights are [out, in, kernel...].
+  pytorch,
+  keras,  ///< layers of a kind are taken in the order of their numbers (dense, dense_1)
 };
 
 struct LoadOptions {
   Convention convention = Convention::sinter;
   /// PyTorch: names of its layers (what stands before `.weight`) in the order of the model's layers, where their names do not sort so.
   std::vector<std::string> layers = {};
-  /// PyTorch: dense layers of the model behind a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W].
+  /// PyTorch: dense layers of the model behind a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W]. A dense layer
+  /// behind a convolution, with more inputs than that has features, must be named.
   std::vector<std::pair<std::string, Shape>> flattened = {};
   /// Take what is there and leave the rest as it is; else each parameter must be there, and nothing else.
   bool partial = false;

@@ -51,7 +51,7 @@ TEST_F(DamagedModel, EachFaultHasItsMessage) {
       {"the graph 'train' must have 4 inputs, got 3; the file is damaged", [](Archive& a) { a.metadata["inputs"] = "2"; }},
       {"the graph 'evaluate' is missing; the file is damaged", [](Archive& a) { a.graphs.erase(graph(a, "evaluate")); }},
       {"the graph 'predict_floats' is missing; the file is damaged", [](Archive& a) { a.graphs.erase(graph(a, "predict_floats")); }},
-      {"the graph 'evaluate' must have 2 outputs; the file is damaged", [](Archive& a) { graph(a, "evaluate")->graph.set_outputs({}); }},
+      {"the graph 'evaluate' must have 3 outputs, got 0; the file is damaged", [](Archive& a) { graph(a, "evaluate")->graph.set_outputs({}); }},
       {"array 'dense_1.bias' is missing; the file is damaged",
        [](Archive& a) { a.arrays.erase(a.arrays.begin() + (&array(a, "dense_1.bias") - a.arrays.data())); }},
       {"array 'dense_1.bias' is f32[1,3] but its graph needs f32[3]; the file is damaged",

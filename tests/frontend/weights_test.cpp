@@ -136,6 +136,60 @@ TEST(Weights, ImageNetworksOfKerasAndPyTorchLoadAndPredict) {
               HasSubstr("the image that layer 'dense_1' has flattened must be [H, W, C] of "));
 }
 
+/// Names of PyTorch, in the order of the alphabet: norms before convolutions.
+weights::StateDict torch_convolutions() {
+  weights::StateDict tensors;
+  for (const int i : {1, 2})
+    for (const auto& [name, value] : {std::pair{"weight", 1.0}, {"bias", 2.0}, {"running_mean", 3.0}, {"running_var", 4.0}})
+      tensors.emplace_back(str("bn", i, ".", name), Tensor::filled({DType::f32, {4}}, value + 10 * i));
+  tensors.emplace_back("conv1.weight", random({4, 3, 3, 3}, 1));
+  tensors.emplace_back("conv2.weight", random({4, 4, 3, 3}, 2));
+  tensors.emplace_back("fc.weight", random({2, 64}, 3));
+  tensors.emplace_back("fc.bias", random({2}, 4));
+  return tensors;
+}
+
+nn::Sequential convolutions() {
+  const nn::ConvLayerOptions plain{.padding = Padding::same(), .use_bias = false};
+  return nn::Sequential{nn::Conv2D(3, 4, {3}, Activation::none, plain),
+                        nn::BatchNorm(4),
+                        nn::ReLU(),
+                        nn::Conv2D(4, 4, {3}, Activation::none, plain),
+                        nn::BatchNorm(4),
+                        nn::Flatten(),
+                        nn::Dense(64, 2)};
+}
+
+TEST(Weights, PyTorchsConvolutionsAndNormsAreFoundWhateverTheirNames) {
+  nn::Sequential model = convolutions();
+  const weights::LoadOptions options{.convention = weights::Convention::pytorch, .flattened = {{"dense_1", {4, 4, 4}}}};
+  weights::load_state_dict(model, torch_convolutions(), options);
+  EXPECT_THAT(model.parameter("batch_norm_1.gamma").read().to_vector<float>(), testing::Each(11));
+  EXPECT_THAT(model.parameter("batch_norm_2.running_variance").read().to_vector<float>(), testing::Each(24));
+  const std::vector<float> kernel = model.parameter("conv2d_2.weight").read().to_vector<float>(),
+                           torch = find(torch_convolutions(), "conv2.weight").to_vector<float>();
+  EXPECT_EQ(kernel[1], torch[4 * 9]) << "[out, in, 3, 3] as [3, 3, in, out]";
+}
+
+TEST(Weights, WhatPyTorchsOrderLeavesOpenMustBeSaid) {
+  nn::Sequential model = convolutions();
+  const auto fails = [&](weights::LoadOptions options, weights::StateDict tensors = torch_convolutions()) {
+    options.convention = weights::Convention::pytorch;
+    return error_of([&] { weights::load_state_dict(model, tensors, options); });
+  };
+  EXPECT_THAT(fails({}),
+              HasSubstr("layer 'dense_1' has 64 inputs behind 'conv2d_2' of 4 features: PyTorch flattens [C, H, W], the model [H, W, C]. Say which "
+                        "image it was, LoadOptions{.flattened = {{\"dense_1\", {H, W, 4}}}}"));
+  EXPECT_THAT(fails({.flattened = {{"dense_2", {4, 4, 4}}}}),
+              HasSubstr("LoadOptions::flattened names 'dense_2', which is no dense layer of the model; the nearest is 'dense_1'"));
+  weights::StateDict other = torch_convolutions();
+  other[other.size() - 3].second = random({4, 4, 5, 5}, 1);
+  EXPECT_THAT(fails({.flattened = {{"dense_1", {4, 4, 4}}}}, other),
+              HasSubstr("; name the file's layers in the order of the model's in LoadOptions::layers"));
+  EXPECT_THAT(error_of([&] { weights::load_state_dict(model, weights::state_dict(model), {.flattened = {{"dense_1", {4, 4, 4}}}}); }),
+              HasSubstr("LoadOptions::layers and flattened are for files of PyTorch; leave them out, or set convention to Convention::pytorch"));
+}
+
 TEST(Weights, WhatDoesNotFitIsNamed) {
   const auto fails = [](nn::Sequential model, const std::string& file, weights::LoadOptions options = {}) {
     const auto before = model.parameters()[0].read().to_vector<float>();
