@@ -234,7 +234,8 @@ class Builder {
       if (!partial.domain.samples) partial.domain = {};
       if (tiles_convolution(graph_, kernel.anchor)) add_staging(partial);
     }
-    partial.slots = combine.slots = add_value({StoredValue::Home::memory, 0, {DType::f32, slots}, ir::no_node, str("partials ", kernel.anchor)});
+    partial.slots = combine.slots =
+        add_value({StoredValue::Home::memory, 0, {graph_.node(kernel.anchor).type.dtype, slots}, ir::no_node, str("partials ", kernel.anchor)});
     add_kernel(std::move(partial));
     add_kernel(std::move(combine));
   }

@@ -91,6 +91,13 @@ struct Array {
 };
 /// value, wrapped or truncated as the type does: casts and integer arithmetic.
 double wrap(DType type, double value);
+/// f of two numbers in the arithmetic of an element type, where integers wrap. f takes two double and two std::uint64_t.
+template <class F>
+double combine(DType type, double a, double b, F&& f) {
+  if (is_float(type)) return f(a, b);
+  const auto bits = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
+  return wrap(type, static_cast<double>(f(bits(a), bits(b)) & 0xffffffff));
+}
 
 struct Reference {
   std::span<const Array* const> in;

@@ -66,7 +66,7 @@ struct Site {
 /// What a reduction makes of two values.
 enum class Combine : std::uint8_t { sum, max, prod };
 /// What changes nothing.
-double identity(Combine how);
+double identity(Combine how, DType dtype);
 
 class KernelEmitter {
  public:
@@ -192,6 +192,7 @@ class KernelEmitter {
   Vec perturbed(ir::NodeId id, const Vec& x);
   Vec horizontal(const Vec& x, Combine how);
   Vec reduce_rows(const Shape& in, llvm::Value* begin, llvm::Value* end);
+  llvm::AllocaInst* neutral_variable(Combine how, DType dtype, unsigned width, const char* name);
   llvm::Value* slot_count();
   Vec reduce_two(const Vec& a, const Vec& b, Combine how);
   Vec only_valid(const Vec& x, unsigned valid, double fill);

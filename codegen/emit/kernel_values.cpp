@@ -66,9 +66,7 @@ Vec KernelEmitter::only_valid(const Vec& x, unsigned valid, double fill) {
   if (!vector || valid == vector->getNumElements()) return x;
   std::vector<llvm::Constant*> mask;
   for (unsigned i = 0; i < vector->getNumElements(); ++i) mask.push_back(builder_.getInt1(i < valid));
-  llvm::Type* type = x.value->getType();
-  llvm::Constant* other = type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, fill) : llvm::Constant::getNullValue(type);
-  return {builder_.CreateSelect(llvm::ConstantVector::get(mask), x.value, other), x.dtype};
+  return {builder_.CreateSelect(llvm::ConstantVector::get(mask), x.value, materialize(Vec(fill), x)), x.dtype};
 }
 
 void KernelEmitter::store(const Vec& x, ValueId value, const Site& site) {
@@ -241,7 +239,11 @@ bool KernelEmitter::needs_scalars(const Shape& rows) const {
   return false;
 }
 
-double identity(Combine how) { return how == Combine::sum ? 0 : how == Combine::prod ? 1 : -std::numeric_limits<double>::infinity(); }
+double identity(Combine how, DType dtype) {
+  if (how != Combine::max) return how == Combine::prod ? 1 : 0;
+  if (dtype == DType::u32) return 0;
+  return dtype == DType::i32 ? std::numeric_limits<std::int32_t>::min() : -std::numeric_limits<double>::infinity();
+}
 
 Vec KernelEmitter::reduce_two(const Vec& a, const Vec& b, Combine how) {
   if (how == Combine::sum) return a + b;

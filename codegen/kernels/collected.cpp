@@ -151,6 +151,7 @@ std::pair<Value*, Value*> KernelEmitter::places_along(std::size_t axes) {
 /// Each element is the one before it along the axis plus the operand's.
 void KernelEmitter::collect(const ir::Cumsum& op) {
   const ValueId x = value_of(context_.graph.node(kernel_.anchor).inputs[0]);
+  const DType dtype = type_of(kernel_.anchor).dtype;
   const Shape& shape = kernel_.shape;
   const auto axis = static_cast<std::size_t>(op.axis);
   Value *along = extent(shape[axis]), *inner = extent(shape.product(axis + 1, shape.rank()));
@@ -163,48 +164,64 @@ void KernelEmitter::collect(const ir::Cumsum& op) {
         Value *element = builder_.CreateAdd(row, i),
               *neighbour = op.reverse ? builder_.CreateAdd(element, inner) : builder_.CreateSub(element, inner);
         Value* start = builder_.CreateICmpEQ(k, constant(0));
-        const Vec own = load(element_address(x, element), DType::f32, 1, false),
-                  before = load(element_address(kernel_.product, builder_.CreateSelect(start, element, neighbour)), DType::f32, 1, false);
+        const Vec own = load(element_address(x, element), dtype, 1, false),
+                  before = load(element_address(kernel_.product, builder_.CreateSelect(start, element, neighbour)), dtype, 1, false);
         builder_.CreateStore(builder_.CreateSelect(start, own.value, (before + own).value), element_address(kernel_.product, element));
       });
     });
   });
 }
 
-/// Element j of a row of the result is the best of those that come after element j - 1.
+/// The best k so far of each row are a heap, in the place of the result, whose root comes last of them; what comes before the root replaces it. Then
+/// the heap is sorted where it is.
 void KernelEmitter::collect(const ir::TopK& op) {
   const ValueId x = value_of(context_.graph.node(kernel_.anchor).inputs[0]);
-  const std::int64_t cols = context_.schedule.values[x].type.shape.back().factor();
-  const Shape& shape = kernel_.shape;
-  llvm::AllocaInst* best = variable(builder_.getInt64Ty(), "best");
-  const auto element = [&](Value* row, Value* i) {
-    return load(element_address(x, builder_.CreateAdd(builder_.CreateMul(row, constant(cols)), i)), DType::f32, 1, false).value;
-  };
-  // Whether element a of a row comes before b: NaN, then greater, then first.
-  const auto before = [&](Value* row, Value* a, Value* b) {
-    Value *p = element(row, a), *q = element(row, b);
-    Value *nan_p = builder_.CreateFCmpUNO(p, p), *nan_q = builder_.CreateFCmpUNO(q, q), *first = builder_.CreateICmpSLT(a, b);
-    Value* greater = builder_.CreateOr(builder_.CreateFCmpOGT(p, q), builder_.CreateAnd(builder_.CreateFCmpOEQ(p, q), first));
-    return builder_.CreateSelect(nan_p, builder_.CreateOr(builder_.CreateNot(nan_q), first), builder_.CreateAnd(builder_.CreateNot(nan_q), greater));
-  };
-  const auto [first, last] = places_along(shape.rank() - 1);
+  const Type& type = context_.schedule.values[x].type;
+  llvm::AllocaInst* at = variable(builder_.getInt64Ty(), "at");
+  const auto [first, last] = places_along(kernel_.shape.rank() - 1);
   loop(first, last, 1, [&](Value* row) {
-    const auto place = [&](Value* j) { return element_address(kernel_.product, builder_.CreateAdd(builder_.CreateMul(row, constant(op.k)), j)); };
-    loop(constant(0), constant(op.k), 1, [&](Value* j) {
-      Value* none = builder_.CreateICmpEQ(j, constant(0));
-      Value* previous =
-          builder_.CreateSExt(builder_.CreateLoad(builder_.getInt32Ty(), place(builder_.CreateSelect(none, j, builder_.CreateSub(j, constant(1))))),
-                              builder_.getInt64Ty());
-      previous = builder_.CreateSelect(none, constant(0), previous);
-      builder_.CreateStore(constant(-1), best);
-      loop(constant(0), constant(cols), 1, [&](Value* i) {
-        Value* present = builder_.CreateLoad(builder_.getInt64Ty(), best);
-        Value* empty = builder_.CreateICmpSLT(present, constant(0));
-        Value* free = builder_.CreateOr(none, before(row, previous, i));
-        Value* better = builder_.CreateOr(empty, before(row, i, builder_.CreateSelect(empty, i, present)));
-        builder_.CreateStore(builder_.CreateSelect(builder_.CreateAnd(free, better), i, present), best);
+    const auto in_row = [&](ValueId value, const Shape& shape, Value* i) { return is_flat(shape) ? address(value, i, row) : address(value, row, i); };
+    // Whether element a of the row comes before b: NaN, then greater, then first.
+    const auto before = [&](Value* a, Value* b) {
+      const Vec p = load(in_row(x, type.shape, a), type.dtype, 1, false), q = load(in_row(x, type.shape, b), type.dtype, 1, false);
+      Value *nan_p = (p != p).value, *nan_q = (q != q).value, *lower = builder_.CreateICmpSLT(a, b);
+      Value* greater = builder_.CreateOr((p > q).value, builder_.CreateAnd((p == q).value, lower));
+      return builder_.CreateSelect(nan_p, builder_.CreateOr(builder_.CreateNot(nan_q), lower),
+                                   builder_.CreateAnd(builder_.CreateNot(nan_q), greater));
+    };
+    const auto place = [&](Value* j) { return in_row(kernel_.product, kernel_.shape, j); };
+    const auto get = [&](Value* j) { return builder_.CreateSExt(builder_.CreateLoad(builder_.getInt32Ty(), place(j)), builder_.getInt64Ty()); };
+    const auto put = [&](Value* j, Value* element) { builder_.CreateStore(builder_.CreateTrunc(element, builder_.getInt32Ty()), place(j)); };
+    // An element goes down as long as one below it comes after it.
+    const auto sift = [&](Value* from, Value* size) {
+      builder_.CreateStore(from, at);
+      const auto parent = [&] { return builder_.CreateLoad(builder_.getInt64Ty(), at); };
+      const auto child_of = [&](Value* j) { return builder_.CreateAdd(builder_.CreateShl(j, 1), constant(1)); };
+      repeat_while([&] { return builder_.CreateICmpSLT(child_of(parent()), size); },
+                   [&](Value*) {
+                     Value *up = parent(), *left = child_of(up), *right = builder_.CreateAdd(left, constant(1));
+                     right = builder_.CreateSelect(builder_.CreateICmpSLT(right, size), right, left);
+                     Value* down = builder_.CreateSelect(before(get(left), get(right)), right, left);
+                     Value *upper = get(up), *lower = get(down), *exchange = before(upper, lower);
+                     put(up, builder_.CreateSelect(exchange, lower, upper));
+                     put(down, builder_.CreateSelect(exchange, upper, lower));
+                     builder_.CreateStore(builder_.CreateSelect(exchange, down, size), at);
+                   });
+    };
+    Value *root = constant(0), *k = constant(op.k);
+    loop(root, k, 1, [&](Value* j) { put(j, j); });
+    loop(root, constant(op.k / 2), 1, [&](Value* j) { sift(builder_.CreateSub(constant(op.k / 2 - 1), j), k); });
+    loop(k, constant(type.shape.back().factor()), 1, [&](Value* i) {
+      when(before(i, get(root)), [&](Value*) {
+        put(root, i);
+        sift(root, k);
       });
-      builder_.CreateStore(builder_.CreateTrunc(builder_.CreateLoad(builder_.getInt64Ty(), best), builder_.getInt32Ty()), place(j));
+    });
+    loop(root, constant(op.k - 1), 1, [&](Value* j) {
+      Value *end = builder_.CreateSub(constant(op.k - 1), j), *latest = get(root);
+      put(root, get(end));
+      put(end, latest);
+      sift(root, end);
     });
   });
 }

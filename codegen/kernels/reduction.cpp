@@ -34,20 +34,27 @@ void KernelEmitter::emit_reduction() {
   else emit_column_reduction();
 }
 
+/// A variable that holds what changes nothing.
+llvm::AllocaInst* KernelEmitter::neutral_variable(Combine how, DType dtype, unsigned width, const char* name) {
+  llvm::AllocaInst* result = variable(memory_type(dtype, width), name, 64);
+  const Vec like(llvm::Constant::getNullValue(result->getAllocatedType()), dtype);
+  builder_.CreateStore(materialize(Vec(identity(how, dtype)), like), result);
+  return result;
+}
+
 /// The operand of the reduction over whole rows.
 Vec KernelEmitter::reduce_rows(const Shape& in, Value* begin, Value* end) {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
   const Combine how = reduction_of(anchor.op).how;
+  const DType dtype = anchor.type.dtype;
+  const auto start = [&](unsigned width, const char* name) { return neutral_variable(how, dtype, width, name); };
   std::vector<llvm::AllocaInst*> wide;
-  for (unsigned turn = 0; turn < turns; ++turn) wide.push_back(variable(memory_type(DType::f32, lanes), "wide"));
-  llvm::AllocaInst *narrow = variable(memory_type(DType::f32, lanes / 2), "narrow"), *one = variable(memory_type(DType::f32, 1), "one");
-  const auto fill = [&](llvm::AllocaInst* into) { builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), identity(how)), into); };
-  const auto value = [&](llvm::AllocaInst* from) { return Vec(builder_.CreateLoad(from->getAllocatedType(), from), DType::f32); };
-  for (llvm::AllocaInst* into : wide) fill(into);
-  fill(narrow), fill(one);
+  for (unsigned turn = 0; turn < turns; ++turn) wide.push_back(start(lanes, "wide"));
+  llvm::AllocaInst *narrow = start(lanes / 2, "narrow"), *one = start(1, "one");
+  const auto value = [&](llvm::AllocaInst* from) { return Vec(builder_.CreateLoad(from->getAllocatedType(), from), dtype); };
   const auto add = [&](const Site& site) {
     Memo memo;
-    const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(how));
+    const Vec x = only_valid(evaluate(anchor.inputs[0], in, site, memo), site.valid, identity(how, dtype));
     llvm::AllocaInst* into = site.width == lanes ? wide[site.turn] : site.width == 1 ? one : narrow;
     builder_.CreateStore(reduce_two(value(into), x, how).value, into);
   };
@@ -84,19 +91,17 @@ void KernelEmitter::emit_row_reduction() {
 void KernelEmitter::emit_column_reduction() {
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
   const Reduction r = reduction_of(anchor.op);
+  const DType dtype = anchor.type.dtype;
   const Shape &in = type_of(anchor.inputs[0]).shape, &out = kernel_.shape;
   const auto first = static_cast<std::size_t>(r.first), last = static_cast<std::size_t>(r.last);
   Value *reduced = extent(in.product(first, last)), *inner = extent(in.product(last, in.rank() - 1));
   const bool flat_in = is_flat(in);
   const bool scalar = needs_scalars(out) || needs_scalars(in) || flat_in;
   for_each_site(out, rows_begin(out), rows_end(out), scalar, [&](const Site& site) {
-    llvm::Type* type = memory_type(DType::f32, site.width);
+    llvm::Type* type = memory_type(dtype, site.width);
     std::vector<llvm::AllocaInst*> totals;
-    for (unsigned turn = 0; turn < turns; ++turn) {
-      totals.push_back(variable(type, "total"));
-      builder_.CreateStore(llvm::ConstantFP::get(type, identity(r.how)), totals.back());
-    }
-    const auto value = [&](unsigned turn) { return Vec(builder_.CreateLoad(type, totals[turn]), DType::f32); };
+    for (unsigned turn = 0; turn < turns; ++turn) totals.push_back(neutral_variable(r.how, dtype, site.width, "total"));
+    const auto value = [&](unsigned turn) { return Vec(builder_.CreateLoad(type, totals[turn]), dtype); };
     // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in
     // `last`.
     Value* row = is_flat(out) ? (out.rank() == 1 ? constant(0) : site.last) : site.row;
@@ -125,31 +130,31 @@ void KernelEmitter::emit_column_reduction() {
 void KernelEmitter::emit_partial() {
   const Shape& in = kernel_.shape;
   const Vec total = reduce_rows(in, rows_begin(in), rows_end(in));
-  builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(memory_type(DType::f32, 1), pointer(kernel_.slots), {chunk_}));
+  builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(memory_type(total.dtype, 1), pointer(kernel_.slots), {chunk_}));
 }
 
 /// The slots in order, then what follows: of a reduction to one number, or of a weight's gradient.
 void KernelEmitter::emit_combine() {
   const Shape& shape = kernel_.shape;
-  const ir::Op& anchor = context_.graph.node(kernel_.anchor).op;
-  const Combine how = is_convolution(anchor) ? Combine::sum : reduction_of(anchor).how;
+  const ir::Node& anchor = context_.graph.node(kernel_.anchor);
+  const DType dtype = anchor.type.dtype;
+  const Combine how = is_convolution(anchor.op) ? Combine::sum : reduction_of(anchor.op).how;
   const bool flat = is_flat(shape), adjacent = flat || shape.elements() == Dim(1), scalar = needs_scalars(shape);
   Value *slots = slot_count(), *rows = extent(symbolic_layout(shape).rows);
   const auto [first, last] = all_rows();
   for_each_site(shape, first, last, scalar, [&](const Site& site) {
-    llvm::Type* type = memory_type(DType::f32, site.width);
-    llvm::AllocaInst* total = variable(type, "total", 64);
-    builder_.CreateStore(llvm::ConstantFP::get(type, identity(how)), total);
+    llvm::Type* type = memory_type(dtype, site.width);
+    llvm::AllocaInst* total = neutral_variable(how, dtype, site.width, "total");
     loop(constant(0), slots, 1, [&](Value* slot) {
       Value* row = builder_.CreateAdd(flat ? site.last : site.row, builder_.CreateMul(slot, rows));
       // One number a row of the slots: these are adjacent.
       Value* from =
-          adjacent ? builder_.CreateInBoundsGEP(builder_.getFloatTy(), pointer(kernel_.slots), {row}) : address(kernel_.slots, row, site.last);
-      const Vec x = load(from, DType::f32, site.width, false);
-      builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(type, total), DType::f32), x, how).value, total);
+          adjacent ? builder_.CreateInBoundsGEP(memory_type(dtype, 1), pointer(kernel_.slots), {row}) : address(kernel_.slots, row, site.last);
+      const Vec x = load(from, dtype, site.width, false);
+      builder_.CreateStore(reduce_two(Vec(builder_.CreateLoad(type, total), dtype), x, how).value, total);
     });
     Memo memo;
-    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(type, total), DType::f32));
+    memo[kernel_.anchor] = perturbed(kernel_.anchor, Vec(builder_.CreateLoad(type, total), dtype));
     store_results(shape, site, memo);
   });
   if (scalar && !flat) loop(first, last, 1, [&](Value* row) { zero_pads(shape, row); });

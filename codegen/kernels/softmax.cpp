@@ -15,7 +15,7 @@ void KernelEmitter::emit_softmax(bool logarithm) {
 
   /// Reduces f of the row's elements.
   const auto reduce = [&](Value* row, Combine how, const std::function<Vec(const Site&)>& f) {
-    const double fill = identity(how);
+    const double fill = identity(how, DType::f32);
     for (llvm::AllocaInst* into : {wide, narrow, one}) builder_.CreateStore(llvm::ConstantFP::get(into->getAllocatedType(), fill), into);
     const auto add = [&](const Site& site) {
       llvm::AllocaInst* into = site.width == lanes ? wide : site.width == 1 ? one : narrow;

@@ -112,6 +112,32 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   }
 }
 
+/// Sums of integers are exact: only errors of the operand reach the result. It may be any number where they may make it wrap.
+void carry_whole_sum(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
+  if (!has_error(in)) return;
+  const auto sum_of = [&](const auto& f) {
+    ir::Array numbers = mapped(in, f);
+    numbers.dtype = DType::f32;
+    return evaluate(op, {DType::f32, type.shape}, {std::move(numbers)}, n);
+  };
+  const ir::Array value = sum_of([](double x, double) { return x; }), error = sum_of([](double, double e) { return e; });
+  for (std::size_t i = 0; i < result.error.size(); ++i) {
+    const double e = error.data[i];
+    const bool wraps = value.data[i] != result.value.data[i] || ir::wrap(type.dtype, value.data[i] + e) != value.data[i] + e ||
+                       ir::wrap(type.dtype, value.data[i] - e) != value.data[i] - e;
+    result.error[i] = e > 0 && wraps ? std::numeric_limits<double>::infinity() : e;
+  }
+}
+
+/// A product of integers may be anything where an operand is not certain.
+void carry_whole_product(Bounded& result, const ir::Prod& op, const Type& type, const Bounded& in, std::int64_t n) {
+  ir::Array errors = mapped(in, [](double, double e) { return e; });
+  errors.dtype = DType::f32;
+  const ir::Array uncertain = evaluate(ir::Sum{op.first, op.last}, {DType::f32, type.shape}, {std::move(errors)}, n);
+  for (std::size_t i = 0; i < result.error.size(); ++i)
+    if (uncertain.data[i] > 0) result.error[i] = std::numeric_limits<double>::infinity();
+}
+
 template <class O>
 concept IsComparison = std::is_base_of_v<ir::Elementwise<2, ir::Compares>, O>;
 
@@ -240,6 +266,10 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
   result.error.assign(result.value.data.size(), 0.0);
   std::visit(
       [&]<class O>([[maybe_unused]] const O& o) {
+        if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Cumsum>)
+          if (!is_float(type.dtype)) return carry_whole_sum(result, op, type, *in[0], n);
+        if constexpr (std::is_same_v<O, ir::Prod>)
+          if (!is_float(type.dtype)) return carry_whole_product(result, o, type, *in[0], n);
         if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum> ||
                       std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum> || ir::IsConvolution<O> ||
                       std::is_same_v<O, ir::AveragePool> || std::is_same_v<O, ir::AverageSpread>)

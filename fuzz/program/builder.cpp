@@ -277,6 +277,11 @@ Shape Builder::shape(std::size_t rank) {
   return result.with(choose.below(2) ? choose.below(rank) : 0, n);
 }
 
+DType Builder::numbers() {
+  constexpr DType all[] = {DType::f32, DType::f32, DType::i32, DType::u32};
+  return choose.among(all);
+}
+
 DType Builder::dtype() {
   constexpr DType all[] = {DType::f32, DType::i32, DType::u32, DType::u8, DType::boolean};
   return choose.among(all);

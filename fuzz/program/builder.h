@@ -64,6 +64,8 @@ class Builder {
   Shape shape(std::size_t rank);
   Shape shape() { return shape(choose.below(5)); }
   DType dtype();
+  /// One that has arithmetic: every other one is f32.
+  DType numbers();
   std::size_t axis(const Shape& shape) { return choose.below(shape.rank()); }
 
  private:

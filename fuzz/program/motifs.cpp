@@ -381,6 +381,34 @@ Value normalized(Builder& b) {
   return arithmetic(b, b.add(ir::Mul{}, {centred, link(b, b.add(ir::Rsqrt{}, {variance}))}));
 }
 
+/// What becomes of a permutation of axes: transposes of the last two of three, each after a reshape.
+Value permutation(Builder& b) {
+  Value x = b.operand(b.choose.one_in(4) ? b.dtype() : DType::f32, [](const Shape& s) { return s.rank() >= 3; }, b.shape(3 + b.choose.below(2)));
+  for (std::size_t more = 1 + b.choose.below(3); more > 0; --more) {
+    const Shape& s = x.shape();
+    const std::size_t first = b.choose.below(s.rank() - 1), second = first + 1 + b.choose.below(s.rank() - first - 1);
+    const Shape blocks{s.product(0, first), s.product(first, second), s.product(second, s.rank())};
+    std::vector<Dim> dims(s.begin(), s.begin() + first);
+    dims.insert(dims.end(), s.begin() + second, s.end());
+    dims.insert(dims.end(), s.begin() + first, s.begin() + second);
+    x = b.add(ir::Transpose{}, {ir::reshape(x, blocks)});
+    if (exactly(b)) x = b.add(ir::Reshape{Shape(std::span<const Dim>(dims))}, {x});
+    x = link(b, x);
+    if (is_float(x.type().dtype) && b.choose.one_in(3)) x = arithmetic(b, x);
+  }
+  return x;
+}
+
+/// A count: a sum or running sums of what was compared, as integers.
+Value count(Builder& b) {
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(3)));
+  const Value yes = link(b, b.add(ir::Less{}, {b.beside(DType::f32, x.shape()), x}));
+  const Value one = b.add(ir::Cast{{}, exactly(b) ? DType::i32 : DType::u32}, {yes});
+  const auto rank = static_cast<std::int64_t>(one.shape().rank());
+  if (rank == 0 || b.choose.one_in(3)) return b.add(ir::Cumsum{static_cast<std::int64_t>(b.axis(one.shape())), false}, {one});
+  return b.add(ir::Cast{{}, DType::f32}, {link(b, b.add(ir::Sum{b.choose.below(2) ? 0 : rank - 1, rank}, {one}))});
+}
+
 /// Those that need the most luck are here several times.
 constexpr Value (*motifs[])(Builder&) = {
     convolution_of_many_channels,
@@ -406,6 +434,8 @@ constexpr Value (*motifs[])(Builder&) = {
     scalar_in_every_kernel,
     dropout,
     computed_index,
+    permutation,
+    count,
 };
 
 }  // namespace

@@ -43,10 +43,9 @@ void choose_attribute(Builder& b, T& attribute) {
 /// What all operands are of, but a condition.
 template <class O>
 DType operand_dtype(Builder& b) {
-  constexpr DType numbers[] = {DType::f32, DType::f32, DType::i32, DType::u32};
   if constexpr (std::is_same_v<O, ir::Cast> || std::is_same_v<O, ir::Select> || std::is_base_of_v<ir::Elementwise<O::arity, ir::Compares>, O>)
     return b.choose.below(2) ? DType::f32 : b.dtype();
-  else if constexpr (std::is_base_of_v<ir::Elementwise<O::arity, ir::Numbers>, O>) return b.choose.among(numbers);
+  else if constexpr (std::is_base_of_v<ir::Elementwise<O::arity, ir::Numbers>, O>) return b.numbers();
   else return DType::f32;
 }
 
@@ -83,7 +82,7 @@ Value make_pointwise(Builder& b, O op) {
 
 template <class O>
 Value make_reduction(Builder& b, O op) {
-  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(4)));
+  const Value x = b.operand(b.numbers(), [](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(4)));
   const std::size_t first = b.axis(x.shape());
   op.first = static_cast<std::int64_t>(first);
   op.last = static_cast<std::int64_t>(first + 1 + b.choose.below(x.shape().rank() - first));

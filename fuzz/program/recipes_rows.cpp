@@ -13,7 +13,7 @@ bool has_rows(const Shape& s) { return s.rank() > 0 && s.back().is_fixed(); }
 Shape rows_shape(Builder& b) { return b.shape(b.choose.below(4)).insert(0, b.extent()); }
 Shape with_columns(Builder& b, const Shape& lead) { return lead.insert(lead.rank(), b.extent()); }
 
-Value rows(Builder& b) { return b.floats(has_rows, with_columns(b, b.shape(b.choose.below(4)))); }
+Value rows(Builder& b, DType dtype = DType::f32) { return b.operand(dtype, has_rows, with_columns(b, b.shape(b.choose.below(4)))); }
 
 Shape lead(const Shape& shape, std::size_t rank) { return shape.erase(rank, shape.rank()); }
 
@@ -24,12 +24,12 @@ Value make(Builder& b, const ir::Softmax&) { return b.add(ir::Softmax{}, {rows(b
 Value make(Builder& b, const ir::LogSoftmax&) { return b.add(ir::LogSoftmax{}, {rows(b)}); }
 
 Value make(Builder& b, const ir::Cumsum&) {
-  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, rows_shape(b));
+  const Value x = b.operand(b.numbers(), [](const Shape& s) { return s.rank() > 0; }, rows_shape(b));
   return b.add(ir::Cumsum{static_cast<std::int64_t>(b.axis(x.shape())), b.choose.below(2) == 1}, {x});
 }
 
 Value make(Builder& b, const ir::TopK&) {
-  const Value x = rows(b);
+  const Value x = rows(b, b.numbers());
   return b.add(ir::TopK{static_cast<std::int64_t>(1 + b.choose.below(static_cast<std::size_t>(x.shape().back().factor())))}, {x});
 }
 

@@ -36,7 +36,7 @@ void require_index(const Type& index, const Type& rows) {
 
 Type Cumsum::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
-  Floats::result(in);
+  Numbers::result(in);
   if (axis < 0 || axis >= static_cast<std::int64_t>(in[0].shape.rank()))
     throw UserError(str("axis ", axis, " does not exist in ", in[0].shape, ", which has ", in[0].shape.rank(), " dimensions"));
   return in[0];
@@ -51,7 +51,7 @@ void Cumsum::reference(Reference& r) const {
       double total = 0;
       for (std::int64_t k = 0; k < along; ++k) {
         const auto at = static_cast<std::size_t>((o * along + (reverse ? along - 1 - k : k)) * inner + i);
-        r.out.data[at] = total += x.data[at];
+        r.out.data[at] = total = combine(r.out.dtype, total, x.data[at], [](auto a, auto b) { return a + b; });
       }
     }
 }
@@ -61,8 +61,17 @@ Values Cumsum::vjp(const Vjp& v) const { return {v.graph.add(Cumsum{axis, !rever
 std::vector<Sample<Cumsum>> Cumsum::samples() {
   const Dim n = Dim::batch();
   const auto x = [](const Shape& shape) { return std::vector<SampleInput>{{{DType::f32, shape}}}; };
-  return {{{1, false}, x({n, 9})},   {{1, true}, x({n, 33})}, {{0, false}, x({6, 21})},  {{0, true}, x({30})}, {{1, false}, x({n, 4, 18})},
-          {{2, true}, x({n, 3, 7})}, {{0, false}, x({n, 3})}, {{1, true}, x({n, 3, 1})}, {{0, false}, x({n})}};
+  return {{{1, false}, x({n, 9})},
+          {{1, true}, x({n, 33})},
+          {{0, false}, x({6, 21})},
+          {{0, true}, x({30})},
+          {{1, false}, x({n, 4, 18})},
+          {{2, true}, x({n, 3, 7})},
+          {{0, false}, x({n, 3})},
+          {{1, true}, x({n, 3, 1})},
+          {{0, false}, x({n})},
+          {{1, false}, {{{DType::i32, {n, 19}}, -2e9, 2e9}}},
+          {{0, true}, {{{DType::u32, {6, 3}}, 0, 4e9}}}};
 }
 
 // ---- take_along ----
@@ -123,7 +132,7 @@ std::vector<Sample<ScatterAddAlong>> ScatterAddAlong::samples() {
 
 Type TopK::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
-  Floats::result(in);
+  Numbers::result(in);
   require_rows(in[0], "the operand");
   const std::int64_t cols = in[0].shape.back().factor();
   if (k < 1 || k > cols) throw UserError(str("k must be from 1 to the ", cols, " elements of a row, got ", k));
@@ -145,7 +154,13 @@ void TopK::reference(Reference& r) const {
 std::vector<Sample<TopK>> TopK::samples() {
   const Dim n = Dim::batch();
   const auto x = [](const Shape& shape) { return std::vector<SampleInput>{{{DType::f32, shape}}}; };
-  return {{{3}, x({n, 10})}, {{1}, x({n, 70})}, {{7}, x({n, 3, 7})}, {{4}, x({35})}, {{1}, x({n, 1})}};
+  return {{{3}, x({n, 10})},
+          {{1}, x({n, 70})},
+          {{7}, x({n, 3, 7})},
+          {{4}, x({35})},
+          {{1}, x({n, 1})},
+          {{5}, {{{DType::i32, {n, 9}}, -3, 3}}},
+          {{2}, {{{DType::u32, {n, 3, 4}}, 0, 4e9}}}};
 }
 
 }  // namespace sinter::ir

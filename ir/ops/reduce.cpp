@@ -26,15 +26,17 @@ Value spread(Value y, const Shape& shape, std::int64_t first, std::int64_t last)
   return broadcast(reshape(y, Shape(std::span<const Dim>(dims))), shape);
 }
 
+/// `whole`: integers from -whole (of u32: from 0) to whole. Numbers whose sums and products do not fit their type are welcome.
 template <class Op>
-std::vector<Sample<Op>> reduce_samples(double low = -2, double high = 2) {
+std::vector<Sample<Op>> reduce_samples(double low, double high, double whole) {
   std::vector<Sample<Op>> result;
   const Dim n = Dim::batch();
-  const auto add = [&](std::int64_t first, std::int64_t last, const Shape& shape) {
+  const auto add = [&](std::int64_t first, std::int64_t last, const Shape& shape, DType dtype = DType::f32) {
     Op op;
     op.first = first;
     op.last = last;
-    result.push_back({op, {{{DType::f32, shape}, low, high}}});
+    const double least = dtype == DType::u32 ? 0 : -whole;
+    result.push_back({op, {{{dtype, shape}, is_float(dtype) ? low : least, is_float(dtype) ? high : whole}}});
   };
   add(1, 2, {n, 7});
   add(1, 2, {n, 70});
@@ -48,6 +50,13 @@ std::vector<Sample<Op>> reduce_samples(double low = -2, double high = 2) {
   add(1, 3, {n, 4, 6});
   add(0, 2, {3, n, 5});
   add(2, 3, {2, 3, 17});
+  for (const DType dtype : {DType::i32, DType::u32}) {
+    add(1, 2, {n, 35}, dtype);
+    add(0, 1, {n, 19}, dtype);
+    add(0, 1, {n}, dtype);
+    add(0, 2, {12, 18}, dtype);
+    add(1, 2, {n, 4, 6}, dtype);
+  }
   return result;
 }
 
@@ -66,20 +75,23 @@ Shape infer_reduce(const Shape& shape, std::int64_t first, std::int64_t last) {
 
 Type Sum::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
-  return {Floats::result(in), infer_reduce(in[0].shape, first, last)};
+  return {Numbers::result(in), infer_reduce(in[0].shape, first, last)};
 }
 
 void Sum::reference(Reference& r) const {
-  for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t) { r.out.data[to] += r.in[0]->data[from]; });
+  for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t) {
+    double& y = r.out.data[to];
+    y = combine(r.out.dtype, y, r.in[0]->data[from], [](auto a, auto b) { return a + b; });
+  });
 }
 
 Values Sum::vjp(const Vjp& v) const { return {spread(v.dy, v.x[0].shape(), first, last)}; }
 
-std::vector<Sample<Sum>> Sum::samples() { return reduce_samples<Sum>(); }
+std::vector<Sample<Sum>> Sum::samples() { return reduce_samples<Sum>(-2, 2, 2e9); }
 
 Type Max::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
-  return {Floats::result(in), infer_reduce(in[0].shape, first, last)};
+  return {Numbers::result(in), infer_reduce(in[0].shape, first, last)};
 }
 
 void Max::reference(Reference& r) const {
@@ -97,16 +109,18 @@ Values Max::vjp(const Vjp& v) const {
   return {greatest * spread(v.dy / count, shape, first, last)};
 }
 
-std::vector<Sample<Max>> Max::samples() { return reduce_samples<Max>(); }
+std::vector<Sample<Max>> Max::samples() { return reduce_samples<Max>(-2, 2, 2e9); }
 
 Type Prod::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
-  return {Floats::result(in), infer_reduce(in[0].shape, first, last)};
+  return {Numbers::result(in), infer_reduce(in[0].shape, first, last)};
 }
 
 void Prod::reference(Reference& r) const {
-  for_each_reduced(*r.in[0], first, last,
-                   [&](std::size_t to, std::size_t from, std::int64_t k) { r.out.data[to] = (k ? r.out.data[to] : 1) * r.in[0]->data[from]; });
+  for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t k) {
+    double& y = r.out.data[to];
+    y = combine(r.out.dtype, k ? y : 1, r.in[0]->data[from], [](auto a, auto b) { return a * b; });
+  });
 }
 
 Values Prod::vjp(const Vjp& v) const {
@@ -120,7 +134,7 @@ Values Prod::vjp(const Vjp& v) const {
   return {spread(v.dy, shape, first, last) * select(equal(zeros, wanted), others, zero)};
 }
 
-std::vector<Sample<Prod>> Prod::samples() { return reduce_samples<Prod>(0.8, 1.25); }
+std::vector<Sample<Prod>> Prod::samples() { return reduce_samples<Prod>(0.8, 1.25, 2e9); }
 
 Type Argmax::infer(std::span<const Type> in) const {
   require_inputs(in, 1);

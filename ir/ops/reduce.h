@@ -1,4 +1,5 @@
-// Reductions over the adjacent axes [first, last), which leave the shape. Reductions over axes that are not adjacent are made of several.
+// Reductions of f32, i32 and u32 over the adjacent axes [first, last), which leave the shape. Reductions over axes that are not adjacent are made of
+// several. Integers wrap.
 #pragma once
 
 #include "ir/op.h"
@@ -11,7 +12,6 @@ struct ReduceExtents {
 };
 ReduceExtents reduce_extents(const Shape& shape, std::int64_t first, std::int64_t last);
 Shape infer_reduce(const Shape& shape, std::int64_t first, std::int64_t last);
-std::vector<std::vector<SampleInput>> reduce_inputs();
 
 struct Sum {
   static constexpr std::string_view name = "sum";

@@ -1,5 +1,6 @@
 // Ops that read or write by index. An index out of range is found before anything is written through it, and reported by the caller's thread.
 #include <functional>
+#include <ranges>
 
 #include "ir/error.h"
 #include "runtime/eval/eval.h"
@@ -150,26 +151,33 @@ void scatter_add_along(const View& index, const View& updates, const View& out) 
   });
 }
 
-void top_k(const View& x, const View& out) {
+namespace {
+
+template <class T>
+void greatest_places(const View& x, const View& out) {
   const Layout layout = out.layout(), from = x.layout();
   for_rows(out, static_cast<double>(layout.cols * from.cols), [&](std::int64_t r) {
-    const float* row = x.as<float>() + r * from.stride;
+    const T* row = x.as<T>() + r * from.stride;
     std::int32_t* to = out.as<std::int32_t>() + r * layout.stride;
-    // Whether a comes before b: NaN, then greater, then first.
+    // Whether a comes before b: NaN, then greater, then first. That orders all, so that the algorithm does not matter.
     const auto before = [row](std::int32_t a, std::int32_t b) {
-      const bool nan_a = row[a] != row[a], nan_b = row[b] != row[b];
-      if (nan_a != nan_b) return nan_a;
-      return !nan_a && row[a] != row[b] ? row[a] > row[b] : a < b;
+      if constexpr (std::is_same_v<T, float>) {
+        const bool nan_a = row[a] != row[a], nan_b = row[b] != row[b];
+        if (nan_a || nan_b) return nan_a && (!nan_b || a < b);
+      }
+      return row[a] != row[b] ? row[a] > row[b] : a < b;
     };
-    // A sorted list of the best so far.
-    std::int64_t held = 0;
-    for (std::int32_t i = 0; i < from.cols; ++i) {
-      if (held == layout.cols && !before(i, to[held - 1])) continue;
-      std::int64_t place = held < layout.cols ? held++ : held - 1;
-      for (; place > 0 && before(i, to[place - 1]); --place) to[place] = to[place - 1];
-      to[place] = i;
-    }
+    const auto all = std::views::iota(0, static_cast<std::int32_t>(from.cols));
+    std::partial_sort_copy(all.begin(), all.end(), to, to + layout.cols, before);
   });
+}
+
+}  // namespace
+
+void top_k(const View& x, const View& out) {
+  if (is_float(x.type.dtype)) greatest_places<float>(x, out);
+  else if (x.type.dtype == DType::i32) greatest_places<std::int32_t>(x, out);
+  else greatest_places<std::uint32_t>(x, out);
 }
 
 }  // namespace sinter::runtime::eval

@@ -67,15 +67,19 @@ void window(const ir::Window& window, Views in, const View& out) {
   zero_pads(out);
 }
 
-void cumsum(std::size_t axis, bool reverse, const View& in, const View& out) {
+namespace {
+
+/// T: f32, or u32, as which integers are added: they wrap.
+template <class T>
+void running_sums(std::size_t axis, bool reverse, const View& in, const View& out) {
   const Layout layout = out.layout();
   const Shape& shape = out.type.shape;
   const std::int64_t outer = shape.product(0, axis).factor(), along = shape[axis].factor(), inner = shape.product(axis + 1, shape.rank()).factor();
   const auto place = [&](std::int64_t e) { return e / layout.cols * layout.stride + e % layout.cols; };
   const double elements = static_cast<double>(layout.elements());
   for_chunks(outer, elements, 8 * elements, [&](std::int64_t o) {
-    const float* x = in.as<float>();
-    float* y = out.as<float>();
+    const T* x = in.as<T>();
+    T* y = out.as<T>();
     for (std::int64_t k = 0; k < along; ++k)
       for (std::int64_t i = 0; i < inner; ++i) {
         const std::int64_t e = (o * along + (reverse ? along - 1 - k : k)) * inner + i, at = place(e);
@@ -83,6 +87,13 @@ void cumsum(std::size_t axis, bool reverse, const View& in, const View& out) {
       }
   });
   zero_pads(out);
+}
+
+}  // namespace
+
+void cumsum(std::size_t axis, bool reverse, const View& in, const View& out) {
+  if (is_float(in.type.dtype)) running_sums<float>(axis, reverse, in, out);
+  else running_sums<std::uint32_t>(axis, reverse, in, out);
 }
 
 void iota(const View& out) {

@@ -7,23 +7,19 @@ namespace sinter::runtime::eval {
 
 namespace {
 
-struct ReduceKernels {
-  isa::ReduceRows rows;
-  isa::ReduceColumns columns;
-};
-
 /// Where element i of a tensor lies.
 std::int64_t place(const Layout& layout, std::int64_t i) { return i / layout.cols * layout.stride + i % layout.cols; }
 
 /// Nothing is kept of each reduced part: it is `rows` whole rows (or, where those are contiguous, one long row).
-void reduce_to_elements(ReduceKernels kernels, std::int64_t outer, std::int64_t reduced, const View& in, const View& out) {
+template <class T>
+void reduce_to_elements(const isa::Reduction<T>& kernels, std::int64_t outer, std::int64_t reduced, const View& in, const View& out) {
   const Layout layout = in.layout(), result = out.layout();
   const bool contiguous = layout.stride == layout.cols || reduced <= layout.cols;
   const std::int64_t cols = contiguous ? reduced : layout.cols,
                      stride = contiguous ? (layout.stride == layout.cols ? reduced : layout.stride) : layout.stride;
   const std::int64_t rows = contiguous ? 1 : reduced / layout.cols;
-  const float* x = in.as<float>();
-  float* y = out.as<float>();
+  const T* x = in.as<T>();
+  T* y = out.as<T>();
   const double elements = static_cast<double>(outer * reduced);
 
   const std::int64_t rows_a_piece = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, cols)),
@@ -37,10 +33,10 @@ void reduce_to_elements(ReduceKernels kernels, std::int64_t outer, std::int64_t 
       for (std::int64_t o = range.begin; o < range.end; ++o) y[place(result, o)] = kernels.rows(x + o * rows * stride, rows, cols, stride);
     });
   } else {
-    const Buffer buffer = Buffer::allocate(static_cast<std::size_t>(outer * pieces) * sizeof(float));
-    float* partial = reinterpret_cast<float*>(buffer.data());
+    const Buffer buffer = Buffer::allocate(static_cast<std::size_t>(outer * pieces) * sizeof(T));
+    T* partial = reinterpret_cast<T*>(buffer.data());
     for_chunks(outer * pieces, elements, 4 * elements, [&](std::int64_t chunk) {
-      const float* part = x + chunk / pieces * rows * stride;
+      const T* part = x + chunk / pieces * rows * stride;
       const Range r(rows == 1 ? 0 : chunk % pieces, rows_a_piece, rows), c(rows == 1 ? chunk % pieces : 0, rows == 1 ? chunk_elements : cols, cols);
       partial[chunk] = kernels.rows(part + r.begin * stride + c.begin, r.end - r.begin, c.end - c.begin, stride);
     });
@@ -50,11 +46,13 @@ void reduce_to_elements(ReduceKernels kernels, std::int64_t outer, std::int64_t 
 }
 
 /// The last dimension is kept, so whole slabs of rows are combined, pad lanes and all: those stay 0.
-void reduce_to_slabs(ReduceKernels kernels, std::int64_t outer, std::int64_t reduced, std::int64_t inner, const View& in, const View& out) {
+template <class T>
+void reduce_to_slabs(const isa::Reduction<T>& kernels, std::int64_t outer, std::int64_t reduced, std::int64_t inner, const View& in,
+                     const View& out) {
   const Layout layout = in.layout();
   const std::int64_t slab = inner / layout.cols * layout.stride;
-  const float* x = in.as<float>();
-  float* y = out.as<float>();
+  const T* x = in.as<T>();
+  T* y = out.as<T>();
   const double elements = static_cast<double>(outer * reduced) * static_cast<double>(slab);
   const std::int64_t count = std::max<std::int64_t>(64, chunk_elements / slab), pieces = reduced > 2 * count ? divide_up(reduced, count) : 1;
   if (pieces == 1) {
@@ -67,8 +65,8 @@ void reduce_to_slabs(ReduceKernels kernels, std::int64_t outer, std::int64_t red
     });
     return;
   }
-  const Buffer buffer = Buffer::allocate(static_cast<std::size_t>(outer * pieces * slab) * sizeof(float));
-  float* partial = reinterpret_cast<float*>(buffer.data());
+  const Buffer buffer = Buffer::allocate(static_cast<std::size_t>(outer * pieces * slab) * sizeof(T));
+  T* partial = reinterpret_cast<T*>(buffer.data());
   for_chunks(outer * pieces, elements, 4 * elements, [&](std::int64_t chunk) {
     const Range range(chunk % pieces, count, reduced);
     kernels.columns(x + (chunk / pieces * reduced + range.begin) * slab, range.end - range.begin, slab, slab, partial + chunk * slab);
@@ -76,18 +74,22 @@ void reduce_to_slabs(ReduceKernels kernels, std::int64_t outer, std::int64_t red
   for (std::int64_t o = 0; o < outer; ++o) kernels.columns(partial + o * pieces * slab, pieces, slab, slab, y + o * slab);
 }
 
+template <class T>
+void reduce_with(const isa::Reduction<T>& kernels, const ir::ReduceExtents& extents, const View& in, const View& out) {
+  const std::int64_t outer = extents.outer.factor(), reduced = extents.reduced.factor(), inner = extents.inner.factor();
+  if (outer == 0 || inner == 0) return;
+  if (inner == 1) reduce_to_elements(kernels, outer, reduced, in, out);
+  else reduce_to_slabs(kernels, outer, reduced, inner, in, out);
+}
+
 }  // namespace
 
 void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out) {
   const ir::ReduceExtents extents = ir::reduce_extents(in.type.shape, first, last);
-  const std::int64_t outer = extents.outer.factor(), reduced = extents.reduced.factor(), inner = extents.inner.factor();
-  if (outer == 0 || inner == 0) return;
   const isa::Kernels& k = isa::kernels();
-  const ReduceKernels kernels = kind == Reduction::sum   ? ReduceKernels{k.sum_rows, k.sum_columns}
-                                : kind == Reduction::max ? ReduceKernels{k.max_rows, k.max_columns}
-                                                         : ReduceKernels{k.prod_rows, k.prod_columns};
-  if (inner == 1) reduce_to_elements(kernels, outer, reduced, in, out);
-  else reduce_to_slabs(kernels, outer, reduced, inner, in, out);
+  if (is_float(in.type.dtype)) reduce_with(kind == Reduction::sum ? k.sum : kind == Reduction::max ? k.max : k.prod, extents, in, out);
+  else if (kind == Reduction::max && in.type.dtype == DType::i32) reduce_with(k.signed_max, extents, in, out);
+  else reduce_with(kind == Reduction::sum ? k.whole_sum : kind == Reduction::max ? k.whole_max : k.whole_prod, extents, in, out);
 }
 
 void argmax(const View& in, const View& out) {

@@ -345,24 +345,24 @@ inline void store(E* to, const B& block, std::int64_t count) {
 }
 
 /// Lanes i and i + Count/2 of a vector, down to one.
-template <int Count, class V, class F>
-inline float fold(V v, F f) {
+template <class T, int Count, class V, class F>
+inline T fold(V v, F f) {
   if constexpr (Count == 2) {
-    return f(static_cast<float>(v[0]), static_cast<float>(v[1]));
+    return f(static_cast<T>(v[0]), static_cast<T>(v[1]));
   } else {
-    typedef float Half __attribute__((vector_size(Count / 2 * sizeof(float))));
+    typedef T Half __attribute__((vector_size(Count / 2 * sizeof(T))));
     const auto half = [&]<int... I>(std::integer_sequence<int, I...>, auto from) -> Half { return __builtin_shufflevector(v, v, I + from.value...); };
     constexpr std::make_integer_sequence<int, Count / 2> all;
-    return fold<Count / 2>(f(half(all, std::integral_constant<int, 0>{}), half(all, std::integral_constant<int, Count / 2>{})), f);
+    return fold<T, Count / 2>(f(half(all, std::integral_constant<int, 0>{}), half(all, std::integral_constant<int, Count / 2>{})), f);
   }
 }
 
 /// Lane i with lane i + 8, then + 4, + 2, + 1: the same tree on every target. f takes vectors of any size, and numbers.
-template <class F>
-inline float reduce_lanes(Block<float> block, F f) {
+template <class T, class F>
+inline T reduce_lanes(Block<T> block, F f) {
   for (int half = parts / 2; half; half /= 2)
     for (int i = 0; i < half; ++i) block.v[i] = f(block.v[i], block.v[i + half]);
-  return fold<width>(block.v[0], f);
+  return fold<T, width>(block.v[0], f);
 }
 
 }  // namespace sinter::runtime::isa::SINTER_TARGET

@@ -40,10 +40,13 @@ struct Pointwise {
 /// Output elements (flat) or rows [begin, end). A flat run covers pad lanes too and leaves in them what the op makes of zeros.
 using PointwiseKernel = void (*)(const Pointwise&, std::int64_t begin, std::int64_t end);
 
-/// One value of `rows` rows of `cols` elements.
-using ReduceRows = float (*)(const float* in, std::int64_t rows, std::int64_t cols, std::int64_t stride);
-/// out[j] of in[k·stride + j] over all k < count, for each j < width.
-using ReduceColumns = void (*)(const float* in, std::int64_t count, std::int64_t stride, std::int64_t width, float* out);
+template <class T>
+struct Reduction {
+  /// One value of `rows` rows of `cols` elements.
+  T (*rows)(const T* in, std::int64_t rows, std::int64_t cols, std::int64_t stride) = nullptr;
+  /// out[j] of in[k·stride + j] over all k < count, for each j < width.
+  void (*columns)(const T* in, std::int64_t count, std::int64_t stride, std::int64_t width, T* out) = nullptr;
+};
 /// Row by row; writes pad lanes too.
 using RowsKernel = void (*)(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end);
 
@@ -52,8 +55,9 @@ struct Kernels {
   std::array<PointwiseKernel, op_count> flat{}, rows{};  ///< by index in ir::Op; null for ops that are not pointwise
   /// Copies with broadcasting, of 4-byte and of 1-byte elements.
   PointwiseKernel copy = nullptr;
-  ReduceRows sum_rows = nullptr, max_rows = nullptr, prod_rows = nullptr;
-  ReduceColumns sum_columns = nullptr, max_columns = nullptr, prod_columns = nullptr;
+  Reduction<float> sum, max, prod;
+  Reduction<std::uint32_t> whole_sum, whole_max, whole_prod;  ///< of u32; sums and products of i32 are the same bits
+  Reduction<std::int32_t> signed_max;                         ///< of i32
   RowsKernel softmax = nullptr, log_softmax = nullptr;
   std::int32_t (*argmax)(const float* row, std::int64_t cols) = nullptr;
   void (*gemm)(const GemmCall*) = nullptr;

@@ -1,4 +1,4 @@
-// Reductions, softmax and argmax of f32 rows.
+// Reductions, and softmax and argmax of f32 rows.
 #include <algorithm>
 #include <limits>
 
@@ -12,16 +12,20 @@ namespace {
 using B = Block<float>;
 
 // On numbers, vectors of any size and blocks.
+template <class T>
 struct Plus {
-  static constexpr float neutral = 0;
+  using Element = T;
+  static constexpr T neutral = 0;
   template <class V>
   V operator()(const V& a, const V& b) const {
     return a + b;
   }
 };
 
+template <class T>
 struct Times {
-  static constexpr float neutral = 1;
+  using Element = T;
+  static constexpr T neutral = 1;
   template <class V>
   V operator()(const V& a, const V& b) const {
     return a * b;
@@ -29,18 +33,24 @@ struct Times {
 };
 
 /// The greater; a NaN on either side wins.
+template <class T>
 struct Greater {
-  static constexpr float neutral = -std::numeric_limits<float>::infinity();
+  using Element = T;
+  static constexpr T neutral = std::is_same_v<T, float> ? -std::numeric_limits<float>::infinity() : std::numeric_limits<T>::lowest();
   template <class V>
   V operator()(const V& a, const V& b) const {
-    return ((b > a) | (b != b)) ? b : a;
+    if constexpr (std::is_same_v<T, float>) return ((b > a) | (b != b)) ? b : a;
+    else return b > a ? b : a;
   }
-  B operator()(const B& a, const B& b) const { return each(a, b, *this); }
+  Block<T> operator()(const Block<T>& a, const Block<T>& b) const { return each(a, b, *this); }
 };
+
+template <class F>
+using BlockFor = Block<typename F::Element>;
 
 /// Adds a row to four blocks of partial results: what lane a column goes to depends on nothing but its place in the row.
 template <class F>
-void accumulate(B (&sums)[4], const float* row, std::int64_t cols, F f) {
+void accumulate(BlockFor<F> (&sums)[4], const typename F::Element* row, std::int64_t cols, F f) {
   std::int64_t j = 0;
   for (; j + 4 * lanes <= cols; j += 4 * lanes)
     for (int i = 0; i < 4; ++i) sums[i] = f(sums[i], load(row + j + i * lanes));
@@ -53,40 +63,41 @@ void accumulate(B (&sums)[4], const float* row, std::int64_t cols, F f) {
 }
 
 template <class F>
-float combine(const B (&sums)[4], F f) {
-  return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f);
-}
-
-template <class F>
-float reduce_rows(const float* in, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+typename F::Element reduce_rows(const typename F::Element* in, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
   const F f;
-  B sums[4] = {B(F::neutral), B(F::neutral), B(F::neutral), B(F::neutral)};
+  const BlockFor<F> start(F::neutral);
+  BlockFor<F> sums[4] = {start, start, start, start};
   for (std::int64_t r = 0; r < rows; ++r) accumulate(sums, in + r * stride, cols, f);
-  return combine(sums, f);
+  return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f);
 }
 
 /// A strip of `Count` blocks of columns stays in registers while it runs down the rows.
 template <class F, int Count>
-void reduce_strip(const float* in, std::int64_t count, std::int64_t stride, float* out) {
+void reduce_strip(const typename F::Element* in, std::int64_t count, std::int64_t stride, typename F::Element* out) {
   const F f;
-  B sums[Count];
-  for (B& sum : sums) sum = B(F::neutral);
+  BlockFor<F> sums[Count];
+  for (BlockFor<F>& sum : sums) sum = BlockFor<F>(F::neutral);
   for (std::int64_t k = 0; k < count; ++k)
     for (int i = 0; i < Count; ++i) sums[i] = f(sums[i], load(in + k * stride + i * lanes));
   for (int i = 0; i < Count; ++i) store(out + i * lanes, sums[i]);
 }
 
 template <class F>
-void reduce_columns(const float* in, std::int64_t count, std::int64_t stride, std::int64_t width, float* out) {
+void reduce_columns(const typename F::Element* in, std::int64_t count, std::int64_t stride, std::int64_t width, typename F::Element* out) {
   constexpr int strip = parts == 4 ? 1 : 4;
   std::int64_t j = 0;
   for (; j + strip * lanes <= width; j += strip * lanes) reduce_strip<F, strip>(in + j, count, stride, out + j);
   for (; j + lanes <= width; j += lanes) reduce_strip<F, 1>(in + j, count, stride, out + j);
   if (j == width) return;
   const F f;
-  B sum(F::neutral);
+  BlockFor<F> sum(F::neutral);
   for (std::int64_t k = 0; k < count; ++k) sum = f(sum, load(in + k * stride + j, width - j));
   store(out + j, sum, width - j);
+}
+
+template <class F>
+constexpr Reduction<typename F::Element> reduction() {
+  return {&reduce_rows<F>, &reduce_columns<F>};
 }
 
 /// Writes f of each block of a row and zeros behind the row.
@@ -98,7 +109,7 @@ void map_row(const float* in, float* out, const Layout& layout, F&& f) {
   for (j = layout.cols; j < layout.stride; ++j) out[j] = 0;
 }
 
-float greatest(const float* row, std::int64_t cols) { return reduce_rows<Greater>(row, 1, cols, cols); }
+float greatest(const float* row, std::int64_t cols) { return reduce_rows<Greater<float>>(row, 1, cols, cols); }
 
 /// The sum of exp(x - greatest) over a row; the terms go to `terms` if that is not null.
 template <bool Keep>
@@ -116,7 +127,7 @@ float sum_exp(const float* row, std::int64_t cols, float greatest, float* terms)
     if constexpr (Keep) store(terms + j, term, cols - j);
     sum = sum + term;
   }
-  return reduce_lanes(sum, Plus{});
+  return reduce_lanes(sum, Plus<float>{});
 }
 
 void softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
@@ -150,12 +161,13 @@ std::int32_t argmax(const float* row, std::int64_t cols) {
 }  // namespace
 
 void add_reductions(Kernels& table) {
-  table.sum_rows = &reduce_rows<Plus>;
-  table.max_rows = &reduce_rows<Greater>;
-  table.prod_rows = &reduce_rows<Times>;
-  table.prod_columns = &reduce_columns<Times>;
-  table.sum_columns = &reduce_columns<Plus>;
-  table.max_columns = &reduce_columns<Greater>;
+  table.sum = reduction<Plus<float>>();
+  table.max = reduction<Greater<float>>();
+  table.prod = reduction<Times<float>>();
+  table.whole_sum = reduction<Plus<std::uint32_t>>();
+  table.whole_max = reduction<Greater<std::uint32_t>>();
+  table.whole_prod = reduction<Times<std::uint32_t>>();
+  table.signed_max = reduction<Greater<std::int32_t>>();
   table.softmax = &softmax;
   table.log_softmax = &log_softmax;
   table.argmax = &argmax;
