@@ -6,7 +6,7 @@
 
 namespace sinter::nn {
 
-/// activation(x W + b): x [N, inputs], W [inputs, units], b [units]. Parameters `weight` and `bias`.
+/// activation(x W + b): x [N, ..., inputs], W [inputs, units], b [units]. Parameters `weight` and `bias`.
 class Dense : public Module {
  public:
   struct Options {
@@ -19,7 +19,7 @@ class Dense : public Module {
   Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options);
   Dense(std::int64_t inputs, std::int64_t units, Activation activation = Activation::none) : Dense(inputs, units, activation, Options()) {}
 
-  /// Throws UserError if x is not [N, inputs].
+  /// [N, ..., units]. Throws UserError if x is not [N, ..., inputs].
   Tensor forward(const Tensor& x) override;
 
   Parameter weight, bias;  ///< bias is undefined without use_bias

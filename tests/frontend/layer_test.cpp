@@ -156,6 +156,45 @@ TEST(Embedding, TrainsInAnAverage) {
   }
 }
 
+/// Along the last axis, whatever stands before it.
+TEST(Dense, TakesInputsOfAnyRank) {
+  seed(3);
+  nn::Dense layer(6, 5, Activation::tanh);
+  for (const Shape& shape : {Shape{7, 6}, Shape{7, 4, 6}, Shape{7, 2, 3, 6}}) {
+    const Tensor x = random(shape, 1);
+    const Tensor y = layer(x), rows = layer(reshape(x, {-1, 6}));
+    EXPECT_EQ(y.shape(), shape.with(shape.rank() - 1, 5));
+    EXPECT_EQ(y.to_vector<float>(), rows.to_vector<float>());
+  }
+  EXPECT_THAT(error_of([&] { layer(random({6}, 1)); }), HasSubstr("[dense] input must be [batch, ..., features], got f32[6]; reshape it"));
+  EXPECT_THAT(error_of([&] { layer(random({2, 6, 4}, 1)); }),
+              HasSubstr("[dense] input has 4 features but the layer was built for 6; make it Dense(4, 5)"));
+}
+
+TEST(Layers, OfTheLastAxisTakeInputsOfAnyRank) {
+  for (const Shape& shape : {Shape{5, 3}, Shape{5, 4, 3}, Shape{5, 2, 2, 3}}) {
+    seed(3);
+    nn::Sequential model{nn::Dense(3, 4, Activation::relu), nn::LayerNorm(4), nn::BatchNorm(4), nn::Dropout(0.5), nn::Dense(4, 2)};
+    const nn::TrainingScope training;
+    const std::vector<Parameter> parameters = model.trainable_parameters();
+    const auto loss = [&](const Tensor& x) { return mean(square(model(x))); };
+    const Tensor x = random(shape, 1);
+    for (const Parameter& p : parameters) EXPECT_EQ(grad(loss(x), std::vector{p})[0].shape(), p.shape());
+#ifdef SINTER_JIT
+    std::vector<Parameter> results;
+    for (const Parameter& p : parameters) results.emplace_back("gradient_" + p.name(), Tensor::zeros(p.type()), false);
+    auto step = compile([&](const Tensor& batch) {
+      const Tensor value = loss(batch);
+      const std::vector<Tensor> slopes = grad(value, parameters);
+      for (std::size_t i = 0; i < slopes.size(); ++i) results[i].assign(slopes[i]);
+      return value;
+    });
+    const VerifyReport report = step.verify(x);
+    EXPECT_TRUE(report.ok()) << report;
+#endif
+  }
+}
+
 TEST(Layers, CombineAndReshape) {
   const Tensor x = random({3, 4}, 2);
   nn::Add residual{nn::Identity(), nn::Lambda([](const Tensor& t) { return t * 2; })};
