@@ -37,8 +37,12 @@ constexpr float epsilon = 1e-7f;
 
 // ---- targets ----
 
+/// Targets of which false and true are the numbers 0 and 1.
+Tensor as_number(const Tensor& target, DType dtype) { return target.dtype() == DType::boolean ? cast(target, dtype) : target; }
+
 /// One-hot targets [N, C], of class numbers [N] if need be.
-Tensor one_hot_targets(const Tensor& prediction, const Tensor& target, const char* loss) {
+Tensor one_hot_targets(const Tensor& prediction, const Tensor& given, const char* loss) {
+  const Tensor target = as_number(given, given.rank() == 1 ? DType::u8 : DType::f32);
   if (prediction.rank() != 2) throw UserError(loss, str("predictions must be [batch, classes], got ", prediction.type()));
   if (!is_index(target.dtype())) {
     if (target.shape() != prediction.shape())
@@ -79,8 +83,9 @@ Loss elementwise(const char* name, Tensor (*f)(const Tensor& p, const Tensor& y)
 
 Loss sparse(const char* name, const CrossentropyOptions& options) {
   return {name, [name, inner = categorical(options)](const Tensor& p, const Tensor& y) {
-            require_class_numbers(y, name);
-            return inner.values(p, y);
+            const Tensor numbers = as_number(y, DType::u8);
+            require_class_numbers(numbers, name);
+            return inner.values(p, numbers);
           }};
 }
 
@@ -140,7 +145,7 @@ Loss huber(float delta) {
   if (!(delta > 0)) throw UserError("huber", str("delta must be positive, got ", delta));
   return {"huber", [=](const Tensor& p, const Tensor& target) {
             const Tensor apart = abs(p - numbers_like(p, target, "huber"));
-            return select(apart <= delta, square(apart) * 0.5, (apart - delta / 2) * delta);
+            return where(apart <= delta, square(apart) * 0.5, (apart - delta / 2) * delta);
           }};
 }
 

@@ -19,7 +19,7 @@ namespace {
 /// "x" of a single one, else "x 2".
 std::string label(const char* what, const Tensors& list, std::size_t i) { return list.size() == 1 ? what : str(what, " ", i + 1); }
 
-void check_types(const char* where, const char* what, const char* rule, const Tensors& list, std::int64_t samples) {
+void check_types(const char* where, const char* what, const Tensors& list, std::int64_t samples) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].defined()) throw UserError(where, str(label(what, list, i), " was never set"));
     const Type& type = list[i].type();
@@ -27,7 +27,6 @@ void check_types(const char* where, const char* what, const char* rule, const Te
       throw UserError(where, str("the data set is empty: ", label(what, list, i), " is ", type));
     if (type.shape[0].factor() != samples)
       throw UserError(where, str("x has ", samples, " samples but ", label(what, list, i), " has ", type.shape[0]));
-    if (type.dtype == DType::boolean) throw UserError(where, str(rule, ", got ", type, "; convert them with cast"));
   }
 }
 
@@ -42,8 +41,10 @@ void check_numbers(const char* where, const std::string& what, const Tensor& ten
 
 void Dataset::check(const char* where) const {
   if (x.empty() || y.empty()) throw UserError(where, "the data set has no x or no y");
-  check_types(where, "x", "features must be f32, u8, i32 or u32", x, size());
-  check_types(where, "y", "targets must be class numbers (integers) or f32", y, size());
+  check_types(where, "x", x, size());
+  check_types(where, "y", y, size());
+  for (const Tensor& t : x)
+    if (t.dtype() == DType::boolean) throw UserError(where, str("features must be f32, u8, i32 or u32, got ", t.type(), "; convert them with cast"));
   if (weights.defined() && (weights.dtype() != DType::f32 || weights.rank() != 1 || weights.shape()[0] != x[0].shape()[0]))
     throw UserError(where, str("weights must be f32[", size(), "], one a sample, got ", weights.type()));
 }
@@ -66,8 +67,10 @@ Dataset Dataset::slice(std::int64_t begin, std::int64_t end) const {
 
 namespace data {
 
+bool are_class_numbers(const Type& targets) { return (is_index(targets.dtype) || targets.dtype == DType::boolean) && targets.shape.rank() == 1; }
+
 std::vector<double> balanced_class_weights(const Tensor& y, std::int64_t classes) {
-  if (!is_index(y.dtype()) || y.rank() != 1) throw UserError("class weights", str("targets must be class numbers [samples], got ", y.type()));
+  if (!are_class_numbers(y.type())) throw UserError("class weights", str("targets must be class numbers [samples], got ", y.type()));
   std::vector<double> counts(static_cast<std::size_t>(std::max<std::int64_t>(0, classes)));
   for (const std::int32_t c : cast(y, DType::i32).to_vector<std::int32_t>()) {
     if (c < 0 || c >= classes) throw UserError("class weights", str("class ", c, " is outside [0, ", classes, ")"));

@@ -28,6 +28,9 @@ struct Dataset {
 
 namespace data {
 
+/// Whether targets are class numbers [samples]: integers, or bool for two classes.
+bool are_class_numbers(const Type& targets);
+
 /// One weight a class that makes all classes count the same: samples / (classes · samples of the class). Throws UserError for targets that are no
 /// class numbers in [0, classes) and for a class without samples.
 std::vector<double> balanced_class_weights(const Tensor& y, std::int64_t classes);

@@ -15,8 +15,7 @@ Tensor weights_of(const Dataset& data, std::span<const double> class_weights) {
   if (class_weights.empty()) return data.weights;
   if (data.y.size() != 1) throw UserError("fit", str("class_weights need one target, there are ", data.y.size(), "; weigh samples instead"));
   const Tensor& y = data.y.only();
-  if (!is_index(y.dtype()) || y.rank() != 1)
-    throw UserError("fit", str("class_weights need targets that are class numbers [samples], got ", y.type()));
+  if (!data::are_class_numbers(y.type())) throw UserError("fit", str("class_weights need targets that are class numbers [samples], got ", y.type()));
   for (const double w : class_weights)
     if (!(w >= 0) || !std::isfinite(w)) throw UserError("fit", str("class_weights must be finite numbers of at least 0, got ", w));
   std::vector<float> weights =

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "frontend/core/ops.h"
+#include "frontend/train/dataset.h"
 
 namespace sinter {
 
 namespace {
 bool counts_correct(const Type& prediction, const Type& target) {
-  return is_index(target.dtype) && target.shape.rank() == 1 && prediction.shape.rank() == 2 && prediction.shape[1] != Dim(1);
+  return data::are_class_numbers(target) && prediction.shape.rank() == 2 && prediction.shape[1] != Dim(1);
 }
 }  // namespace
 

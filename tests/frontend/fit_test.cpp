@@ -57,6 +57,34 @@ TEST(Fit, WeightsCountAsRepetitions) {
   }
 }
 
+/// bool targets train as the numbers 0 and 1 do, with the same metrics and weights.
+TEST(Fit, TakesTargetsOfTruth) {
+  const Dataset all = points(60, 1);
+  const Tensor yes = all.y.only() == 1;
+  for (const Mode mode : modes()) {
+    const auto run = [&](const Tensor& y, std::int64_t units, const Loss& loss, const metric::Pointer& metric) {
+      seed(4);
+      nn::Sequential model{nn::Dense(2, units)};
+      Trainer trainer(model, loss, optim::SGD(), {.mode = mode, .metrics = {metric}});
+      const auto history = trainer.fit({all.x, y}, {.epochs = 2, .batch_size = 16, .class_weights = {1, 2}, .verbose = false});
+      return history.back().values();
+    };
+    const auto expect_same = [](auto got, auto wanted) {
+      const auto is_time = [](const auto& value) { return value.first == "seconds"; };
+      std::erase_if(got, is_time), std::erase_if(wanted, is_time);
+      EXPECT_EQ(got, wanted);
+    };
+    const Tensor numbers = cast(yes, DType::u8);
+    expect_same(run(yes, 1, loss::binary_crossentropy_from_logits, metric::binary_accuracy()),
+                run(numbers, 1, loss::binary_crossentropy_from_logits, metric::binary_accuracy()));
+    expect_same(run(yes, 2, loss::sparse_categorical_crossentropy_from_logits, metric::accuracy()),
+                run(numbers, 2, loss::sparse_categorical_crossentropy_from_logits, metric::accuracy()));
+  }
+  EXPECT_TRUE(data::are_class_numbers(yes.type()));
+  EXPECT_FALSE(data::are_class_numbers(all.x.only().type()));
+  EXPECT_EQ(data::balanced_class_weights(yes, 2), data::balanced_class_weights(cast(yes, DType::u8), 2));
+}
+
 TEST(Fit, FreezingTakesEffectAtOnce) {
   for (const Mode mode : modes()) {
     seed(6);

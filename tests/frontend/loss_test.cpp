@@ -72,6 +72,18 @@ TEST(Loss, TargetsOfOneColumnMayLackIt) {
   EXPECT_EQ(to_string(loss::mean_squared_error.values(p, y).shape()), "[2,1]");
 }
 
+/// false and true are 0 and 1: as targets of yes and no, as class numbers, as one-hot rows.
+TEST(Loss, TakesTargetsOfTruth) {
+  const Tensor p = random({6, 1}, 1, 0.1, 0.9), yes = random({6}, 2) > 0, number = cast(yes, DType::f32);
+  for (const Loss* l : {&loss::binary_crossentropy, &loss::binary_crossentropy_from_logits, &loss::hinge, &loss::mean_squared_error})
+    EXPECT_EQ((*l)(p, yes).item(), (*l)(p, number).item()) << l->name();
+  const Tensor two = random({6, 2}, 3, 0.1, 0.9), classes = cast(yes, DType::i32), one_hot_rows = one_hot(classes, 2);
+  for (const Loss* l : {&loss::categorical_crossentropy, &loss::categorical_crossentropy_from_logits})
+    EXPECT_EQ((*l)(two, one_hot_rows > 0).item(), (*l)(two, one_hot_rows).item()) << l->name();
+  EXPECT_EQ(loss::sparse_categorical_crossentropy(two, yes).item(), loss::sparse_categorical_crossentropy(two, classes).item());
+  EXPECT_EQ(loss::categorical_crossentropy(two, yes).item(), loss::categorical_crossentropy(two, classes).item());
+}
+
 TEST(Loss, AnyFunctionIsOne) {
   const Loss own = [](const Tensor& p, const Tensor& y) { return abs(p - y); };
   EXPECT_EQ(own(Tensor({1, 5}, {2}), Tensor({2, 2}, {2})).item(), 2);
