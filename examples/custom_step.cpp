@@ -17,7 +17,7 @@ int main() {
     std::vector<Tensor> gradients = grad(loss, parameters);
     for (Tensor& g : gradients) g = clip(g, -1, 1);  // a line of your own between gradient and update
     optimizer.update(parameters, gradients);
-    const Tensor accuracy = mean(cast(equal(argmax(logits), y), DType::f32));
+    const Tensor accuracy = mean(argmax(logits) == y);
     return std::pair(loss, accuracy);
   });
 

@@ -76,6 +76,7 @@ class Shape {
   /// Throws UserError for more than max_rank dimensions, a negative extent or two batch dimensions.
   explicit Shape(std::span<const Dim> dims);
   /// Fixed dimensions.
+  Shape(const std::vector<std::int64_t>& extents) : Shape(fixed(extents)) {}  // NOLINT: a list of numbers is a shape
   static Shape fixed(std::span<const std::int64_t> extents);
 
   std::size_t rank() const { return rank_; }

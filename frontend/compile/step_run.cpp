@@ -8,7 +8,7 @@ namespace sinter {
 namespace {
 
 /// Samples of a batch input as a tensor of its own.
-Tensor copy_slice(const Tensor& from, const Slice& slice) {
+Tensor copy_slice(const Tensor& from, const SampleSlice& slice) {
   const Type type{from.dtype(), from.shape().with(0, Dim(slice.count))};
   const std::size_t bytes = static_cast<std::size_t>(from.elements()) * size_of(from.dtype()),
                     sample = bytes / static_cast<std::size_t>(from.shape()[0].factor());
@@ -43,7 +43,7 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
   for (std::size_t i = 0; i < in.size(); ++i)
     if (specs[i].kind == InputKind::batch) samples = in[i]->shape()[0].factor();
   for (std::int64_t step = 0; step < run.steps; ++step) {
-    const Slice slice = slice_of(step, run.batch ? std::min(run.batch, samples) : samples, samples);
+    const SampleSlice slice = slice_of(step, run.batch ? std::min(run.batch, samples) : samples, samples);
     std::vector<Tensor> slices;
     std::vector<const Tensor*> list;
     for (std::size_t i = 0; i < in.size(); ++i)

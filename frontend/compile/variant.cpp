@@ -266,7 +266,7 @@ void Variant::finish(std::uint32_t fault) {
   finished_ = true;
 }
 
-Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {
+SampleSlice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {
   const std::int64_t begin = step % ((samples + batch - 1) / batch) * batch;
   return {begin, std::min(batch, samples - begin)};
 }

@@ -59,10 +59,10 @@ void set_graph_filter(GraphFilter filter);
 bool accepts(const ir::InputSpec& spec, const Type& type);
 
 /// Where the samples of one step of a run lie: step k takes `batch` of them from the k-th multiple on, from the start again after the last.
-struct Slice {
+struct SampleSlice {
   std::int64_t begin, count;
 };
-Slice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples);
+SampleSlice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples);
 
 /// A compiled graph with the buffers to run it.
 class Variant {

@@ -40,9 +40,13 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
 }  // namespace
 
 Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::source_location& where) {
-  if (Trace* trace = Trace::current()) return trace->apply(op, in, where);
+  const auto made_here = [&](Tensor result) {
+    result.set_made(where);
+    return result;
+  };
+  if (Trace* trace = Trace::current()) return made_here(trace->apply(op, in, where));
   try {
-    return evaluate(op, in, where);
+    return made_here(evaluate(op, in, where));
   } catch (const UserError& error) {
     throw UserError(Origin::from(where, current_layer()).text(), str(ir::name(op), ": ", error.what()));
   }

@@ -4,27 +4,49 @@
 #include <ostream>
 
 #include "frontend/core/trace.h"
+#include "frontend/data/narrow.h"
 
 namespace sinter {
 
 namespace {
 
-Type checked_type(DType dtype, const Shape& shape, std::size_t count) {
-  if (!shape.is_fixed()) throw UserError("Tensor", str("data needs a fixed shape, got ", shape));
+void require_elements(const Shape& shape, std::size_t count, const std::source_location& where) {
+  const auto fail = [&](const std::string& rule) { throw UserError(Origin::from(where, current_layer()).text(), rule); };
+  if (!shape.is_fixed()) fail(str("data needs a fixed shape, got ", shape));
   const auto wanted = static_cast<std::size_t>(shape.elements().factor());
-  if (wanted != count) throw UserError("Tensor", str("shape ", shape, " has ", wanted, " elements, got ", count));
-  return {dtype, shape};
+  if (wanted != count) fail(str("shape ", shape, " has ", wanted, " elements, got ", count));
+}
+
+Tensor from_elements(DType dtype, const Shape& shape, std::size_t count, const void* data, const std::source_location& where) {
+  require_elements(shape, count, where);
+  Tensor result = Tensor::from_bytes({dtype, shape}, data);
+  result.set_made(where);
+  return result;
 }
 
 }  // namespace
 
-Tensor::Tensor(std::span<const float> data, const Shape& shape) { *this = from_bytes(checked_type(DType::f32, shape, data.size()), data.data()); }
-Tensor::Tensor(std::span<const std::int32_t> data, const Shape& shape) {
-  *this = from_bytes(checked_type(DType::i32, shape, data.size()), data.data());
+Tensor::Tensor(std::span<const float> data, const Shape& shape, std::source_location where)
+    : Tensor(from_elements(DType::f32, shape, data.size(), data.data(), where)) {}
+Tensor::Tensor(std::span<const std::int32_t> data, const Shape& shape, std::source_location where)
+    : Tensor(from_elements(DType::i32, shape, data.size(), data.data(), where)) {}
+Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape, std::source_location where)
+    : Tensor(from_elements(DType::u8, shape, data.size(), data.data(), where)) {}
+
+Tensor::Tensor(std::span<const double> data, const Shape& shape, std::source_location where) {
+  const auto narrowed = data::narrow_f64(Origin::from(where, current_layer()).text(), std::as_bytes(data));
+  *this = from_elements(DType::f32, shape, data.size(), narrowed.data(), where);
 }
-Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape) {
-  *this = from_bytes(checked_type(DType::u8, shape, data.size()), data.data());
+Tensor::Tensor(std::span<const std::int64_t> data, const Shape& shape, std::source_location where) {
+  const auto narrowed = data::narrow_i64(Origin::from(where, current_layer()).text(), std::as_bytes(data));
+  *this = from_elements(DType::i32, shape, data.size(), narrowed.data(), where);
 }
+
+Tensor Tensor::from_bits(const std::vector<bool>& data, const Shape& shape, const std::source_location& where) {
+  const std::vector<std::uint8_t> bytes(data.begin(), data.end());
+  return from_elements(DType::boolean, shape, bytes.size(), bytes.data(), where);
+}
+
 Tensor::Tensor(float value) : Tensor(filled({}, value)) {}
 
 Tensor Tensor::from_bytes(const Type& type, const void* data) {
@@ -60,20 +82,28 @@ void Tensor::require_data(const char* what, const std::source_location& where) c
   if (trace_)
     throw UserError(Origin::from(where, current_layer()).text(),
                     str(what, " needs a value, but ", *this,
-                        " has none while it is traced; use select() for choices, or return the tensor and read it after the step"));
+                        " has none while it is traced; use where() for choices, or return the tensor and read it after the step"));
   if (!buffer_) throw UserError(Origin::from(where, current_layer()).text(), str(what, " of a tensor that was never set"));
 }
 
 Tensor::operator bool() const {
-  require_data("if (tensor)", std::source_location::current());
-  return item() != 0;
+  const char* what = "if (tensor)";
+  require_data(what, made_);
+  return only_element(what, made_) != 0;
 }
 
 std::int64_t Tensor::elements() const { return shape().elements().factor(); }
 
 double Tensor::item(std::source_location where) const {
   require_data("item()", where);
-  if (elements() != 1) throw UserError(Origin::from(where).text(), str("item() needs one element, got ", type(), "; use to_vector"));
+  return only_element("item()", where);
+}
+
+double Tensor::only_element(const char* what, const std::source_location& where) const {
+  if (elements() != 1)
+    throw UserError(
+        Origin::from(where, current_layer()).text(),
+        str(what, " needs one element, got ", type(), "; reduce it, as min (are all true?) and max (is any?) do, or read it with to_vector"));
   return with_element_type(dtype(), [&]<class T>(T) -> double { return *view().as<T>(); });
 }
 

@@ -1,6 +1,7 @@
 // Tensor: an immutable value. Outside a trace it has data; inside a trace it stands for a node of the graph being recorded.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -18,15 +19,30 @@ namespace sinter {
 
 class Trace;
 
+/// The place of a row, counted from 0 or, if it is negative, from the end; with the user's source line, which operator[] cannot take.
+struct Index {
+  Index(std::int64_t number, std::source_location where = std::source_location::current()) : number(number), where(where) {}  // NOLINT: a number
+  std::int64_t number;
+  std::source_location where;
+};
+
 class Tensor {
  public:
   /// No tensor; using it throws UserError.
   Tensor() = default;
   /// Dense row-major data, copied. Throws UserError if the counts differ or the shape is not fixed.
-  Tensor(std::span<const float> data, const Shape& shape);
-  Tensor(std::initializer_list<float> data, const Shape& shape) : Tensor(std::span(data.begin(), data.size()), shape) {}
-  Tensor(std::span<const std::int32_t> data, const Shape& shape);
-  Tensor(std::span<const std::uint8_t> data, const Shape& shape);
+  Tensor(std::span<const float> data, const Shape& shape, std::source_location where = std::source_location::current());
+  Tensor(std::initializer_list<float> data, const Shape& shape, std::source_location where = std::source_location::current())
+      : Tensor(std::span(data.begin(), data.size()), shape, where) {}
+  Tensor(std::span<const std::int32_t> data, const Shape& shape, std::source_location where = std::source_location::current());
+  Tensor(std::span<const std::uint8_t> data, const Shape& shape, std::source_location where = std::source_location::current());
+  /// Doubles become f32, rounded; 64-bit integers i32. Throws UserError that names the element and its value if one does not fit.
+  Tensor(std::span<const double> data, const Shape& shape, std::source_location where = std::source_location::current());
+  Tensor(std::span<const std::int64_t> data, const Shape& shape, std::source_location where = std::source_location::current());
+  /// bool. A template, so that no list in braces is taken for one.
+  template <std::same_as<std::vector<bool>> Bits>
+  Tensor(const Bits& data, const Shape& shape, std::source_location where = std::source_location::current())
+      : Tensor(from_bits(data, shape, where)) {}
   /// A scalar.
   explicit Tensor(float value);
   /// Dense row-major bytes of any element type, copied.
@@ -40,8 +56,12 @@ class Tensor {
   std::size_t rank() const { return type_.shape.rank(); }
   /// Axis may be negative: -1 is the last. Inside a trace this may be N.
   Dim dim(std::int64_t axis) const;
+  /// Row i along the first axis, which has a fixed size and leaves the shape. Throws UserError for an index outside.
+  Tensor operator[](const Index& index) const;
   bool is_traced() const { return trace_ != 0; }
-  explicit operator bool() const;  ///< the value of a bool scalar; throws UserError on a traced tensor
+  /// Whether the one element is not 0, as in `if (a < b)`. Throws UserError, which names the line that made the tensor, on a traced one or one with
+  /// several elements.
+  explicit operator bool() const;
 
   /// The one element. Throws UserError on a traced tensor or one with several elements.
   double item(std::source_location where = std::source_location::current()) const;
@@ -59,6 +79,9 @@ class Tensor {
   Tensor(const Type& type, runtime::Buffer buffer, RecordRef record = {}) : type_(type), buffer_(std::move(buffer)), record_(std::move(record)) {}
   Tensor(const Type& type, std::uint64_t trace, ir::NodeId node) : type_(type), trace_(trace), node_(node) {}
   bool defined() const { return buffer_ || trace_; }
+  /// The line that made it: for errors of what cannot take a line of its own.
+  const std::source_location& made() const { return made_; }
+  void set_made(const std::source_location& where) { made_ = where; }
   const runtime::Buffer& buffer() const { return buffer_; }
   const RecordRef& record() const { return record_; }
   runtime::View view() const { return {type_, buffer_.data()}; }
@@ -66,13 +89,16 @@ class Tensor {
   ir::NodeId node() const { return node_; }
 
  private:
+  static Tensor from_bits(const std::vector<bool>& data, const Shape& shape, const std::source_location& where);
   void require_data(const char* what, const std::source_location& where) const;
+  double only_element(const char* what, const std::source_location& where) const;
 
   Type type_;
   runtime::Buffer buffer_;
   RecordRef record_;
   std::uint64_t trace_ = 0;  // serial number of the trace it belongs to; 0: it has data
   ir::NodeId node_ = ir::no_node;
+  std::source_location made_;
 };
 
 /// Prints values (abridged), or `%4: f32[N,70]` for a traced tensor.

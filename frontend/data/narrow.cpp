@@ -19,17 +19,17 @@ float from_half(std::uint16_t bits) {
 
 }  // namespace
 
-std::vector<std::byte> narrow_f16(const std::string& where, const std::vector<std::byte>& raw) {
+std::vector<std::byte> narrow_f16(const std::string& where, std::span<const std::byte> raw) {
   return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_half);
 }
 
-std::vector<std::byte> narrow_f64(const std::string& where, const std::vector<std::byte>& raw) {
+std::vector<std::byte> narrow_f64(const std::string& where, std::span<const std::byte> raw) {
   return narrow<double, float>(
       where, raw, [](double v) { return !std::isfinite(v) || std::isfinite(static_cast<float>(v)); }, "which is too large for f32; scale the data",
       [](double v) { return static_cast<float>(v); });
 }
 
-std::vector<std::byte> narrow_i64(const std::string& where, const std::vector<std::byte>& raw) {
+std::vector<std::byte> narrow_i64(const std::string& where, std::span<const std::byte> raw) {
   return narrow<std::int64_t, std::int32_t>(
       where, raw, [](std::int64_t v) { return std::in_range<std::int32_t>(v); }, "which does not fit i32; store smaller numbers",
       [](std::int64_t v) { return static_cast<std::int32_t>(v); });

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ namespace sinter::data {
 
 /// Elements of From become To; throws UserError `[where] element i is …, advice` for a value that does not fit.
 template <class From, class To, class Fits, class Convert>
-std::vector<std::byte> narrow(const std::string& where, const std::vector<std::byte>& raw, const Fits& fits, std::string_view advice,
+std::vector<std::byte> narrow(const std::string& where, std::span<const std::byte> raw, const Fits& fits, std::string_view advice,
                               const Convert& convert) {
   std::vector<std::byte> result(raw.size() / sizeof(From) * sizeof(To));
   for (std::size_t i = 0; i < raw.size() / sizeof(From); ++i) {
@@ -28,11 +29,11 @@ std::vector<std::byte> narrow(const std::string& where, const std::vector<std::b
 }
 
 /// IEEE numbers of 16 bits as f32, exactly.
-std::vector<std::byte> narrow_f16(const std::string& where, const std::vector<std::byte>& raw);
+std::vector<std::byte> narrow_f16(const std::string& where, std::span<const std::byte> raw);
 /// f64 as f32, rounded. Throws UserError for finite values beyond f32.
-std::vector<std::byte> narrow_f64(const std::string& where, const std::vector<std::byte>& raw);
+std::vector<std::byte> narrow_f64(const std::string& where, std::span<const std::byte> raw);
 /// i64 as i32. Throws UserError for values beyond i32.
-std::vector<std::byte> narrow_i64(const std::string& where, const std::vector<std::byte>& raw);
+std::vector<std::byte> narrow_i64(const std::string& where, std::span<const std::byte> raw);
 /// Throws UserError if an array of bool holds anything but 0 and 1.
 void require_truth_values(const std::string& where, const HostArray& array);
 

@@ -30,7 +30,7 @@ Tensor lower(Dim n, float below, float on) {
 Tensor identity(Dim n) { return lower(n, 0, 1); }
 
 /// 1 / x, 0 where x is 0.
-Tensor reciprocal(const Tensor& x) { return select(equal(x, 0), 0, 1 / select(equal(x, 0), 1, x)); }
+Tensor reciprocal(const Tensor& x) { return where(x == 0, 0, 1 / where(x == 0, 1, x)); }
 
 /// 1 / gaps between values, 0 on the diagonal. Throws UserError where the loss depends on how vectors of equal values rotate into
 /// each other.

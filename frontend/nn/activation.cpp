@@ -6,9 +6,9 @@
 
 namespace sinter {
 
-Tensor leaky_relu(const Tensor& x, float slope) { return select(x > 0, x, x * slope); }
+Tensor leaky_relu(const Tensor& x, float slope) { return where(x > 0, x, x * slope); }
 // The exponential sees no positive numbers, whose infinite results would make 0 · infinity of their gradients.
-Tensor elu(const Tensor& x, float alpha) { return select(x > 0, x, expm1(minimum(x, 0)) * alpha); }
+Tensor elu(const Tensor& x, float alpha) { return where(x > 0, x, expm1(minimum(x, 0)) * alpha); }
 Tensor selu(const Tensor& x) { return elu(x, 1.6732632423543772f) * 1.0507009873554805; }
 Tensor gelu(const Tensor& x, bool approximate) {
   if (approximate) return x * 0.5 * (1.0 + tanh(x * 0.7978845608028654 * (1.0 + 0.044715 * square(x))));

@@ -23,7 +23,7 @@ Tensor PReLU::forward(const Tensor& x) {
   const Dim features = weight.shape()[0];
   if (features != Dim(1) && (x.rank() < 1 || x.dim(-1) != features))
     throw UserError(name(), str("input must be [batch, ..., ", features, "], got ", x.type(), "; the layer was built for ", features, " features"));
-  return select(x > 0, x, x * weight);
+  return where(x > 0, x, x * weight);
 }
 
 }  // namespace sinter::nn

@@ -11,7 +11,7 @@ void require_rate(const char* layer, double rate) {
 Tensor drop(const Tensor& x, const Shape& mask, const Parameter& draws, std::uint64_t stream, double rate) {
   const Tensor bits = random_bits(mask, draws, stream);
   draws.assign(draws + 1);
-  return select(bits >= std::floor(rate * 0x1p32), x * (1 / (1 - rate)), 0);
+  return where(bits >= std::floor(rate * 0x1p32), x * (1 / (1 - rate)), 0);
 }
 
 Dropout::Dropout(double rate) : Module("dropout"), rate_(rate), stream_(init::next_stream()) {

@@ -86,12 +86,12 @@ std::vector<Tensor> Optimizer::accumulated(std::span<const Parameter> parameters
   const Parameter calls = scalar("accumulated", 0);
   const Tensor count = calls + 1;
   updates_ = equal(count, common_.accumulate);
-  calls.assign(select(updates_, 0, count));
+  calls.assign(where(updates_, 0, count));
   std::vector<Tensor> result;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter total = slot(parameters[i], "accumulated");
     const Tensor sum = total + gradients[i];
-    total.assign(select(updates_, 0, sum));
+    total.assign(where(updates_, 0, sum));
     result.push_back(sum * (1.0 / common_.accumulate));
   }
   return result;
@@ -100,12 +100,12 @@ std::vector<Tensor> Optimizer::accumulated(std::span<const Parameter> parameters
 void Optimizer::average(const Parameter& w) {
   const Parameter mean = slot(w, "average");
   // The first average is the first value.
-  const Tensor kept = select(equal(step_number(), 1), 0, common_.average_decay);
+  const Tensor kept = where(equal(step_number(), 1), 0, common_.average_decay);
   set(mean, mean * kept + w * (1 - kept));
 }
 
 void Optimizer::set(const Parameter& parameter, const Tensor& value) {
-  parameter.assign(updates_.defined() ? select(updates_, value, parameter) : value);
+  parameter.assign(updates_.defined() ? where(updates_, value, parameter) : value);
 }
 
 Tensor Optimizer::step_number() {

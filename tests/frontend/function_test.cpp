@@ -103,10 +103,10 @@ TEST(FunctionErrors, OfShapesAndTypes) {
   const Tensor x = random({2, 3}, 1), whole(std::vector<std::int32_t>{1, 2}, {2});
   expect_errors({{"the number 2.5 is not exact in i32", [&] { (void)(whole + 2.5); }},
                  {"there is no arithmetic on bool, got bool[2,3]; convert it with cast", [&] { (void)((x > 0) + (x > 1)); }},
-                 {"both choices must have one element type, got f32[2,3] and i32[2]; convert one with cast", [&] { select(x > 0, x, whole); }},
+                 {"both choices must have one element type, got f32[2,3] and i32[2]; convert one with cast", [&] { where(x > 0, x, whole); }},
                  {"stack needs at least 1 tensor, got none", [] { stack({}); }},
                  {"concat needs at least 1 tensor, got none", [] { concat({}); }},
-                 {"needs two matrices, got f32[2,3] and f32[2]; reshape them to 2 dimensions", [&] { matmul(x, random({2}, 1)); }},
+                 {"the contracted dimensions differ: 3 of [2,3] against 2 of [2,1]", [&] { matmul(x, random({2}, 1)); }},
                  {"needs at least 1 dimension, got a scalar", [] { softmax(Tensor(1.0f)); }},
                  {"needs at least 2 dimensions, got [2]", [] { transpose(random({2}, 1)); }},
                  {"the table needs at least 1 dimension, got f32[]", [&] { gather_rows(Tensor(1.0f), whole); }},
@@ -122,7 +122,9 @@ TEST(FunctionErrors, OfTensors) {
   const Tensor x = random({2, 3}, 1);
   expect_errors(
       {{"[Tensor] data needs a fixed shape, got [N,3]", [] { Tensor::zeros({DType::f32, {Dim::batch(), 3}}); }},
-       {"[Tensor] data needs a fixed shape, got [N]", [] { Tensor({1, 2}, {Dim::batch()}); }},
+       {"function_test.cpp:", [] { Tensor({1, 2}, {Dim::batch()}); }},
+       {"data needs a fixed shape, got [N]", [] { Tensor({1, 2}, {Dim::batch()}); }},
+       {"shape [3] has 3 elements, got 2", [] { Tensor({1, 2}, {3}); }},
        {"[tensor] too many elements: f32[4611686018427387904] with N = 0", [] { Tensor::zeros({DType::f32, {std::int64_t{1} << 62}}); }},
        {"[Tensor::dim] axis 2 does not exist in [2,3], which has 2 dimensions", [&] { (void)x.dim(2); }},
        {"item() of a tensor that was never set", [] { (void)Tensor().item(); }},
@@ -145,7 +147,7 @@ TEST(FunctionErrors, OfTracedTensors) {
                  {"an operand was never set", [] { compile([](const Tensor& t) { return t + Tensor(); })(random({2}, 1)); }},
                  {"[image] only the first dimension may be N",
                   [] { compile([](const Tensor& x) { return max_pool1d(reshape(x, {4, -1, 2}), 2); })(random({1, 4, 2}, 1)); }},
-                 {"slice cannot take a fixed part of the batch, got axis 0 of f32[N,3]; do it before the compiled step",
+                 {"slice needs an axis of fixed size, got axis 0 of f32[N,3]; do it before the compiled step",
                   [] { compile([](const Tensor& x) { return slice(x, 0, 0, 1); })(random({2, 3}, 1)); }}});
 }
 #endif

@@ -30,7 +30,7 @@ struct Counter {
             [this] {
               for (const Parameter& p : {a, b}) {
                 const Tensor w = p.read();
-                p.assign(select(w < static_cast<float>(rounds), w + 1.0f, w - static_cast<float>(rounds - 1)));
+                p.assign(where(w < static_cast<float>(rounds), w + 1.0f, w - static_cast<float>(rounds - 1)));
               }
             },
             {.name = "next", .mode = mode})),

@@ -69,7 +69,7 @@ TEST(TraceErrors, ValuesThatDoNotExistYet) {
   EXPECT_THAT(run([](const Tensor& x) {
                 if (sum(x) > 0) return;
               }),
-              HasSubstr("if (tensor) needs a value"));
+              testing::AllOf(HasSubstr("[trace_test.cpp:"), HasSubstr("if (tensor) needs a value"), HasSubstr("use where() for choices")));
   EXPECT_THAT(run([](const Tensor& x) { x.to_vector<float>(); }), HasSubstr("to_vector() needs a value"));
 }
 

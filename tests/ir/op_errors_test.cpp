@@ -43,6 +43,7 @@ TEST(OpErrors, SayWhatIsWrong) {
       {"a window may have 256 places at most, got [17,17]", wide, {{n, 20, 20, 1}}},
       {"the last dimension must be fixed, got f32[3,N]", Argmax{}, {{3, n}}},
       {"axes [1, 3) do not exist in [N,2], which has 2 dimensions", Sum{1, 3}, {{n, 2}}},
+      {"needs two matrices, got f32[2,3] and f32[3]; reshape them to 2 dimensions", Matmul{}, {{2, 3}, {3}}},
       {"cannot add N and 3 elements along one axis", Concat{0}, {{n, 2}, {3, 2}}},
       {"the rows of a table are picked by gather_rows alone, got f32[R,2]", Slice{0, 0, 1}, {{Dim::rows(), 2}}},
       {"elements 3 to 7 do not exist along axis 0 of [5]", Slice{0, 3, 4}, {{5}}},

@@ -1,0 +1,95 @@
+#include "frontend/core/ops/reduction.h"
+
+#include <limits>
+
+#include "frontend/core/operands.h"
+#include "frontend/core/ops.h"
+
+namespace sinter {
+
+std::vector<std::size_t> Axes::resolve(const Shape& shape) const {
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  std::vector<char> chosen(shape.rank(), !list_);
+  if (list_)
+    for (const std::int64_t axis : *list_) {
+      const std::int64_t at = axis < 0 ? axis + rank : axis;
+      if (at < 0 || at >= rank) throw UserError(str("axis ", axis, " does not exist in ", shape, ", which has ", rank, " dimensions"));
+      if (chosen[static_cast<std::size_t>(at)]) throw UserError(str("axis ", axis, " is listed twice"));
+      chosen[static_cast<std::size_t>(at)] = 1;
+    }
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) result.push_back(i);
+  return result;
+}
+
+namespace {
+
+/// Reduces runs of adjacent axes from the last to the first, so that the axes still to come keep their numbers.
+template <class Op>
+Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
+  Tensor x = arg.as(DType::f32);
+  const Shape shape = x.shape();
+  std::vector<char> reduced(shape.rank());
+  for (const std::size_t axis : with_origin(arg, [&] { return axes.resolve(shape); })) reduced[axis] = 1;
+  std::vector<Dim> kept(shape.begin(), shape.end());
+  for (std::size_t last = shape.rank(); last > 0;) {
+    std::size_t first = last;
+    while (first > 0 && reduced[first - 1]) kept[--first] = 1;
+    if (first == last) {
+      --last;
+      continue;
+    }
+    Op op;
+    op.first = static_cast<std::int64_t>(first);
+    op.last = static_cast<std::int64_t>(last);
+    x = apply(op, {&x}, arg.where());
+    last = first;
+  }
+  return keepdims ? reshape({x, arg.where()}, kept) : x;
+}
+
+}  // namespace
+
+Tensor sum(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Sum>({numbers(x), x.where()}, axes, keepdims); }
+Tensor prod(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Prod>({numbers(x), x.where()}, axes, keepdims); }
+
+Tensor max(const Arg& x, const Axes& axes, bool keepdims) {
+  const Tensor greatest = reduce<ir::Max>({numbers(x), x.where()}, axes, keepdims);
+  return cast({greatest, x.where()}, x.as(DType::f32).dtype());
+}
+
+Tensor min(const Arg& x, const Axes& axes, bool keepdims) {
+  const Tensor least = backwards({reduce<ir::Max>({backwards(x), x.where()}, axes, keepdims), x.where()});
+  return cast({least, x.where()}, x.as(DType::f32).dtype());
+}
+
+Tensor mean(const Arg& x, const Axes& axes, bool keepdims) {
+  const Shape shape = x.as(DType::f32).shape();
+  Dim count = 1;
+  for (const std::size_t axis : with_origin(x, [&] { return axes.resolve(shape); })) count = count * shape[axis];
+  const Tensor total = reduce<ir::Sum>({cast(x, DType::f32), x.where()}, axes, keepdims);
+  if (count.is_fixed()) return Arg(total, x.where()) / Arg(static_cast<double>(count.factor()), x.where());
+  return Arg(total, x.where()) / Arg(apply(ir::Extent{count}, {}, x.where()), x.where());
+}
+
+Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
+  const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
+  // Without the greatest, which would make infinity minus infinity where it is infinite.
+  const Tensor greatest = max(x, axes, true).detach();
+  const Tensor shift = where(at(abs(at(greatest)) <= at(Tensor(std::numeric_limits<float>::max()))), at(greatest), Arg(0.0, x.where()));
+  const Tensor kept = at(log(at(sum(at(exp(at(x - at(shift)))), axes, true)))) + at(shift);
+  return keepdims ? kept : sum(at(kept), axes);
+}
+
+Tensor variance(const Arg& x, const Axes& axes, bool keepdims) {
+  const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
+  return mean(at(square(at(x - at(mean(x, axes, true))))), axes, keepdims);
+}
+
+Tensor cumsum(const Arg& arg, std::int64_t axis) {
+  const Tensor x = numbers(arg);
+  return apply(ir::Cumsum{static_cast<std::int64_t>(resolved_axis(axis, x.rank(), arg.where())), false}, {&x}, arg.where());
+}
+
+}  // namespace sinter
