@@ -141,7 +141,10 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   plan.buffer_of.resize(schedule.values.size());
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const StoredValue& value = schedule.values[v];
-    const auto same = [&](const BufferSpec& b) { return b.place == Place::state && places[v] == Place::state && b.index == value.index; };
+    // A state and its new value, an input and views of it.
+    const auto same = [&](const BufferSpec& b) {
+      return b.place == places[v] && b.index == value.index && (b.place == Place::state || b.place == Place::input);
+    };
     const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(), same);
     plan.buffer_of[v] = static_cast<std::uint32_t>(found - plan.buffers.begin());
     if (found != plan.buffers.end()) continue;

@@ -146,7 +146,22 @@ class Builder {
     for (auto& [group, nodes] : groups) add_group(group, std::move(nodes));
   }
 
+  /// Whether the node is an input under another shape, with as many rows of as many columns: readers find it where the input lies. Taps see a copy.
+  bool is_view(NodeId id) const {
+    const ir::Node& node = graph_.node(id);
+    if (!std::holds_alternative<ir::Reshape>(node.op) || keep_all_ || graph_.is_output(id)) return false;
+    const auto& updates = graph_.updates();
+    if (std::find(updates.begin(), updates.end(), id) != updates.end()) return false;
+    const ir::Node& leaf = graph_.node(node.inputs[0]);
+    return std::holds_alternative<ir::Input>(leaf.op) && symbolic_layout(leaf.type.shape) == symbolic_layout(node.type.shape);
+  }
+
   void add_group(std::int32_t group, std::vector<NodeId> nodes) {
+    if (nodes.size() == 1 && is_view(nodes[0])) {
+      const std::uint32_t index = s_.values[s_.value_of[graph_.node(nodes[0]).inputs[0]]].index;
+      s_.value_of[nodes[0]] = add_value({StoredValue::Home::input, index, graph_.node(nodes[0]).type, nodes[0], str("node ", nodes[0])});
+      return;
+    }
     Kernel kernel;
     kernel.group = group;
     kernel.anchor = ir::anchor_of(graph_, nodes);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "codegen/memory_plan.h"
 #include "passes/pipeline.h"
 #include "tests/codegen/graphs.h"
@@ -72,6 +74,28 @@ TEST(Schedule, UpdatesSeeOldValues) {
   };
   const auto eager = run(Mode::eager), graph = run(Mode::graph);
   for (std::size_t i = 0; i < eager.size(); ++i) ASSERT_NEAR(eager[i], graph[i], 1e-4 * std::max(1.0f, std::abs(eager[i])));
+}
+
+/// An input under another shape of as many rows and columns is read where it lies, by a step that keeps nothing for verify.
+TEST(Schedule, ReshapedInputsAreNotCopied) {
+  const auto kernels = [](const Shape& input, const Shape& rows, bool keep_all) {
+    ir::Graph graph("views");
+    const auto add = [&](const char* name, const Shape& shape, ir::InputSpec::Kind kind) {
+      return graph.add_input({name, {DType::f32, shape}, kind});
+    };
+    const ir::Value x = add("x", input, ir::InputSpec::Kind::batch), w = add("w", {rows.back(), 5}, ir::InputSpec::Kind::fixed);
+    graph.add_output(matmul(reshape(x, rows), w));
+    passes::optimize(graph);
+    const codegen::Schedule schedule = codegen::make_schedule(graph, keep_all);
+    codegen::verify_schedule(graph, schedule);
+    const codegen::MemoryPlan plan = codegen::plan_memory(schedule, keep_all);
+    EXPECT_EQ(std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const BufferSpec& b) { return b.place == Place::input; }), 2);
+    return schedule.kernels.size();
+  };
+  const Dim n = Dim::batch();
+  EXPECT_EQ(kernels({n, 4, 24}, {Dim::batch(4), 24}, false), 1u);
+  EXPECT_EQ(kernels({n, 4, 24}, {Dim::batch(4), 24}, true), 2u) << "taps see a copy";
+  EXPECT_EQ(kernels({n, 4, 24}, {n, 96}, false), 2u) << "rows of another width are padded otherwise";
 }
 
 TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {
