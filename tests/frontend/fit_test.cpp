@@ -193,7 +193,8 @@ TEST(Callback, EarlyStoppingRestoresTheBest) {
   EXPECT_EQ(history.size(), 4u);
   EXPECT_EQ(trainer.evaluate(data).loss, *history[1].validation_loss);
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.verbose = false, .callbacks = {stopping}}); }),
-              HasSubstr("an epoch has no 'val_loss'; it has loss"));
+              HasSubstr("a callback monitors 'val_loss', which no epoch of this fit will have"));
+  EXPECT_THAT(error_of([&] { (void)history[0].value("val_los"); }), HasSubstr("an epoch has no 'val_los'; it has loss, "));
   EXPECT_THAT(error_of([] { callback::EarlyStopping({.patience = -1}); }), HasSubstr("patience must not be negative, got -1"));
 }
 

@@ -88,7 +88,7 @@ TEST(Module, AndItsTrainerCanMoveTogether) {
 
 TEST(Trainer, KeepsItsModelAlive) {
   std::optional<Deep> model(std::in_place, 1);
-  Trainer trainer(*model, loss::mean_squared_error, optim::SGD());
+  Trainer trainer(*model, loss::mean_squared_error, optim::SGD(), {.mode = modes().back()});
   const Tensor x = random({4, 8}, 1);
   trainer.evaluate({x, random({4, 3}, 2)});
   const std::vector<float> wanted = (*model)(x).to_vector<float>();
