@@ -32,7 +32,7 @@ Traced with_frozen(Traced traced) {
   ir::Graph& graph = traced.graph;
   for (std::size_t i = 0; i < traced.cells.size(); ++i) {
     const std::shared_ptr<Cell>& cell = traced.cells[i];
-    if (!graph.states()[i].trainable) continue;
+    if (!graph.states()[i].trainable || graph.updates()[i] == ir::no_node) continue;
     traced.flags.push_back({{cell, &cell->trainable}, cell->trainable});
     if (cell->trainable) continue;
     for (std::size_t k = 0; k < traced.cells.size(); ++k)

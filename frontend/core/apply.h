@@ -10,8 +10,8 @@
 
 namespace sinter {
 
-/// Inside a trace: appends a node. Outside: evaluates at once, and keeps a record if the result depends on a trainable parameter or a watched tensor.
-/// Throws UserError naming layer and line.
+/// Inside a trace: appends a node. Outside: evaluates immediately, and keeps a record if the result depends on a trainable parameter or a watched
+/// tensor. Throws UserError naming layer and line.
 Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::source_location& where);
 inline Tensor apply(const ir::Op& op, std::initializer_list<const Tensor*> in, const std::source_location& where) {
   return apply(op, std::span(in.begin(), in.size()), where);

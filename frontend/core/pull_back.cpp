@@ -1,7 +1,6 @@
 #include "frontend/core/pull_back.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 

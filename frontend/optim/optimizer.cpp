@@ -154,9 +154,6 @@ std::vector<Parameter> Optimizer::state() const {
 
 void Optimizer::load_state(std::span<const std::pair<std::string, Tensor>> state) const {
   if (Trace::current()) throw UserError(name_, "load_state() cannot be traced; call it between steps");
-  const auto find = [&](const std::string& name) {
-    return std::find_if(state.begin(), state.end(), [&](const auto& entry) { return entry.first == name; });
-  };
   std::map<std::string, Tensor> rest;
   for (const auto& [name, tensor] : state) {
     if (!name.starts_with(name_ + "/"))
@@ -165,8 +162,8 @@ void Optimizer::load_state(std::span<const std::pair<std::string, Tensor>> state
   }
   const std::vector<Parameter> known = this->state();
   for (const Parameter& p : known) {
-    const auto found = find(p.name());
-    if (found == state.end()) throw UserError(name_, str("the state '", p.name(), "' is missing"));
+    const auto found = rest.find(p.name());
+    if (found == rest.end()) throw UserError(name_, str("the state '", p.name(), "' is missing"));
     if (found->second.type() != p.type()) throw UserError(name_, str("the state '", p.name(), "' is ", p.type(), ", got ", found->second.type()));
   }
   for (const Parameter& p : known) {

@@ -175,7 +175,7 @@ TEST(LinalgErrors, OfATrace) {
   const Tensor unit({1, 0, 0, 1}, {2, 2});
   auto traced = compile([](const Tensor& x) { return linalg::inv(x); });
   auto captured = compile([&](const Tensor& x) { return matmul(x, linalg::inv(unit)); });
-  const char* text = "linalg::inv is computed at once and cannot be traced; call it outside of the compiled function, and pass the result in";
+  const char* text = "linalg::inv is computed immediately and cannot be traced; call it outside of the compiled function, and pass the result in";
   EXPECT_THAT(error_of([&] { traced(unit); }), HasSubstr(text));
   EXPECT_THAT(error_of([&] { captured(unit); }), HasSubstr(text));
 }

@@ -1,4 +1,4 @@
-// save_state and load_state: a loop written by hand goes on as if it had not stopped.
+// save_state and load_state: a loop written by hand continues as if it had not stopped.
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test {
