@@ -10,6 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Runs an example; `verified`: each compiled step is verified, too.
 Finished example(const std::string& name, const std::vector<std::string>& arguments = {}, bool verified = false) {
@@ -56,6 +57,51 @@ TEST(Example, VggCifar10Runs) {
 
 TEST(Example, Conv1dSignalRuns) {
   EXPECT_THAT(example("conv1d_signal", {"--samples", "256", "--epochs", "4"}), Prints(ContainsRegex("test accuracy +[0-9.]+ % +[0-9.]+ %")));
+}
+
+// ---- the programs of a first day, which judge themselves by their status ----
+
+TEST(FirstDay, ResidualNetworkLearns) {
+  EXPECT_THAT(example("resnet", {"/usr/share/datasets/fashion-mnist", "2240"}),
+              Prints(ContainsRegex("block_1.*\n(.*\n)*.*test accuracy [5-9][0-9.]* %")));
+}
+
+TEST(FirstDay, GeneratorFindsTheCircle) { EXPECT_THAT(example("gan", {}, true), Prints(ContainsRegex("radius (1|0\\.9|1\\.0)"))); }
+
+TEST(FirstDay, BanditServesGroupsOfEverySizeByTwoFunctions) {
+  EXPECT_THAT(example("bandit", {}, true), Prints(HasSubstr("compiled 2 functions for 16 group sizes")));
+}
+
+TEST(FirstDay, PartsOfOnesOwnWorkTogether) {
+  EXPECT_THAT(example("custom_parts", {}, true), Prints(ContainsRegex("^[1-9][0-9]? epochs, coverage 0\\.[89]")));
+}
+
+TEST(FirstDay, ServerAnswersWhileItTrains) { EXPECT_THAT(example("server", {}, true), Prints(HasSubstr("and the last one right"))); }
+
+TEST(FirstDay, WeightsComeFromPyTorchAndGoToNumPy) {
+  const TemporaryFolder folder;
+  const std::string fixtures = SINTER_TEST_FIXTURES;
+  const auto program = [&](const std::string& weights) {
+    return example("torch_weights", {weights, fixtures + "/weights_x.npy", fixtures + "/torch_y.npy", folder / "net.npz"}, true);
+  };
+  EXPECT_THAT(program(fixtures + "/torch.safetensors"), Prints(AllOf(HasSubstr("0.weight f32[9,12]"), HasSubstr("and read it back"))));
+  const Finished other = program(fixtures + "/torch_image.safetensors");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("layer 'dense_1' has weight [12,9], but layer '0' of the file has [3,3,2,6]"));
+}
+
+TEST(FirstDay, TableAgreesWithScikitLearn) {
+  EXPECT_THAT(
+      example("table", {SINTER_EXAMPLE_SOURCES "/first_day/rents.csv"}, true),
+      Prints(AllOf(HasSubstr("post code: 8 categories, 0 missing"), HasSubstr("area: numbers, 52 missing"), HasSubstr("pinv             0.9029"))));
+}
+
+TEST(FirstDay, PhysicsInformedNetworkSolvesTheHeatEquation) { EXPECT_THAT(example("physics", {}, true), Prints(HasSubstr("values agree"))); }
+
+/// Each mistake has an error, in the words that a user of the library reads.
+TEST(FirstDay, EachMistakeIsNamed) {
+  const Finished finished = example("misuse");
+  EXPECT_THAT(finished, Prints(Not(HasSubstr("NO ERROR"))));
 }
 
 }  // namespace
