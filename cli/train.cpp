@@ -54,7 +54,7 @@ nn::Sequential make_model(const Settings& s, std::int64_t inputs, std::int64_t o
   std::int64_t width = inputs;
   for (const std::int64_t units : hidden_units(s)) {
     layers.push_back(std::make_shared<nn::Dense>(width, units, activation,
-                                                 nn::Dense::Options{.weight = init::he_uniform(), .penalty = {.l2 = static_cast<float>(s.l2)}}));
+                                                 nn::DenseOptions{.weight = init::he_uniform(), .penalty = {.l2 = static_cast<float>(s.l2)}}));
     if (s.dropout > 0) layers.push_back(std::make_shared<nn::Dropout>(s.dropout));
     width = units;
   }

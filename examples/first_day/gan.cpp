@@ -16,7 +16,7 @@ Tensor circle(std::int64_t n) {
 
 int main() {
   seed(1);
-  const nn::Dense::Options he{.weight = init::he_normal()};
+  const nn::DenseOptions he{.weight = init::he_normal()};
   nn::Sequential generator{nn::Dense(4, 64, Activation::relu, he), nn::Dense(64, 64, Activation::relu, he), nn::Dense(64, 2)};
   nn::Sequential critic{nn::Dense(2, 64), nn::LeakyReLU(0.2f), nn::Dense(64, 64), nn::LeakyReLU(0.2f), nn::Dense(64, 1)};
   const std::vector<Parameter> theirs = generator.parameters(), ours = critic.parameters();

@@ -11,7 +11,7 @@ struct Block : nn::Module {
   nn::Sequential body, shortcut;
 
   Block(std::int64_t channels, std::int64_t features, std::int64_t stride) : Module("block") {
-    const nn::ConvLayerOptions strided{.strides = {stride}, .padding = Padding::same(), .weight = init::he_normal(), .use_bias = false};
+    const nn::ConvolutionOptions strided{.strides = {stride}, .padding = Padding::same(), .weight = init::he_normal(), .use_bias = false};
     body += nn::Conv2D(channels, features, {3}, Activation::none, strided);
     body += nn::BatchNorm(features);
     body += nn::ReLU();

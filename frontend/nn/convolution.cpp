@@ -19,7 +19,7 @@ std::int64_t a_group(std::int64_t channels, std::int64_t groups) { return groups
 }  // namespace
 
 Convolution::Convolution(std::string kind, std::int64_t channels, std::int64_t features, const Shape& weight_shape, Activation activation,
-                         const ConvLayerOptions& options)
+                         const ConvolutionOptions& options)
     : Module(std::move(kind)),
       options_{options.strides, options.dilations, options.padding, options.groups},
       channels_(channels),
@@ -47,15 +47,15 @@ Tensor Convolution::forward(const Tensor& x) {
   return activate(activation_, bias.defined() ? z + bias : z);
 }
 
-Conv2D::Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options)
+Conv2D::Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvolutionOptions options)
     : Convolution("conv2d", channels, features, weight_shape(kernel, a_group(channels, options.groups), features), activation, options) {}
 
-Conv1D::Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvLayerOptions options)
+Conv1D::Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvolutionOptions options)
     : Convolution("conv1d", channels, features, {std::max<std::int64_t>(0, kernel), a_group(channels, options.groups), features}, activation,
                   options) {}
 
 Conv2DTranspose::Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation,
-                                 ConvLayerOptions options)
+                                 ConvolutionOptions options)
     : Convolution("conv2d_transpose", channels, features, weight_shape(kernel, a_group(features, options.groups), channels), activation, options) {}
 
 }  // namespace sinter::nn

@@ -8,7 +8,7 @@
 
 namespace sinter::nn {
 
-struct ConvLayerOptions {
+struct ConvolutionOptions {
   std::vector<std::int64_t> strides = {1}, dilations = {1};  ///< one number an axis, or one for all
   Padding padding = Padding::valid();
   std::int64_t groups = 1;  ///< as many as there are channels: a depthwise convolution
@@ -29,7 +29,7 @@ class Convolution : public Module {
  protected:
   /// `weight_shape` [kernel..., ...]. Throws UserError for sizes below 1 and groups that don't divide channels and features.
   Convolution(std::string kind, std::int64_t channels, std::int64_t features, const Shape& weight_shape, Activation activation,
-              const ConvLayerOptions& options);
+              const ConvolutionOptions& options);
   virtual Tensor convolve(const Tensor& x, const ConvOptions& options) const = 0;
 
  private:
@@ -42,9 +42,9 @@ class Convolution : public Module {
 class Conv2D : public Convolution {
  public:
   /// `kernel`: height and width, or one number for both.
-  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
+  Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvolutionOptions options);
   Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
-      : Conv2D(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
+      : Conv2D(channels, features, std::move(kernel), activation, ConvolutionOptions()) {}
 
  private:
   Tensor convolve(const Tensor& x, const ConvOptions& options) const override { return conv2d(x, weight, options); }
@@ -53,9 +53,9 @@ class Conv2D : public Convolution {
 /// conv1d: x [N, L, channels], weight [K, channels / groups, features].
 class Conv1D : public Convolution {
  public:
-  Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvLayerOptions options);
+  Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation, ConvolutionOptions options);
   Conv1D(std::int64_t channels, std::int64_t features, std::int64_t kernel, Activation activation = Activation::none)
-      : Conv1D(channels, features, kernel, activation, ConvLayerOptions()) {}
+      : Conv1D(channels, features, kernel, activation, ConvolutionOptions()) {}
 
  private:
   Tensor convolve(const Tensor& x, const ConvOptions& options) const override { return conv1d(x, weight, options); }
@@ -64,9 +64,9 @@ class Conv1D : public Convolution {
 /// conv2d_transpose, from `channels` to `features`: weight [KH, KW, features / groups, channels], as in Keras.
 class Conv2DTranspose : public Convolution {
  public:
-  Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvLayerOptions options);
+  Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvolutionOptions options);
   Conv2DTranspose(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation = Activation::none)
-      : Conv2DTranspose(channels, features, std::move(kernel), activation, ConvLayerOptions()) {}
+      : Conv2DTranspose(channels, features, std::move(kernel), activation, ConvolutionOptions()) {}
 
  private:
   Tensor convolve(const Tensor& x, const ConvOptions& options) const override { return conv2d_transpose(x, weight, options); }

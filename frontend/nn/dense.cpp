@@ -2,7 +2,7 @@
 
 namespace sinter::nn {
 
-Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options)
+Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, DenseOptions options)
     : Module("dense"), inputs_(inputs), units_(units), activation_(activation) {
   if (inputs < 1 || units < 1) throw UserError("Dense", str("needs at least 1 input and 1 unit, got ", inputs, " and ", units));
   weight = add("weight", options.weight({inputs, units}), options.penalty);

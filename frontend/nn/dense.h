@@ -6,18 +6,19 @@
 
 namespace sinter::nn {
 
+struct DenseOptions {
+  Initializer weight = init::glorot_uniform();
+  Initializer bias = init::zeros();
+  bool use_bias = true;
+  Penalty penalty = {};  ///< of the weight
+};
+
 /// activation(x W + b): x [N, ..., inputs], W [inputs, units], b [units]. Parameters `weight` and `bias`.
 class Dense : public Module {
  public:
-  struct Options {
-    Initializer weight = init::glorot_uniform();
-    Initializer bias = init::zeros();
-    bool use_bias = true;
-    Penalty penalty = {};  ///< of the weight
-  };
   /// Throws UserError for sizes below 1.
-  Dense(std::int64_t inputs, std::int64_t units, Activation activation, Options options);
-  Dense(std::int64_t inputs, std::int64_t units, Activation activation = Activation::none) : Dense(inputs, units, activation, Options()) {}
+  Dense(std::int64_t inputs, std::int64_t units, Activation activation, DenseOptions options);
+  Dense(std::int64_t inputs, std::int64_t units, Activation activation = Activation::none) : Dense(inputs, units, activation, DenseOptions()) {}
 
   /// [N, ..., units]. Throws UserError if x is not [N, ..., inputs].
   Tensor forward(const Tensor& x) override;

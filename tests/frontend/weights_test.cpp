@@ -150,7 +150,7 @@ weights::StateDict torch_convolutions() {
 }
 
 nn::Sequential convolutions() {
-  const nn::ConvLayerOptions plain{.padding = Padding::same(), .use_bias = false};
+  const nn::ConvolutionOptions plain{.padding = Padding::same(), .use_bias = false};
   return nn::Sequential{nn::Conv2D(3, 4, {3}, Activation::none, plain),
                         nn::BatchNorm(4),
                         nn::ReLU(),
