@@ -13,7 +13,7 @@ std::int64_t outputs_of(Trainer& trainer, const std::string& path);
 /// The encoder that sinter train put into the file, if it has one. Throws UserError unless it fits the model.
 data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 
-/// A step of a model file: train, evaluate or predict. Throws UserError for another name.
+/// A step of a model file: train or predict. Throws UserError for another name.
 StepCore& step_of(Trainer& trainer, const std::string& name);
 
 /// Inputs for a step: `samples` samples, uniform in [-1, 1) (f32) or 0 (integers), and tables of as many rows.

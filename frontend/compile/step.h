@@ -202,7 +202,7 @@ class Step<R(A...)> {
 
   /// Why it compiled, what each pass removed, the phases and kernels, where the compile time went.
   std::string explain() const { return core_->explain(); }
-  /// Eager, graph and the double reference on the same inputs and state, judged node by node. State is restored.
+  /// Judges kernels, memory plan, graph and eager run against double arithmetic, node by node (docs/guide.md, "Verify"). State is restored.
   VerifyReport verify(const A&... args) {
     const std::array<const Tensor*, sizeof...(A)> in{&args...};
     return core_->verify(in);

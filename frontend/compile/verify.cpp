@@ -1,4 +1,4 @@
-// verify(): a compiled step judged in four parts. See docs/design.md, "Tests".
+// verify(): a compiled step judged in four parts, numbered and named as in docs/guide.md, "Verify".
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -101,7 +101,7 @@ Results results_of(const Traced& traced, std::vector<Tensor> outputs) {
   return results;
 }
 
-/// Part 2: each kernel re-evaluated in double from the tapped values that it read.
+/// Part 1, "kernels": each kernel re-evaluated in double from the tapped values that it read.
 void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, std::int64_t n) {
   const ir::Graph& graph = tapped.compiled().graph;
   const std::vector<Tensor> leaf = leaf_values(leaves, in);
@@ -113,7 +113,7 @@ void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, 
   judge_nodes(report, "kernels", graph, values, n);
 }
 
-/// Part 4: the graph as traced, in double from the inputs, against what a path returned.
+/// Parts 3 and 4, "graph" and "eager": what a run returned and assigned, against the graph as traced, in double from the inputs.
 void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
   const auto names = ir::printed_names(traced.graph);
   for (std::size_t i = 0; i < got.outputs.size(); ++i) {
@@ -180,16 +180,15 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   const std::int64_t n = batch_of(traced.graph, in);
   SavedState saved(traced.cells);
 
-  // 1. The same kernels with memory of their own, every kernel's results kept.
+  // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
   Variant tapped(std::make_shared<CompiledGraph>(compile_graph(traced, {.tap = true, .settings = settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(tapped.output_count());
   tapped.run(in, outputs, step.options.threads, step.options.force);
   const Results tapped_results = results_of(traced, outputs);
   saved.restore();
-
   judge_kernels(report, tapped, traced, in, n);
 
-  // 3. The ordinary run has the same bytes, else the memory plan or the schedule is to blame.
+  // 2. memory plan: the ordinary run has the same bytes, else the memory plan or the schedule is wrong.
   ordinary.run(in, outputs, step.options.threads, step.options.force);
   const Results results = results_of(traced, outputs);
   saved.restore();
@@ -197,9 +196,11 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   for (std::size_t i = 0; i < results.updates.size(); ++i)
     judge_bytes(report, str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
-  // 4. The traced graph, unoptimized, says what both the compiled and the eager run should have returned.
+  // 3. graph: the traced graph, unoptimized, says what the compiled run should have returned.
   const std::vector<Bounded> reference = reference_of(traced, in, n);
   judge_results(report, "graph", traced, with_stable_results(reference, ordinary.compiled(), in, n), results);
+
+  // 4. eager: the same of the eager run.
   std::vector<Tensor> eager_outputs = step.run_eagerly(in);
   judge_results(report, "eager", traced, reference, results_of(traced, std::move(eager_outputs)));
   return report;

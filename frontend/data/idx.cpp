@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "frontend/data/byte_stream.h"
+#include "frontend/data/extents.h"
 #include "ir/error.h"
 
 namespace sinter::data {
@@ -60,19 +61,17 @@ HostArray read_idx(const std::filesystem::path& path) {
   if (rank == 0 || rank > Shape::max_rank)
     stream.fail(str("an IDX file has 1 to ", Shape::max_rank, " dimensions, got ", rank, "; check that it is an IDX file"));
 
-  std::uint64_t size = size_of(array.dtype);
-  bool fits = true;
   for (std::size_t i = 0; i < rank; ++i) {
     std::array<std::byte, 4> extent{};
     if (stream.read(extent) < extent.size())
       stream.fail(str("the file ends within its header, which has ", rank, " extents; copy or download it again"));
     array.shape.push_back(big_endian(extent.data()));
-    fits = fits && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(array.shape.back()), &size);
   }
-  if (!fits || size > stream.most_left())
+  const auto size = claimed_bytes(array.shape, size_of(array.dtype));
+  if (!size || *size > stream.most_left())
     stream.fail(str("the extents ", Shape::fixed(array.shape), " of ", array.dtype, " need more bytes of elements than the ",
                     stream.compressed() ? "compressed " : "", "file can hold (", stream.most_left(), "); copy or download it again"));
-  array.bytes = read_elements(stream, size);
+  array.bytes = read_elements(stream, *size);
   if (size_of(array.dtype) == 4)
     for (std::uint32_t& word : array.values<std::uint32_t>()) word = __builtin_bswap32(word);
   return array;

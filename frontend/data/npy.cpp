@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "frontend/data/extents.h"
 #include "frontend/data/narrow.h"
 #include "frontend/data/npy_header.h"
 #include "ir/error.h"
@@ -79,13 +80,11 @@ HostArray parse(const File& file, const std::string& where) {
   if (header.shape.size() > Shape::max_rank)
     throw UserError(where, str("has ", header.shape.size(), " dimensions, at most ", Shape::max_rank, " are supported; reshape it"));
 
-  std::uint64_t size = type->size;
-  bool fits = true;
-  for (const std::int64_t extent : header.shape) fits = fits && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size);
-  if (!fits || size != file.size() - begin)
-    throw UserError(where, str("shape ", Shape::fixed(header.shape), " of '", header.descr, "' needs ", fits ? str(size) : "far more",
+  const auto size = claimed_bytes(header.shape, type->size);
+  if (size != file.size() - begin)
+    throw UserError(where, str("shape ", Shape::fixed(header.shape), " of '", header.descr, "' needs ", size ? str(*size) : "far more",
                                " bytes of elements, but ", file.size() - begin, " follow the header; copy or write the file again"));
-  HostArray array{type->dtype, header.shape, std::vector<std::byte>(size)};
+  HostArray array{type->dtype, header.shape, std::vector<std::byte>(*size)};
   file.read(begin, array.bytes);
   if (header.descr == "<f8") array.bytes = narrow_f64(where, array.bytes);
   if (header.descr == "<i8") array.bytes = narrow_i64(where, array.bytes);

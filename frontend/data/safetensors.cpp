@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/core/json_depth.h"
+#include "frontend/data/extents.h"
 #include "frontend/data/narrow.h"
 #include "ir/error.h"
 #include "runtime/file/disk.h"
@@ -91,10 +92,7 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
       entry.last = static_cast<std::uint64_t>(whole_number(at, offsets.at(1)));
       if (entry.shape.size() > Shape::max_rank)
         throw UserError(at, str("has ", entry.shape.size(), " dimensions, at most ", Shape::max_rank, " are supported"));
-      std::uint64_t size = type->size;
-      bool fits = true;
-      for (const std::int64_t extent : entry.shape) fits = fits && !__builtin_mul_overflow(size, static_cast<std::uint64_t>(extent), &size);
-      if (!fits || entry.first > entry.last || entry.last > bytes || size != entry.last - entry.first)
+      if (entry.first > entry.last || entry.last > bytes || claimed_bytes(entry.shape, type->size) != entry.last - entry.first)
         throw UserError(at, str("the header's shape and offsets [", entry.first, ", ", entry.last, ") do not fit each other or the ", bytes,
                                 " bytes of tensors; the file is damaged or truncated"));
       entries.push_back(std::move(entry));

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "frontend/data/extents.h"
 #include "frontend/data/narrow.h"
 #include "ir/error.h"
 
@@ -237,12 +238,7 @@ data::HostArray Hdf5File::read(Object data_set, const std::string& name) {
   else if (version != 2 || kind > 1) of_space.fail(str("has a shape of version ", version, " and kind ", kind, save_again));
   if (rank > Shape::max_rank) of_space.fail(str("has ", rank, " dimensions, at most ", Shape::max_rank, " are supported"));
   data::HostArray array;
-  std::uint64_t elements = 1;
-  bool fits = true;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    array.shape.push_back(of_space.take<std::int64_t>());
-    fits = fits && array.shape.back() >= 0 && !__builtin_mul_overflow(elements, static_cast<std::uint64_t>(array.shape.back()), &elements);
-  }
+  for (std::size_t axis = 0; axis < rank; ++axis) array.shape.push_back(of_space.take<std::int64_t>());
 
   Reader of_type = find(Kind::data_type, "element type");
   constexpr int float_class = 1;
@@ -258,7 +254,7 @@ data::HostArray Hdf5File::read(Object data_set, const std::string& name) {
   if (layout_version >= 3 && layout_kind == virtual_set) of_layout.fail(str("is made of other data sets, which may lie in other files", save_again));
   if (layout_version < 3 || layout_version > 4 || layout_kind != contiguous) of_layout.fail(str("does not lie in one piece", save_again));
   const auto place = of_layout.take<std::uint64_t>(), size = of_layout.take<std::uint64_t>();
-  if (!fits || elements > size / type->size || elements * type->size != size)
+  if (data::claimed_bytes(array.shape, type->size) != size)
     of_layout.fail(
         str("claims other numbers than it has: ", Shape::fixed(array.shape), " of ", type->size, " bytes each in ", size, " bytes", damaged));
   if (size > 0 && place == nowhere) of_layout.fail(str("has no numbers", save_again));

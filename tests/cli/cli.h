@@ -2,13 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "ir/printable.h"
+#include "tests/support/bytes.h"
 #include "tests/support/expect_program.h"
 #include "tests/support/temporary_folder.h"
 
@@ -25,13 +24,6 @@ inline Finished sinter_with(const Arguments& arguments, const std::function<void
 constexpr int failure = 1, bad_command_line = 2;
 
 inline std::string fixture(const std::string& name) { return std::string(SINTER_TEST_FIXTURES) + "/" + name; }
-
-inline std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-inline void put(const std::filesystem::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
 /// `first` with `more` behind it.
 inline Arguments operator+(Arguments first, const Arguments& more) {

@@ -12,7 +12,7 @@ class ForeignFiles : public Cli {
   std::string idx(const std::string& name, const std::string& extents, std::size_t count) const {
     std::string bytes{0, 0, 8, static_cast<char>(extents.size())};
     for (const char extent : extents) bytes += std::string{0, 0, 0, extent};
-    put(file(name), bytes + std::string(count, '\1'));
+    write_bytes(file(name), bytes + std::string(count, '\1'));
     return file(name);
   }
 
@@ -31,13 +31,14 @@ TEST_F(ForeignFiles, ArraysHaveSamplesAndClassNumbersOneEach) {
               Fails(failure, HasSubstr("labels] class numbers must be [samples], got u8[2,1]")));
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }";
   header.resize(53 + 64, ' ');
-  put(file("scalar.npy"), std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size() + 1) + '\0' + header + "\n" + std::string(4, '\0'));
+  write_bytes(file("scalar.npy"),
+              std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size() + 1) + '\0' + header + "\n" + std::string(4, '\0'));
   EXPECT_THAT(sinter_with({"train", "--data", file("scalar.npy"), "--labels", labels}),
               Fails(failure, HasSubstr("[train] an array must have samples as its first dimension, got f32[]")));
 }
 
 TEST_F(ForeignFiles, SettingsAreNumbersTextsAndLists) {
-  put(file("settings.json"), R"({"epochs": {"first": 3}})");
+  write_bytes(file("settings.json"), R"({"epochs": {"first": 3}})");
   EXPECT_THAT(sinter_with(training() + Arguments{"--config", file("settings.json")}),
               Fails(failure, HasSubstr("'epochs' must be a number, a text, true, false or a list of these, got {\"first\":3}")));
 }

@@ -33,10 +33,10 @@ TEST_F(Look, InspectDrawsTheGraphOfAStep) {
   for (const char* step : {"predict", "train"}) {
     EXPECT_THAT(sinter_with({"inspect", saved, "--step", step, "--dot", file("graph.dot"), "--svg", file("graph.svg")}),
                 Prints(HasSubstr("features:")));
-    EXPECT_THAT(content(file("graph.dot")),
+    EXPECT_THAT(read_bytes(file("graph.dot")),
                 AllOf(StartsWith("digraph"), step == std::string("train") ? testing::Matcher<std::string>(HasSubstr("sqrt"))
                                                                           : testing::Matcher<std::string>(Not(HasSubstr("sqrt")))));  // Adam's
-    EXPECT_THAT(content(file("graph.svg")), HasSubstr("<svg"));
+    EXPECT_THAT(read_bytes(file("graph.svg")), HasSubstr("<svg"));
   }
 }
 
@@ -64,7 +64,7 @@ TEST_F(Look, BenchTimesPrediction) {
 }
 
 TEST_F(Look, EachSaysWhatIsWrongWithTheFile) {
-  put(file("text.sinter"), "no model");
+  write_bytes(file("text.sinter"), "no model");
   for (const char* command : {"inspect", "explain", "verify", "bench"}) {
     EXPECT_THAT(sinter_with({command, file("nowhere.sinter")}), Fails(failure, HasSubstr("nowhere.sinter] cannot open the file: No such file")));
     EXPECT_THAT(sinter_with({command, file("text.sinter")}), Fails(failure, HasSubstr("text.sinter]")));

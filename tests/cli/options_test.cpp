@@ -27,7 +27,7 @@ class Options : public Cli {
   /// Lines of a log of a training with these options.
   std::ptrdiff_t logged_epochs(const Arguments& options) const {
     EXPECT_THAT(sinter_with(training() + options + Arguments{"--log", file("log.csv")}), Prints(HasSubstr("saved")));
-    return std::ranges::count(content(file("log.csv")), '\n') - 1;
+    return std::ranges::count(read_bytes(file("log.csv")), '\n') - 1;
   }
 };
 
@@ -67,7 +67,7 @@ TEST_F(Options, PatienceStopsWhatDoesNotImprove) {
 TEST_F(Options, BalanceMakesRareClassesCount) {
   std::string table = "x,kind\n";
   for (int i = 0; i < 60; ++i) table += std::to_string(i % 3) + (i % 20 ? ",often\n" : ",rare\n");
-  put(file("kinds.csv"), table);
+  write_bytes(file("kinds.csv"), table);
   const Arguments command = Arguments{"train", "--data", file("kinds.csv"), "--target", "kind", "--hidden", "4", "--epochs", "60"} +
                             Arguments{"--learning-rate", "0.05", "--validation-split", "0", "--quiet", "-o", file("kinds.sinter")};
   const auto rare = [&](const Arguments& options) {
@@ -82,11 +82,11 @@ TEST_F(Options, BalanceMakesRareClassesCount) {
 }
 
 TEST_F(Options, DelimiterSeparatesFields) {
-  std::string table = content(houses);
+  std::string table = read_bytes(houses);
   for (const auto& [delimiter, option] : {std::pair{';', ";"}, std::pair{'\t', "\t"}}) {
     std::string other = table;
     std::replace(other.begin(), other.end(), ',', delimiter);
-    put(file("other.csv"), other);
+    write_bytes(file("other.csv"), other);
     const Arguments data{"--data", file("other.csv")}, delimited{"--delimiter", option};
     EXPECT_THAT(sinter_with(training() + data), Fails(failure, HasSubstr("there is no column")));
     EXPECT_THAT(sinter_with(training() + data + delimited), Prints(HasSubstr("saved")));
@@ -113,9 +113,9 @@ TEST_F(Options, ThreadsAreThoseThatAreStarted) {
 
 TEST_F(Options, EagerDoesNotCompile) {
   EXPECT_EQ(sinter_with(training() + Arguments{"--report", file("page.html")}).status, 0);
-  EXPECT_THAT(content(file("page.html")), Not(HasSubstr("ran eagerly")));
+  EXPECT_THAT(read_bytes(file("page.html")), Not(HasSubstr("ran eagerly")));
   EXPECT_EQ(sinter_with(training() + Arguments{"--eager", "--report", file("page.html")}).status, 0);
-  EXPECT_THAT(content(file("page.html")), HasSubstr("the training step ran eagerly, line by line, and was not compiled"));
+  EXPECT_THAT(read_bytes(file("page.html")), HasSubstr("the training step ran eagerly, line by line, and was not compiled"));
 }
 
 TEST_F(Options, LogHoldsALineAnEpoch) {
@@ -178,19 +178,19 @@ TEST_F(Options, RefuseWhatIsNoNumberOfTheirKind) {
 
 TEST_F(Options, OfASettingsFileAreCheckedAlike) {
   for (const char* setting : {R"({"dropout": -1})", R"({"dropout": "nan"})", R"({"dropout": 1e400})"}) {
-    put(file("settings.json"), setting);
+    write_bytes(file("settings.json"), setting);
     EXPECT_NE(sinter_with(training() + Arguments{"--config", file("settings.json")}).status, 0) << setting;
   }
-  put(file("settings.json"), R"({"patience": -5})");
+  write_bytes(file("settings.json"), R"({"patience": -5})");
   EXPECT_THAT(sinter_with(training() + Arguments{"--config", file("settings.json")}),
               Fails(bad_command_line, StartsWith("--patience: must be a whole number from 0 to 1000000000, got '-5'\n")));
-  put(file("settings.json"), R"({"epohcs": 5})");
+  write_bytes(file("settings.json"), R"({"epohcs": 5})");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
               Fails(failure, HasSubstr("there is no setting 'epohcs'; the nearest is 'epochs'")));
-  put(file("settings.json"), "{\"hidden\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
+  write_bytes(file("settings.json"), "{\"hidden\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
               Fails(failure, HasSubstr("settings.json] nests arrays and objects more than 8 deep (byte 18)")));
-  put(file("settings.json"), R"([5])");
+  write_bytes(file("settings.json"), R"([5])");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}), Fails(failure, HasSubstr("settings.json] must hold a JSON object")));
   EXPECT_THAT(sinter_with({"train", "--config", file("nowhere.json")}), Fails(failure, HasSubstr("nowhere.json] cannot be opened; does it exist?")));
 }

@@ -158,7 +158,7 @@ TEST_F(Output, IsWrittenToAFifoAndLeavesItOne) {
     read.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(reader, read.data(), read.size()))));
     const bool timed = command.end()[-2] == "--log" || command.end()[-2] == "--report" || command.front() == "train";
     if (timed) EXPECT_THAT(read, Not(IsEmpty()));
-    else EXPECT_EQ(read, content(expected_path)) << testing::PrintToString(command);
+    else EXPECT_EQ(read, read_bytes(expected_path)) << testing::PrintToString(command);
   }
   ::close(reader);
 }
@@ -168,17 +168,17 @@ TEST_F(Output, StandardOutputCanBeNamed) {
   EXPECT_EQ(sinter_with(command + Arguments{file("prices.csv")}).status, 0);
   std::vector<std::string> names{"/dev/fd/1", "/proc/self/fd/1"};
   if (::geteuid() != 0) names.emplace_back("/dev/stdout");  // which root could replace
-  for (const std::string& name : names) EXPECT_EQ(sinter_with(command + Arguments{name}).out, content(file("prices.csv"))) << name;
+  for (const std::string& name : names) EXPECT_EQ(sinter_with(command + Arguments{name}).out, read_bytes(file("prices.csv"))) << name;
   EXPECT_THAT(sinter_with(command + Arguments{"/dev/fd/77"}), Fails(failure, HasSubstr("failed to open it (Bad file descriptor)")));
 }
 
 // ---- what must not be overwritten ----
 
 TEST_F(Output, IsNeverWrittenOverAnInput) {
-  const std::string saved = model(), data = file("data.csv"), before = content(houses);
-  put(data, before);
-  put(file("settings.json"), "{}");
-  put(file("labels.npy"), content(fixture("labels.npy")));
+  const std::string saved = model(), data = file("data.csv"), before = read_bytes(houses);
+  write_bytes(data, before);
+  write_bytes(file("settings.json"), "{}");
+  write_bytes(file("labels.npy"), read_bytes(fixture("labels.npy")));
   fs::create_symlink(data, file("link.csv"));
   fs::create_hard_link(data, file("hard.csv"));
   fs::create_directory(file("folder"));
@@ -186,7 +186,7 @@ TEST_F(Output, IsNeverWrittenOverAnInput) {
     EXPECT_THAT(sinter_with(command),
                 Fails(failure, AllOf(StartsWith("sinter: [" + option + "] would overwrite "), HasSubstr(", which is read; name another file"))))
         << testing::PrintToString(command);
-    EXPECT_EQ(content(data), before);
+    EXPECT_EQ(read_bytes(data), before);
   };
   const Arguments train{"train", "--data", data, "--target", "price", "--epochs", "1"};
   for (const char* option : {"--out", "--log", "--report"})
@@ -204,7 +204,7 @@ TEST_F(Output, IsNeverWrittenOverAnInput) {
 }
 
 TEST_F(Output, TwoOutputsAreTwoFiles) {
-  put(file("old"), "");
+  write_bytes(file("old"), "");
   for (const std::string& path : {file("new"), file("old")})
     EXPECT_THAT(sinter_with(training() + Arguments{"-o", path, "--log", path}),
                 Fails(failure, StartsWith("sinter: [--log] names the file of --out, " + path)));
@@ -216,7 +216,7 @@ TEST_F(Output, TwoOutputsAreTwoFiles) {
 // ---- before training, and after ----
 
 TEST_F(Output, IsTriedBeforeTheWorkBegins) {
-  put(file("model.sinter"), "a model of before");
+  write_bytes(file("model.sinter"), "a model of before");
   for (const char* option : {"-o", "--log", "--report"}) {
     Arguments command = training() + Arguments{option, file("nowhere/file")};
     std::erase(command, "--quiet");
@@ -226,12 +226,12 @@ TEST_F(Output, IsTriedBeforeTheWorkBegins) {
     EXPECT_EQ(finished.out, "");  // no layers, no epochs
   }
   EXPECT_THAT(sinter_with(training() + Arguments{"-o", folder.path}), Fails(failure, HasSubstr("it is a folder; give the name of a file")));
-  EXPECT_EQ(content(file("model.sinter")), "a model of before");
+  EXPECT_EQ(read_bytes(file("model.sinter")), "a model of before");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), {}), 1);  // trying leaves nothing
 }
 
 TEST_F(Output, ALogOrAReportThatCannotBeWrittenLosesNoModel) {
-  put(file("file"), "");
+  write_bytes(file("file"), "");
   const std::optional<std::string> full = device("full", "/dev/full");
   SKIP_WITHOUT(full);
   const std::vector<std::pair<Arguments, std::string>> cases{{{"--report", *full}, "cannot write the file: failed to write to it"},
@@ -258,7 +258,7 @@ TEST_F(Output, TheLimitOnTheSizeOfFilesIsNamed) {
   };
   const std::string reason = "(File too large: more than the limit on the size of a file, see ulimit -f)";
   const std::string saved = model();
-  put(file("prices.csv"), "of before");
+  write_bytes(file("prices.csv"), "of before");
   EXPECT_THAT(sinter_with(training() + Arguments{"-o", file("other.sinter"), "--hidden", "64,64"}, limited), Fails(failure, HasSubstr(reason)));
   EXPECT_THAT(sinter_with({"inspect", saved, "--svg", file("graph.svg")}, limited),
               Fails(failure, HasSubstr("graph.svg] cannot write the file: failed to write to it " + reason)));

@@ -19,7 +19,7 @@ using testing::Not;
 class Tables : public Cli {
  protected:
   std::string table(const std::string& name, const std::string& text) const {
-    put(file(name), text);
+    write_bytes(file(name), text);
     return file(name);
   }
   /// A short training on the column y of a file.
@@ -38,7 +38,7 @@ class Tables : public Cli {
   Arguments train_on_labels(const std::vector<std::int64_t>& labels) const {
     const auto write = [&](const std::string& name, const data::HostArray& array) {
       const std::vector<std::byte> bytes = data::npy_bytes(array, name);
-      put(file(name), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      write_bytes(file(name), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     };
     const auto count = static_cast<std::int64_t>(labels.size());
     data::HostArray x{DType::f32, {count, 2}, std::vector<std::byte>(labels.size() * 2 * sizeof(float))};
@@ -163,7 +163,7 @@ TEST_F(Tables, PrintedAndWrittenPredictionsAreTheSame) {
   EXPECT_EQ(printed.status, 0);
   EXPECT_THAT(printed.out, testing::StartsWith("y,\"p(a, or b)\",\"p(say \"\"c\"\")\"\n\""));
   EXPECT_EQ(sinter_with({"predict", file("model.sinter"), "--data", data, "-o", file("out.csv")}).status, 0);
-  EXPECT_EQ(content(file("out.csv")), printed.out);
+  EXPECT_EQ(read_bytes(file("out.csv")), printed.out);
 }
 
 TEST_F(Tables, EpochLinesAndTheFinalLineHaveTheSameUnits) {
@@ -182,7 +182,7 @@ TEST_F(Tables, ConvertTakesItsOutputAsTrainDoes) {
   EXPECT_THAT(sinter_with({"convert", model, "-o", file("a.npz")}), Prints(HasSubstr("tensors")));
   EXPECT_THAT(sinter_with({"convert", model, "--out", file("b.npz")}), Prints(HasSubstr("tensors")));
   EXPECT_THAT(sinter_with({"convert", model, file("c.npz")}), Prints(HasSubstr("tensors")));
-  EXPECT_EQ(content(file("a.npz")).size(), content(file("c.npz")).size());
+  EXPECT_EQ(read_bytes(file("a.npz")).size(), read_bytes(file("c.npz")).size());
   EXPECT_THAT(sinter_with({"convert", model}), Fails(bad_command_line, HasSubstr("out")));
 }
 

@@ -19,7 +19,7 @@ class Terminal : public Cli {
   std::string table() const {
     std::string text = "size\x1b[2J,t\u202eown,\x1b]0;kind\a\n";
     for (int i = 0; i < 40; ++i) text += std::to_string(i) + (i % 3 ? ",Bonn\x1b[31m" : ",K\u009bln") + (i % 2 ? ",ye\u202es\n" : ",no\x7f\n");
-    put(file("table.csv"), text);
+    write_bytes(file("table.csv"), text);
     return file("table.csv");
   }
 };
@@ -42,7 +42,7 @@ TEST_F(Terminal, GetsNoControlCharactersOfNames) {
 
 TEST_F(Terminal, GetsNoControlCharactersOfATableThatAFileGets) {
   EXPECT_EQ(sinter_with({"train", "--data", table(), "--target", "\x1b]0;kind\a", "--epochs", "1", "--quiet", "-o", file("model.sinter")}).status, 0);
-  put(file("row.csv"), "size\x1b[2J,t\u202eown\n1,K\u009bln\n");
+  write_bytes(file("row.csv"), "size\x1b[2J,t\u202eown\n1,K\u009bln\n");
   const Arguments command{"predict", file("model.sinter"), "--data", file("row.csv")};
   EXPECT_THAT(sinter_with(command), Prints(StartsWith("\x1b]0;kind\a,p(no\x7f),p(ye\u202es)\n")));
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -64,12 +64,12 @@ TEST_F(Terminal, GetsNoControlCharactersOfErrors) {
   };
   fails({"train", "--data", table(), "--target", "size\x1b[2K"}, failure, "there is no column 'size\\x1b[2K'; the nearest is 'size\\x1b[2J'");
   fails({"inspect", "no\x1b[31m.sinter"}, failure, "[no\\x1b[31m.sinter] cannot open the file");
-  put(file("settings.json"), R"({"\u001b[31m": 1})");
+  write_bytes(file("settings.json"), R"({"\u001b[31m": 1})");
   fails(training() + Arguments{"--config", file("settings.json")}, failure, "there is no setting '\\x1b[31m'");
-  put(file("settings.json"), R"({"dropout": "\u001b[31m"})");
+  write_bytes(file("settings.json"), R"({"dropout": "\u001b[31m"})");
   fails(training() + Arguments{"--config", file("settings.json")}, bad_command_line, "--dropout: must be a number in [0, 1), got '\\x1b[31m'");
   const std::string header = R"({"\u001b[2J":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})";
-  put(file("w.safetensors"), std::string{static_cast<char>(header.size())} + std::string(7, '\0') + header + "abcd");
+  write_bytes(file("w.safetensors"), std::string{static_cast<char>(header.size())} + std::string(7, '\0') + header + "abcd");
   fails({"convert", file("w.safetensors"), file("w.npz")}, failure, "\\x1b[2J");
 }
 

@@ -23,7 +23,7 @@ class Train : public Cli {
 // ---- tables ----
 
 TEST_F(Train, LearnsATableWithTheSettingsOfAFileAndPredictsIt) {
-  put(file("settings.json"), R"({"hidden": [16, 8], "epochs": 40, "batch_size": 16, "ignore": ["id"], "quiet": true})");
+  write_bytes(file("settings.json"), R"({"hidden": [16, 8], "epochs": 40, "batch_size": 16, "ignore": ["id"], "quiet": true})");
   EXPECT_THAT(sinter_with({"train", "--data", houses, "--target", "price", "--config", file("settings.json"), "--learning-rate", "0.01", "-o",
                            file("good.sinter")}),
               Prints(AllOf(ContainsRegex("validation: R² 0\\.[89]"), EndsWith("saved " + file("good.sinter") + "\n"))));
@@ -33,9 +33,9 @@ TEST_F(Train, LearnsATableWithTheSettingsOfAFileAndPredictsIt) {
     EXPECT_THAT(finished.err, ContainsRegex("r2 0\\.[89][0-9]*\nroot_mean_squared_error [0-9.]+\n"));
   }
   EXPECT_EQ(written.out, "");
-  EXPECT_THAT(content(file("prices.csv")), StartsWith("price\n"));
-  EXPECT_EQ(std::ranges::count(content(file("prices.csv")), '\n'), std::ranges::count(content(houses), '\n'));
-  EXPECT_EQ(printed.out, content(file("prices.csv")));
+  EXPECT_THAT(read_bytes(file("prices.csv")), StartsWith("price\n"));
+  EXPECT_EQ(std::ranges::count(read_bytes(file("prices.csv")), '\n'), std::ranges::count(read_bytes(houses), '\n'));
+  EXPECT_EQ(printed.out, read_bytes(file("prices.csv")));
 }
 
 TEST_F(Train, LearnsClasses) {
@@ -59,10 +59,10 @@ TEST_F(Train, WritesLogReportAndEvents) {
       sinter_with(training() + Arguments{"--epochs", "3", "--log", file("log.csv"), "--report", file("page.html"), "--tensorboard", file("events")})
           .status,
       0);
-  const std::string log = content(file("log.csv"));
+  const std::string log = read_bytes(file("log.csv"));
   EXPECT_THAT(log, ContainsRegex("^epoch,loss,r2,root_mean_squared_error,val_loss,val_r2,val_root_mean_squared_error,learning_rate,seconds\n1,"));
   EXPECT_EQ(std::ranges::count(log, '\n'), 4);
-  EXPECT_THAT(content(file("page.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Eager beside compiled"), EndsWith("</html>\n")));
+  EXPECT_THAT(read_bytes(file("page.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Eager beside compiled"), EndsWith("</html>\n")));
   EXPECT_TRUE(fs::exists(file("events") + "/train") && fs::exists(file("events") + "/validation"));
 }
 
@@ -89,7 +89,7 @@ TEST_F(Train, LearnsArraysAndPredictsThem) {
   const Finished finished = sinter_with(Arguments{"predict", file("arrays.sinter"), "-o", file("classes.csv")} + arrays);
   EXPECT_EQ(finished.status, 0);
   EXPECT_EQ(finished.err, "accuracy 1\n");
-  EXPECT_THAT(content(file("classes.csv")), StartsWith("prediction,p(0),p(1),"));
+  EXPECT_THAT(read_bytes(file("classes.csv")), StartsWith("prediction,p(0),p(1),"));
 }
 
 TEST_F(Train, LearnsAFolderOfMnist) {
@@ -102,7 +102,7 @@ TEST_F(Train, LearnsAFolderOfMnist) {
 // ---- what does not fit ----
 
 TEST_F(Train, SaysWhatTheDataLacks) {
-  put(file("ragged.csv"), "a,b\n1,2\n3\n");
+  write_bytes(file("ragged.csv"), "a,b\n1,2\n3\n");
   const std::string x = fixture("x.npy");
   const struct {
     Arguments arguments;
@@ -128,7 +128,7 @@ TEST_F(Train, SaysWhatTheModelLacks) {
   EXPECT_THAT(sinter_with({"predict", file("nowhere.sinter"), "--data", houses}),
               Fails(failure, HasSubstr("nowhere.sinter] cannot open the file: No such file")));
   EXPECT_THAT(predict(houses), Fails(failure, HasSubstr("houses.csv]")));
-  put(file("other.csv"), "a,b\n1,2\n");
+  write_bytes(file("other.csv"), "a,b\n1,2\n");
   EXPECT_THAT(sinter_with({"predict", model(), "--data", file("other.csv")}), Fails(failure, HasSubstr("there is no column 'area'")));
 }
 

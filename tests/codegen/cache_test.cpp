@@ -11,7 +11,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include "codegen/compile.h"
@@ -22,6 +21,7 @@
 #include "tests/codegen/graphs.h"
 #include "tests/codegen/targets.h"
 #include "tests/frontend/sample_graph.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -199,8 +199,7 @@ TEST_F(CacheTest, EachTargetHasItsEntryAndNeverRunsThatOfAnother) {
       });
       EXPECT_EQ(added.size(), 1u);
       files.push_back(added.front());
-      contents.emplace_back(fs::file_size(files.back()), '\0');
-      std::ifstream(files.back(), std::ios::binary).read(contents.back().data(), static_cast<std::streamsize>(contents.back().size()));
+      contents.push_back(read_bytes(files.back()));
       EXPECT_TRUE(train_for(target).hit);
     }
     return values;
@@ -209,7 +208,7 @@ TEST_F(CacheTest, EachTargetHasItsEntryAndNeverRunsThatOfAnother) {
     for (std::size_t k = 0; k < targets.size(); ++k) {
       if (i == k) continue;
       lines_.clear();
-      std::ofstream(files[i], std::ios::binary | std::ios::trunc) << contents[k];  // the key of one target, the code of another
+      write_bytes(files[i], contents[k]);  // the key of one target, the code of another
       const auto before = cache_statistics();
       const Outcome outcome = train_for(targets[i]);
       const auto after = cache_statistics();
@@ -237,7 +236,7 @@ TEST_F(CacheTest, CodeOfAnotherVersionIsNotRun) {
   ObjectKey key = codegen::object_key(again.graph, {.checked = settings().checked}, again.report.target);
   ASSERT_EQ(entries().front().filename(), runtime::entry_name(key));
   key.version += " of tomorrow";
-  std::ofstream(entries().front(), std::ios::binary | std::ios::trunc) << runtime::to_entry(key, "code that would crash");
+  write_bytes(entries().front(), runtime::to_entry(key, "code that would crash"));
   EXPECT_EQ(compiled().cache, "miss");
   EXPECT_THAT(lines_, ElementsAre(HasSubstr(" is by another version, '" + key.version + "'; it is removed and the step compiled anew")));
   EXPECT_EQ(compiled().cache, "hit");
@@ -306,7 +305,7 @@ TEST_F(CacheTest, KeepsToItsSize) {
   fs::create_directory(folder_);
   fs::permissions(folder_, fs::perms::owner_all);
   const fs::path old = folder_ / (std::string(32, '0') + ".code");
-  std::ofstream(old) << std::string((1 << 20) - 1000, 'x');
+  write_bytes(old, std::string((1 << 20) - 1000, 'x'));
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(1));
   const auto before = cache_statistics();
   train();

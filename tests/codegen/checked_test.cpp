@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "frontend/compile/variant.h"
 #include "tests/codegen/raw_step.h"
+#include "tests/support/bytes.h"
 #include "tests/support/sanitizers.h"
 
 namespace sinter::test {
@@ -78,7 +77,7 @@ TEST(Checked, TheEnvironmentAsksForIt) {
     m.step(test::random({65, 20}, 1), random_labels(65, 7, 2));
     std::string code;
     for (const auto& file : std::filesystem::recursive_directory_iterator(dump))
-      if (file.path().filename() == "step.ll") code += (std::stringstream() << std::ifstream(file.path()).rdbuf()).str();
+      if (file.path().filename() == "step.ll") code += test::read_bytes(file.path());
     EXPECT_THAT(code, HasSubstr("define ")) << "the dump has the code";
     return std::pair(code.find("sinter-checked-kernel") != code.npos, m.values());
   };

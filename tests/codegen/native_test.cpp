@@ -9,7 +9,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "bench/math/functions.h"
 #include "frontend/compile/variant.h"
@@ -17,6 +16,7 @@
 #include "tests/codegen/targets.h"
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -187,11 +187,9 @@ TEST(PerfMap, NamesTheKernels) {
   SmallModel m;
   m.step(random({4, 20}, 1), random_labels(4, 7, 2));
   const std::string path = str("/tmp/perf-", getpid(), ".map");
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr(" sinter:sinter_step\n"));
-  EXPECT_THAT(text.str(), HasSubstr(" sinter:kernel_0\n"));
+  const std::string text = read_bytes(path);
+  EXPECT_THAT(text, HasSubstr(" sinter:sinter_step\n"));
+  EXPECT_THAT(text, HasSubstr(" sinter:kernel_0\n"));
   fs::remove(path);
 }
 
@@ -200,7 +198,7 @@ TEST(PerfMap, IsWrittenToNoFileButTheUsersOwn) {
   const std::string path = str("/tmp/perf-", getpid(), ".map");
   const TemporaryFolder folder;
   const std::string other = folder.path + "/other";
-  std::ofstream(other) << "mine";
+  write_bytes(other, "mine");
   const auto expect_refused = [&](const char* what, const auto& make) {
     fs::remove(path);
     ASSERT_EQ(make(), 0) << what;
@@ -208,9 +206,7 @@ TEST(PerfMap, IsWrittenToNoFileButTheUsersOwn) {
     EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }),
                 HasSubstr("[SINTER_PERF_MAP] " + path + " is no file of this user's own, or cannot be made; remove it"))
         << what;
-    std::stringstream text;
-    text << std::ifstream(other).rdbuf();
-    EXPECT_EQ(text.str(), "mine") << what;
+    EXPECT_EQ(read_bytes(other), "mine") << what;
   };
   expect_refused("a symbolic link", [&] { return ::symlink(other.c_str(), path.c_str()); });
   if (fs::equivalent("/tmp", fs::path(other).parent_path().parent_path()))

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "frontend/checkpoint/folder.h"
 #include "tests/frontend/helpers.h"
 #include "tests/soak/run.h"
+#include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 
 namespace sinter::test {
@@ -54,14 +54,6 @@ std::vector<std::string> files_of(const std::string& folder) {
   std::sort(names.begin(), names.end());
   return names;
 }
-
-std::string content_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-void put(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
 
 // ---- resume ----
 
@@ -172,8 +164,8 @@ TEST(Checkpoint, CallbacksGoOn) {
 
 TEST(Checkpoint, KeepsTheNewestAndSweepsWhatADeadProcessLeft) {
   const TemporaryFolder folder;
-  put(folder.path + "/checkpoint-000000000003.sinter.tmp-123-0", "half a file");
-  put(folder.path + "/notes.txt", "the user's");
+  write_bytes(folder.path + "/checkpoint-000000000003.sinter.tmp-123-0", "half a file");
+  write_bytes(folder.path + "/notes.txt", "the user's");
   train({.checkpoint = {.folder = folder.path, .every_steps = 4, .keep = 2}});
   EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000016.sinter", "checkpoint-000000000018.sinter", "notes.txt"));
 }
@@ -189,9 +181,9 @@ TEST(Checkpoint, ACheckpointIsAFileOfTheTrainer) {
 TEST(Checkpoint, ADamagedOneIsSetAsideForTheOneBefore) {
   const TemporaryFolder folder;
   const RunResult whole = train({.checkpoint = {.folder = folder.path}});
-  std::string newest = content_of(*newest_checkpoint(folder.path));
+  std::string newest = read_bytes(*newest_checkpoint(folder.path));
   newest[newest.size() / 2] ^= 1;
-  put(*newest_checkpoint(folder.path), newest);
+  write_bytes(*newest_checkpoint(folder.path), newest);
   std::vector<std::string> lines;
   EXPECT_EQ(train({.checkpoint = {.folder = folder.path, .keep = 1}, .log = [&](const std::string& line) { lines.push_back(line); }}), whole);
   ASSERT_EQ(lines.size(), 1u);
@@ -203,7 +195,7 @@ TEST(Checkpoint, ADamagedOneIsSetAsideForTheOneBefore) {
 TEST(Checkpoint, ADamagedOneThatCannotBeSetAsideIsPassedOver) {
   const TemporaryFolder folder;
   const RunResult whole = train({.checkpoint = {.folder = folder.path}});
-  put(*newest_checkpoint(folder.path), "damaged");
+  write_bytes(*newest_checkpoint(folder.path), "damaged");
   bool first = true;
   const FailingFiles system(
       [&](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::rename && std::exchange(first, false) ? EACCES : 0; });
@@ -214,7 +206,7 @@ TEST(Checkpoint, ADamagedOneThatCannotBeSetAsideIsPassedOver) {
 
 TEST(Checkpoint, IfAllAreDamagedFitSaysSo) {
   const TemporaryFolder folder;
-  put(folder.path + "/checkpoint-000000000003.sinter", "no file of Sinter at all, but long enough to have a header of its own");
+  write_bytes(folder.path + "/checkpoint-000000000003.sinter", "no file of Sinter at all, but long enough to have a header of its own");
   EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path}}); }), HasSubstr("none of the 1 checkpoints can be read"));
   EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000003.sinter"));
 }
@@ -354,7 +346,7 @@ TEST(Checkpoint, AFileSystemWithoutLocksIsUsedAndThatIsSaidOnce) {
 
 TEST(Checkpoint, AFolderThatCannotBeMadeIsAnErrorBeforeTheFirstStep) {
   const TemporaryFolder folder;
-  put(folder.path + "/file", "");
+  write_bytes(folder.path + "/file", "");
   EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path + "/file/run"}, .callbacks = {std::make_shared<DieAfter>(1)}}); }),
               HasSubstr("cannot make the folder of checkpoints: Not a directory; choose a folder that is writable"));
   const FailingFiles read_only([](FaultyFiles::Call, std::size_t) { return EROFS; });
@@ -378,7 +370,7 @@ TEST(Checkpoint, WhateverAFailingMachineLosesTheRunEndsAlike) {
         after.folder = folder.path + "/after";
         fs::remove_all(after.folder);
         fs::create_directories(after.folder);
-        for (const auto& [name, bytes] : log.after(calls, {names, content}, checkpoint.folder)) put(fs::path(after.folder) / name, bytes);
+        for (const auto& [name, bytes] : log.after(calls, {names, content}, checkpoint.folder)) write_bytes(fs::path(after.folder) / name, bytes);
         resumed += newest_checkpoint(after.folder).has_value();
         std::vector<std::string> lines;
         ASSERT_EQ(train({.checkpoint = after, .log = [&](const std::string& line) { lines.push_back(line); }}), whole) << calls << names << content;

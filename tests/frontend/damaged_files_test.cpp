@@ -25,6 +25,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/allocations.h"
+#include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 
 namespace sinter::test {
@@ -34,12 +35,8 @@ namespace fs = std::filesystem;
 using data::HostArray;
 using testing::HasSubstr;
 
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 /// In place: some file systems flush a file that is emptied and written anew.
-void write_bytes(const fs::path& path, const std::string& bytes) {
+void overwrite(const fs::path& path, const std::string& bytes) {
   if (!fs::exists(path)) std::ofstream(path).close();
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << bytes;
   if (fs::file_size(path) != bytes.size()) fs::resize_file(path, bytes.size());
@@ -51,7 +48,7 @@ std::string written(F&& write) {
   const TemporaryFolder folder;
   const fs::path path = fs::path(folder.path) / "file";
   write(path);
-  return bytes_of(path);
+  return read_bytes(path);
 }
 
 // ---- content as text, to compare ----
@@ -100,10 +97,10 @@ struct Kind {
 };
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
-std::string keras_file() { return bytes_of(fs::path(SINTER_TEST_FIXTURES) / "keras_words.weights.h5"); }
-std::string packed_npz() { return bytes_of(fs::path(SINTER_TEST_FIXTURES) / "types.npz"); }
-std::string rgb_png() { return bytes_of(fs::path(SINTER_TEST_FIXTURES) / "rgb.png"); }
-std::string jpeg_file() { return bytes_of(fs::path(SINTER_TEST_FIXTURES) / "smooth.jpg"); }
+std::string keras_file() { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "keras_words.weights.h5"); }
+std::string packed_npz() { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "types.npz"); }
+std::string rgb_png() { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "rgb.png"); }
+std::string jpeg_file() { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "smooth.jpg"); }
 
 std::string idx_file() {
   std::string elements;
@@ -127,7 +124,7 @@ std::string cifar_file() {
 /// CIFAR-100 is read by the folder; the file to test is its training set.
 std::string read_cifar(const fs::path& path) {
   const fs::path folder = path.parent_path();
-  if (!fs::exists(folder / "test.bin")) write_bytes(folder / "test.bin", cifar_file());
+  if (!fs::exists(folder / "test.bin")) overwrite(folder / "test.bin", cifar_file());
   const data::Cifar cifar = data::load_cifar(folder, 100);
   return text_of(cifar.train) + text_of(cifar.test);
 }
@@ -199,7 +196,7 @@ class DamagedFile : public testing::TestWithParam<Kind> {
  protected:
   /// The content; nothing if the file is refused.
   std::optional<std::string> read(const std::string& bytes) {
-    write_bytes(path_, bytes);
+    overwrite(path_, bytes);
     std::optional<std::string> content;
     const AllocationLimit limit(GetParam().memory);
     try {
@@ -213,7 +210,7 @@ class DamagedFile : public testing::TestWithParam<Kind> {
   const TemporaryFolder folder_;
   const fs::path path_ = fs::path(folder_.path) / "train.bin";
   const std::string sound_ = GetParam().sound();
-  const std::string content_ = (write_bytes(path_, sound_), GetParam().read(path_));  // libraries set themselves up here, outside of any limit
+  const std::string content_ = (overwrite(path_, sound_), GetParam().read(path_));  // libraries set themselves up here, outside of any limit
 };
 
 TEST_P(DamagedFile, CutAnywhereIsAnErrorOrTheSameContent) {
@@ -278,23 +275,18 @@ INSTANTIATE_TEST_SUITE_P(Each, DamagedFile, testing::ValuesIn(kinds), [](const a
 // ---- claims ----
 constexpr std::uint32_t billion = 1'000'000'000;
 
-std::string little(std::uint64_t value, int size) {
-  std::string bytes;
-  for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> 8 * i);
-  return bytes;
-}
-
 /// What a zip archive says of a member in front of it and in its directory.
 std::string zip_entry(const std::string& name, std::uint32_t method, std::uint64_t packed_size, std::uint64_t size,
                       std::optional<std::size_t> at = {}) {
-  const std::string common = little(20, 2) + little(0, 2) + little(method, 2) + little(0, 4) + little(0, 4) + little(packed_size, 4) +
-                             little(size, 4) + little(name.size(), 2) + little(0, 2);
+  const std::string common = little_endian(20, 2) + little_endian(0, 2) + little_endian(method, 2) + little_endian(0, 4) + little_endian(0, 4) +
+                             little_endian(packed_size, 4) + little_endian(size, 4) + little_endian(name.size(), 2) + little_endian(0, 2);
   if (!at) return "PK\3\4" + common + name;
-  return std::string("PK\1\2") + little(20, 2) + common + little(0, 2) + little(0, 2) + little(0, 2) + little(0, 4) + little(*at, 4) + name;
+  return std::string("PK\1\2") + little_endian(20, 2) + common + little_endian(0, 2) + little_endian(0, 2) + little_endian(0, 2) +
+         little_endian(0, 4) + little_endian(*at, 4) + name;
 }
 std::string zip(const std::string& members, const std::string& directory, std::size_t count) {
-  return members + directory + std::string("PK\5\6") + little(0, 4) + little(count, 2) + little(count, 2) + little(directory.size(), 4) +
-         little(members.size(), 4) + little(0, 2);
+  return members + directory + std::string("PK\5\6") + little_endian(0, 4) + little_endian(count, 2) + little_endian(count, 2) +
+         little_endian(directory.size(), 4) + little_endian(members.size(), 4) + little_endian(0, 2);
 }
 /// A zip archive of one member that claims these sizes.
 std::string zip(const std::string& name, const std::string& packed, std::uint32_t method, std::uint64_t packed_size, std::uint64_t size) {
@@ -304,11 +296,11 @@ std::string zip(const std::string& name, const std::string& packed, std::uint32_
 std::string png_chunk(const std::string& type, const std::string& content) {
   const std::string checked = type + content;
   const auto sum = static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size())));
-  return data::big_endian(static_cast<std::uint32_t>(content.size())) + checked + data::big_endian(sum);
+  return big_endian(static_cast<std::uint32_t>(content.size())) + checked + big_endian(sum);
 }
 std::string png(std::uint32_t width, std::uint32_t height, const std::string& kind) {
-  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", data::big_endian(width) + data::big_endian(height) + kind) +
-         png_chunk("IDAT", data::gzip("x").substr(10)) + png_chunk("IEND", "");
+  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", big_endian(width) + big_endian(height) + kind) + png_chunk("IDAT", data::gzip("x").substr(10)) +
+         png_chunk("IEND", "");
 }
 
 /// The file with the one place of `from` replaced.
@@ -320,9 +312,9 @@ std::string replaced(std::string bytes, const std::string& from, const std::stri
 
 std::string npy_header(const std::string& shape) {
   const std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n";
-  return "\x93NUMPY" + little(1, 2) + little(text.size(), 2) + text + "1234";
+  return "\x93NUMPY" + little_endian(1, 2) + little_endian(text.size(), 2) + text + "1234";
 }
-std::string safetensors(const std::string& header, std::uint64_t size) { return little(size, 8) + header; }
+std::string safetensors(const std::string& header, std::uint64_t size) { return little_endian(size, 8) + header; }
 
 /// A .sinter file of an index and these sections.
 std::string sinter_file(const std::string& index, runtime::SectionKind kind, const std::string& section) {
@@ -378,7 +370,7 @@ const Claim claims[] = {
     {"IdxGzWithinTheRatio", "idx_gz", [] { return data::gzip(data::idx(8, {150'000}, std::string(100'000, '\0'))); }},
     {"Npy", "npy", [] { return npy_header("(250000000,)"); }},
     {"NpyEmpty", "npy", [] { return npy_header("(250000000000, 0)"); }},
-    {"NpyHeader", "npy", [] { return "\x93NUMPY" + little(2, 2) + little(billion, 4) + "{}"; }},
+    {"NpyHeader", "npy", [] { return "\x93NUMPY" + little_endian(2, 2) + little_endian(billion, 4) + "{}"; }},
     {"NpzDeflated", "npz", [] { return zip("w.npy", "\x4b\x04", 8, 2, billion); }},
     {"NpzDeflatedBothSizes", "npz", [] { return zip("w.npy", "\x4b\x04", 8, billion, billion); }},
     {"NpzStored", "npz", [] { return zip("w.npy", "x", 0, 1, billion); }},
@@ -394,8 +386,8 @@ const Claim claims[] = {
     {"SafetensorsDepth", "safetensors", [] { return safetensors(std::string(200, '['), 200); }},
     {"Hdf5", "hdf5",
      [] {
-       return replaced(keras_file(), little(20, 8) + little(6, 8) + little(20, 8) + little(6, 8),
-                       little(1 << 14, 8) + little(1 << 14, 8) + little(1 << 14, 8) + little(1 << 14, 8));
+       return replaced(keras_file(), little_endian(20, 8) + little_endian(6, 8) + little_endian(20, 8) + little_endian(6, 8),
+                       little_endian(1 << 14, 8) + little_endian(1 << 14, 8) + little_endian(1 << 14, 8) + little_endian(1 << 14, 8));
      }},
     {"Png", "png", [] { return png(20'000, 20'000, {8, 2, 0, 0, 0}); }},
     {"PngOfBits", "png", [] { return png(20'000, 20'000, {1, 0, 0, 0, 0}); }},
@@ -421,11 +413,11 @@ TEST_P(ClaimingFile, IsRefusedWithAMegabyteAtMost) {
   const Kind& kind = *std::find_if(std::begin(kinds), std::end(kinds), [](const Kind& k) { return k.name == GetParam().kind; });
   const TemporaryFolder folder;
   const fs::path path = fs::path(folder.path) / "train.bin";
-  write_bytes(path, kind.sound());
+  overwrite(path, kind.sound());
   kind.read(path);  // libraries set themselves up
   const std::string bytes = GetParam().bytes();
   EXPECT_LE(bytes.size(), GetParam().kind == "hdf5" || GetParam().name == "JpegWhole" ? kind.sound().size() : 300);
-  write_bytes(path, bytes);
+  overwrite(path, bytes);
   const AllocationLimit limit(1 << 20);
   EXPECT_NE(error_of([&] { kind.read(path); }), "");
   EXPECT_EQ(limit.refused(), 0) << "bytes were asked for";
@@ -445,7 +437,7 @@ TEST(HostileFile, NoByteOfAnNpzIsUnpackedTwice) {
     directory += zip_entry(name, 0, size, size, i * entry);
   }
   ASSERT_EQ(members.size(), count * entry);
-  write_bytes(path, zip(members, directory, count));
+  overwrite(path, zip(members, directory, count));
   EXPECT_THAT(error_of([&] { data::read_npz(path); }), HasSubstr("bytes of the file, which has"));
 }
 
@@ -455,9 +447,9 @@ TEST(HostileFile, ManyColumnsOfACsvAreReadInGoodTime) {
   std::string names, values;
   constexpr int columns = 200'000;  // quadratic work would take minutes
   for (int i = 0; i < columns; ++i) names += str(i ? "," : "", "column", i), values += str(i ? "," : "", i);
-  write_bytes(path, names + "\n" + values + "\n");
+  overwrite(path, names + "\n" + values + "\n");
   EXPECT_EQ(data::read_csv(path).names.size(), static_cast<std::size_t>(columns));
-  write_bytes(path, names + ",column7\n" + values + ",1\n");
+  overwrite(path, names + ",column7\n" + values + ",1\n");
   EXPECT_THAT(error_of([&] { data::read_csv(path); }), HasSubstr("two columns are called 'column7'"));
 }
 

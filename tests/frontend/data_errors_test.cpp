@@ -2,13 +2,13 @@
 #include <zlib.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "frontend/data/cifar.h"
 #include "frontend/data/image_file.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
 #include "tests/frontend/mistakes.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -21,22 +21,16 @@ const std::string fixtures = SINTER_TEST_FIXTURES;
 class DataErrors : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_.path + "/" + name, std::ios::binary) << bytes;
+    write_bytes(folder_ / name, bytes);
     return folder_.path + "/" + name;
-  }
-  static std::string bytes_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
   }
   const TemporaryFolder folder_;
 };
 
 TEST_F(DataErrors, OfImages) {
-  const std::string png = bytes_of(fixtures + "/rgb.png"), jpeg = bytes_of(fixtures + "/smooth.jpg");
+  const std::string png = read_bytes(fixtures + "/rgb.png"), jpeg = read_bytes(fixtures + "/smooth.jpg");
   const auto claiming = [&](std::uint32_t width, std::uint32_t height) {
-    const auto put = [](std::string& bytes, std::size_t at, std::uint32_t value) {
-      for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(value >> (24 - 8 * i));
-    };
+    const auto put = [](std::string& bytes, std::size_t at, std::uint32_t value) { bytes.replace(at, 4, big_endian(value)); };
     std::string bytes = png;  // a head of 8 bytes, then length, "IHDR", width, height, five bytes, and the checksum of all but the length
     put(bytes, 16, width);
     put(bytes, 20, height);
@@ -61,9 +55,9 @@ TEST_F(DataErrors, OfNpz) {
   const data::HostArray one{DType::u8, {2}, std::vector<std::byte>(2)};
   const std::string good = folder_.path + "/good.npz";
   data::write_npz(good, {{"a", one}});
-  std::string renamed = bytes_of(good);
+  std::string renamed = read_bytes(good);
   for (std::size_t at = 0; (at = renamed.find("a.npy", at)) != std::string::npos;) renamed.replace(at, 5, "a.txt");
-  std::string packed = bytes_of(good);  // by a method that there is none of, in the member's head and in the directory
+  std::string packed = read_bytes(good);  // by a method that there is none of, in the member's head and in the directory
   packed[8] = 77;
   packed[packed.find("PK\1\2") + 10] = 77;
   const std::string text = write("text.npz", renamed), strange = write("strange.npz", packed);
@@ -77,11 +71,7 @@ TEST_F(DataErrors, OfNpz) {
 }
 
 TEST_F(DataErrors, OfSafetensors) {
-  const auto file = [&](const std::string& header) {
-    std::string bytes(8, '\0');
-    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i));
-    return write("file.safetensors", bytes + header);
-  };
+  const auto file = [&](const std::string& header) { return write("file.safetensors", little_endian(header.size()) + header); };
   expect_errors(
       {{"file.safetensors] nests arrays and objects more than 3 deep", [&] { data::read_safetensors(file(R"({"a":{"shape":[[[[1]]]]}})")); }},
        {"file.safetensors] the header is damaged (", [&] { data::read_safetensors(file(R"({"a":)")); }}});

@@ -6,10 +6,10 @@
 #include <zlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "ir/error.h"
+#include "tests/support/bytes.h"
 #include "tests/support/temporary_folder.h"
 
 namespace sinter::data {
@@ -17,7 +17,7 @@ namespace sinter::data {
 class DataFiles : public testing::Test {
  protected:
   std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+    test::write_bytes(folder_ / name, bytes);
     return folder_ / name;
   }
 
@@ -35,14 +35,10 @@ void expect_user_error(F&& f, const std::string& text) {
   }
 }
 
-inline std::string big_endian(std::uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8), static_cast<char>(value)};
-}
-
 /// An IDX file with this element type code.
 inline std::string idx(int code, std::initializer_list<std::uint32_t> extents, const std::string& elements) {
   std::string bytes{0, 0, static_cast<char>(code), static_cast<char>(extents.size())};
-  for (const std::uint32_t extent : extents) bytes += big_endian(extent);
+  for (const std::uint32_t extent : extents) bytes += test::big_endian(extent);
   return bytes + elements;
 }
 

@@ -14,10 +14,10 @@ TEST_F(Idx, ReadsEachElementType) {
   EXPECT_EQ(bytes.dtype, DType::u8);
   EXPECT_THAT(bytes.shape, ElementsAre(2, 3));
   EXPECT_THAT(bytes.values<std::uint8_t>(), ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
-  const HostArray ints = read_idx(write("i32", idx(12, {2}, big_endian(7) + big_endian(0xfffffffe))));
+  const HostArray ints = read_idx(write("i32", idx(12, {2}, test::big_endian(7) + test::big_endian(0xfffffffe))));
   EXPECT_EQ(ints.dtype, DType::i32);
   EXPECT_THAT(ints.values<std::int32_t>(), ElementsAre(7, -2));
-  const HostArray floats = read_idx(write("f32", idx(13, {1, 1, 2}, big_endian(0x3fc00000) + big_endian(0xc0000000))));
+  const HostArray floats = read_idx(write("f32", idx(13, {1, 1, 2}, test::big_endian(0x3fc00000) + test::big_endian(0xc0000000))));
   EXPECT_THAT(floats.shape, ElementsAre(1, 1, 2));
   EXPECT_THAT(floats.values<float>(), ElementsAre(1.5f, -2.0f));
   EXPECT_EQ(read_idx(write("none", idx(8, {0, 28}, ""))).elements(), 0);

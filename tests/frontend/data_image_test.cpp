@@ -1,8 +1,8 @@
 // Images from files, and changed on their way into training.
-#include <fstream>
 
 #include "frontend/data/image_file.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -47,9 +47,8 @@ TEST(ImageFile, Mistakes) {
   EXPECT_THAT(error(fixtures + "/houses.csv"), HasSubstr("houses.csv] is neither a PNG nor a JPEG file"));
   EXPECT_THAT(error(fixtures + "/rgb.png", 2), HasSubstr("images have 1 or 3 channels, got 2"));
   for (const std::string name : {"/rgb.png", "/smooth.jpg"}) {
-    std::ifstream whole(fixtures + name, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
-    std::ofstream(folder.path + name, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+    const std::string bytes = read_bytes(fixtures + name);
+    write_bytes(folder.path + name, bytes.substr(0, bytes.size() / 2));
     EXPECT_THAT(error(folder.path + name), HasSubstr("is no sound "));
   }
 }
@@ -137,7 +136,7 @@ TEST(Cifar, IsReadAndChecked) {
     std::string record(labels, static_cast<char>(label));
     for (int plane = 0; plane < 3; ++plane)
       for (int p = 0; p < 1024; ++p) record.push_back(static_cast<char>(50 * plane + p % 50));
-    std::ofstream(folder.path + "/" + name, std::ios::binary) << record << record.substr(0, extra);
+    write_bytes(folder / name, record + record.substr(0, extra));
   };
   for (int i = 1; i <= 5; ++i) write(str("data_batch_", i, ".bin"), 1, i);
   EXPECT_THAT(error_of([&] { data::cifar10(folder.path); }), HasSubstr("test_batch.bin"));

@@ -22,9 +22,7 @@ std::string raw(std::initializer_list<T> values) {
 std::string npy(const std::string& header, const std::string& elements, int version = 1) {
   std::string bytes = "\x93NUMPY";
   bytes += {static_cast<char>(version), 0};
-  bytes += {static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
-  if (version > 1) bytes += {0, 0};
-  return bytes + header + elements;
+  return bytes + test::little_endian(header.size(), version > 1 ? 4 : 2) + header + elements;
 }
 std::string header(const std::string& descr, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }\n";

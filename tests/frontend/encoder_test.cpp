@@ -1,11 +1,11 @@
 // What becomes of the columns of a table.
 #include "frontend/data/encoder.h"
 
-#include <fstream>
 #include <limits>
 
 #include "frontend/data/csv.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 data::Table table(const std::string& text, const data::CsvOptions& options = {}) {
   const TemporaryFolder folder;
-  std::ofstream(folder / "table.csv", std::ios::binary) << text;
+  write_bytes(folder / "table.csv", text);
   return data::read_csv(folder / "table.csv", options);
 }
 

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "frontend/compile/bounds.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/file/model_file.h"
 #include "runtime/file/container.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -89,19 +89,14 @@ TEST(GoldenTrainer, TrainsOn) {
 
 TEST(GoldenTrainer, IsWrittenAsItWas) {
   recorded();
-  std::ifstream stream(trainer_file, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::string bytes = read_bytes(trainer_file);
   EXPECT_EQ(runtime::to_bytes(runtime::load(trainer_file)), bytes) << "the writer writes something else than version 1 did: raise the version";
   const TemporaryFolder temporary;
   const std::string copy = temporary.path + "/copy.sinter", again = temporary.path + "/again.sinter";
   Trainer::load(trainer_file).save(copy);
   Trainer::load(copy).save(again);
-  const auto read = [](const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string{std::istreambuf_iterator<char>(file), {}};
-  };
-  EXPECT_EQ(read(copy), bytes);
-  EXPECT_EQ(read(again), read(copy));
+  EXPECT_EQ(read_bytes(copy), bytes);
+  EXPECT_EQ(read_bytes(again), read_bytes(copy));
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <iterator>
 
 #include "frontend/weights/keras.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -264,20 +264,18 @@ TEST_F(Hdf5, DamageIsNamed) {
     const Writer writer(path);
     Writer::add(writer.vars(), "0", {2, 3}, six);
   }
-  std::ifstream file(path, std::ios::binary);
-  const std::string sound{std::istreambuf_iterator<char>(file), {}};
-  const auto number = [](std::uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+  const std::string sound = read_bytes(path);
   const auto error_of_damage = [&](std::size_t at, const std::string& bytes) {
     EXPECT_LT(at, sound.size());
-    std::ofstream(path, std::ios::binary) << std::string(sound).replace(at, bytes.size(), bytes);
+    write_bytes(path, std::string(sound).replace(at, bytes.size(), bytes));
     return error();
   };
-  const std::size_t root_place = 64, extents = sound.find(number(2) + number(3)), shape = extents - 8, message = shape - 8;
+  const std::size_t root_place = 64, extents = sound.find(little_endian(2) + little_endian(3)), shape = extents - 8, message = shape - 8;
   std::uint64_t root = 0;
   std::memcpy(&root, sound.data() + root_place, sizeof root);
   EXPECT_THAT(error_of_damage(13, "\4"), HasSubstr("has offsets of 4 and lengths of 8 bytes, not 8"));
-  EXPECT_THAT(error_of_damage(40, number(1 << 20)), HasSubstr("must have 1048576 bytes, but has "));
-  EXPECT_THAT(error_of_damage(root_place, number(1 << 30)), HasSubstr("/] needs 16 bytes from byte 1073741824 on, but the file has "));
+  EXPECT_THAT(error_of_damage(40, little_endian(1 << 20)), HasSubstr("must have 1048576 bytes, but has "));
+  EXPECT_THAT(error_of_damage(root_place, little_endian(1 << 30)), HasSubstr("/] needs 16 bytes from byte 1073741824 on, but the file has "));
   EXPECT_THAT(error_of_damage(root, "\2"), HasSubstr("/] has no header of version 1, as Keras writes"));
   EXPECT_THAT(error_of_damage(sound.find("HEAP"), "HEAT"), HasSubstr("/] has no mark 'HEAP' where one must be; the file is damaged"));
   EXPECT_THAT(error_of_damage(sound.find("TREE") + 4, "\1"),
@@ -286,7 +284,8 @@ TEST_F(Hdf5, DamageIsNamed) {
   EXPECT_THAT(error_of_damage(message + 2, "\xff\xff"), HasSubstr(", dense/0] needs 65535 bytes where "));
   EXPECT_THAT(error_of_damage(shape, "\3"), HasSubstr(", dense/0] has a shape of version 3 and kind 0"));
   EXPECT_THAT(error_of_damage(shape + 1, "\7"), HasSubstr(", dense/0] has 7 dimensions, at most 6 are supported"));
-  EXPECT_THAT(error_of_damage(extents, number(5)), HasSubstr(", dense/0] claims other numbers than it has: [5,3] of 4 bytes each in 24 bytes"));
+  EXPECT_THAT(error_of_damage(extents, little_endian(5)),
+              HasSubstr(", dense/0] claims other numbers than it has: [5,3] of 4 bytes each in 24 bytes"));
 }
 
 TEST_F(Hdf5, OtherVersionsAreRefused) {
@@ -300,7 +299,7 @@ TEST_F(Hdf5, OtherVersionsAreRefused) {
 }
 
 TEST_F(Hdf5, WhatIsNoFileOfKerasIsNamed) {
-  std::ofstream(path) << "text";
+  write_bytes(path, "text");
   EXPECT_THAT(error(), HasSubstr("is no HDF5 file: it does not begin with its mark"));
   {
     const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

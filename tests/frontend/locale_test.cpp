@@ -1,6 +1,5 @@
 // A program may set a locale that groups digits and writes decimal commas: no byte of any file changes.
 #include <filesystem>
-#include <fstream>
 #include <locale>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include "ir/print.h"
 #include "runtime/file/event_file.h"
 #include "tests/frontend/report_helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -38,11 +38,6 @@ class WithGroups {
   std::locale before_;
 };
 
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 struct Fitted {
   Dataset data{random({1234, 12}, 1), random_labels(1234, 3, 2)};
   nn::Sequential model{(seed(3), nn::Dense(12, 34, Activation::tanh)), nn::Dense(34, 3)};
@@ -56,7 +51,7 @@ std::map<std::string, std::string> everything(Fitted& fitted) {
   std::map<std::string, std::string> result;
   const auto write = [&](const std::string& name, const auto& writer) {
     writer((folder / name).string());
-    result[name] = content(folder / name);
+    result[name] = read_bytes(folder / name);
   };
   Trainer& trainer = fitted.trainer;
   const std::vector<EpochResult> history = some_history();
@@ -80,7 +75,7 @@ std::map<std::string, std::string> everything(Fitted& fitted) {
   events.scalar("loss", 12345, 0.25);
   events.histogram("weights", 12345, std::vector<float>{0.5f, 1234.5f});
   events.flush();
-  result["events"] = content(events.path());
+  result["events"] = read_bytes(events.path());
   const std::string name = events.path().filename().string();
   result["name of the events"] = name.substr(0, name.find('.', std::string("events.out.tfevents.").size()));
   trainer.fit(fitted.data,

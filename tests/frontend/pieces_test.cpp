@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "frontend/core/finite.h"
 #include "runtime/chrome_trace.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -104,8 +104,7 @@ TEST(Generator, TellsTheProfileHowLongPiecesAreMadeAndWaitedFor) {
   const Environment wish("SINTER_PROFILE", path.c_str());
   const auto count = [&](const std::string& name) {
     runtime::ChromeTrace::at(path).write();
-    std::ifstream file(path);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string text = read_bytes(path);
     std::size_t times = 0;
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) ++times;
     return times;

@@ -1,13 +1,13 @@
 // What tells of a training: the page, and event files.
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "frontend/report/html.h"
 #include "frontend/report/markup.h"
 #include "frontend/train/tensorboard.h"
 #include "tests/frontend/report_helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -19,10 +19,6 @@ using testing::Not;
 
 class ReportFiles : public testing::Test {
  protected:
-  std::string read(const fs::path& path) const {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   const TemporaryFolder folder_;
 };
 
@@ -64,7 +60,7 @@ TEST_F(ReportFiles, ThePageHoldsFiguresParametersAndKernels) {
     const std::vector<float> before = fitted.model.parameters()[0].read().to_vector<float>();
     report::write_html(path, fitted.trainer, history, {.title = "a <b> & \"c\"", .sample = &data, .batch_size = 16, .repeats = 2});
     EXPECT_EQ(before, fitted.model.parameters()[0].read().to_vector<float>());
-    const std::string page = read(path);
+    const std::string page = read_bytes(path);
     EXPECT_EQ(xml_error(page), "");
     EXPECT_THAT(page, AllOf(HasSubstr("<h1>a &lt;b&gt; &amp; &quot;c&quot;</h1>"), HasSubstr("<title>a &lt;b&gt; &amp; &quot;c&quot;</title>"),
                             Not(HasSubstr("<script")), Not(HasSubstr("src=")), Not(HasSubstr("href=")), HasSubstr("id=\"figures\""),
@@ -90,7 +86,8 @@ TEST_F(ReportFiles, ThePageHoldsFiguresParametersAndKernels) {
     EXPECT_THAT(page,
                 AllOf(HasSubstr(report::escaped(ir::to_text(graph))), HasSubstr("id=\"times\""), HasSubstr("Shortest of 2 steps on 16 samples")));
     report::write_html(path, fitted.trainer, history);
-    EXPECT_THAT(read(path), AllOf(HasSubstr("the report was given no samples"), HasSubstr("class=\"graph\""), HasSubstr("<h1>Training report</h1>")));
+    EXPECT_THAT(read_bytes(path),
+                AllOf(HasSubstr("the report was given no samples"), HasSubstr("class=\"graph\""), HasSubstr("<h1>Training report</h1>")));
   }
 }
 
@@ -100,14 +97,14 @@ TEST_F(ReportFiles, TheBestEpochIsThatOfTheLeastLoss) {
   const std::string path = (folder_ / "page.html").string();
   auto history = some_history();  // the validation loss is least at epoch 4
   report::write_html(path, fitted.trainer, history);
-  EXPECT_THAT(read(path), AllOf(HasSubstr("5 epochs, 2.5 s of training; the last is epoch 5, the best epoch 4, by validation loss"),
-                                HasSubstr("<div class=\"value\">1.22</div><div class=\"best\">epoch 4: 0.275</div>"),
-                                HasSubstr("<div class=\"name\">F&lt;1</div>"), HasSubstr("<tr class=\"best\"><td class=\"number\">4</td>")));
+  EXPECT_THAT(read_bytes(path), AllOf(HasSubstr("5 epochs, 2.5 s of training; the last is epoch 5, the best epoch 4, by validation loss"),
+                                      HasSubstr("<div class=\"value\">1.22</div><div class=\"best\">epoch 4: 0.275</div>"),
+                                      HasSubstr("<div class=\"name\">F&lt;1</div>"), HasSubstr("<tr class=\"best\"><td class=\"number\">4</td>")));
   for (EpochResult& r : history) r.validation_loss.reset();
   history[1].loss = -1;
   history[2].loss = std::nan("");
   report::write_html(path, fitted.trainer, history);
-  EXPECT_THAT(read(path), AllOf(HasSubstr("the best epoch 2, by loss"), HasSubstr(">NaN</td>")));
+  EXPECT_THAT(read_bytes(path), AllOf(HasSubstr("the best epoch 2, by loss"), HasSubstr(">NaN</td>")));
   EXPECT_EQ(error_of([&] { report::write_html(path, fitted.trainer, {}); }), "[learning_curves] the history has no epochs; pass what fit returned");
   EXPECT_THAT(error_of([&] { report::write_html((folder_ / "no" / "p.html").string(), fitted.trainer, history); }),
               HasSubstr("cannot write the file"));
@@ -124,8 +121,8 @@ TEST_F(ReportFiles, OfATrainerFromAFile) {
   Trainer loaded = Trainer::load(file, {.mode = modes().back()});
   const auto history = loaded.fit(data, {.verbose = false});
   report::write_html(path, loaded, history, {.sample = &data, .repeats = 2});
-  EXPECT_EQ(xml_error(read(path)), "");
-  EXPECT_THAT(read(path), AllOf(HasSubstr("dense_1 (dense)"), HasSubstr("dense_1.weight")));
+  EXPECT_EQ(xml_error(read_bytes(path)), "");
+  EXPECT_THAT(read_bytes(path), AllOf(HasSubstr("dense_1 (dense)"), HasSubstr("dense_1.weight")));
 }
 
 // ---- callbacks ----
@@ -135,9 +132,9 @@ TEST_F(ReportFiles, TheCallbackWritesThePageOfAllEpochs) {
   Fitted fitted(modes().back());
   const auto report = std::make_shared<callback::Report>(path, report::Options{.title = "twice"});
   fitted.trainer.fit(blobs(40, 1), {.epochs = 2, .verbose = false, .callbacks = {report}});
-  EXPECT_THAT(read(path), HasSubstr("2 epochs, "));
+  EXPECT_THAT(read_bytes(path), HasSubstr("2 epochs, "));
   fitted.trainer.fit(blobs(40, 1), {.epochs = 1, .verbose = false, .callbacks = {report}});
-  EXPECT_THAT(read(path), AllOf(HasSubstr("3 epochs, "), HasSubstr("<h1>twice</h1>")));
+  EXPECT_THAT(read_bytes(path), AllOf(HasSubstr("3 epochs, "), HasSubstr("<h1>twice</h1>")));
   EXPECT_THAT(error_of([] { callback::Report(""); }), HasSubstr("[Report] the path is empty"));
   EXPECT_THAT(error_of([] { callback::Report("/nowhere/page.html"); }), HasSubstr("page.html] cannot write the file: failed to create it"));
 }
@@ -177,7 +174,7 @@ TEST_F(ReportFiles, TensorBoardGetsKerasLayout) {
       EXPECT_THAT(entry.path().filename().string(), testing::StartsWith("events.out.tfevents."));
       auto& found = events[entry.path().parent_path().filename().string()];
       EXPECT_TRUE(found.empty()) << "two files in " << entry.path().parent_path();
-      found = records(read(entry.path()));
+      found = records(read_bytes(entry.path()));
     }
   ASSERT_EQ(events.size(), 2u);
   const auto with = [&](const std::string& part, const std::string& text) {  // a tag stands behind its length

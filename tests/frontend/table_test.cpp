@@ -1,10 +1,10 @@
 // CSV files.
 #include <filesystem>
-#include <fstream>
 
 #include "frontend/data/csv.h"
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -18,7 +18,7 @@ class CsvFile : public testing::Test {
   const std::string path = folder / "table.csv";
 
   data::Table table(const std::string& text, const data::CsvOptions& options = {}) {
-    std::ofstream(path, std::ios::binary) << text;
+    write_bytes(path, text);
     return data::read_csv(path, options);
   }
 };
@@ -80,7 +80,7 @@ TEST_F(CsvFile, WhatIsNoUtf8IsRefusedWithItsPlace) {
 }
 
 TEST_F(CsvFile, OtherEncodingsBecomeUtf8) {
-  std::ofstream(path, std::ios::binary) << "town,x\nK\xf6ln,1\n";
+  write_bytes(path, "town,x\nK\xf6ln,1\n");
   EXPECT_EQ(data::read_csv(path, {.encoding = "iso-8859-1"}).field(0, 0), "Köln");
   EXPECT_THAT(table("town,x\nK\xf6ln,1\n", {.encoding = "latin1"}).fields(0), ElementsAre("Köln"));
   EXPECT_THAT(table("price,x\n3 \x80,1\n", {.encoding = "cp1252"}).fields(0), ElementsAre("3 €"));
@@ -109,7 +109,7 @@ TEST_F(CsvFile, ATableTakesAFewBytesAField) {
   std::string text;
   for (int c = 0; c < columns; ++c) text += str(c ? "," : "", "column", c);
   for (int r = 0; r < rows; ++r) text += "\n" + std::string(columns - 1, ',');
-  std::ofstream(path, std::ios::binary) << text;
+  write_bytes(path, text);
   const AllocationLimit limit(12 * static_cast<std::int64_t>(text.size()));
   const data::Table t = data::read_csv(path);
   EXPECT_EQ(limit.refused(), 0) << "bytes were asked for";

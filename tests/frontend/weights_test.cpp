@@ -2,11 +2,11 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -15,13 +15,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string folder = SINTER_TEST_FIXTURES;
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 Tensor find(const weights::StateDict& tensors, const std::string& name) {
   for (const auto& [own, tensor] : tensors)
@@ -57,7 +50,7 @@ TEST(Safetensors, ReadsAndWritesWhatPythonDoes) {
   const TemporaryFolder temporary;
   const std::string file = folder + "/plain.safetensors", copy = temporary.path + "/copy.safetensors";
   weights::write(copy, weights::read(file));
-  EXPECT_EQ(bytes_of(copy), bytes_of(file));
+  EXPECT_EQ(read_bytes(copy), read_bytes(file));
   const auto types = weights::read(folder + "/types.safetensors");
   expect_types(types);
   EXPECT_THAT(find(types, "half").to_vector<float>(), ElementsAre(1.5f, -0.0999755859375f, 5.9604645e-8f, INFINITY));
@@ -224,15 +217,12 @@ TEST(Weights, WhatDoesNotFitIsNamed) {
 
 TEST(Safetensors, DamagedFilesAreRefused) {
   const TemporaryFolder temporary;
-  const std::string path = temporary.path + "/bad.safetensors", good = bytes_of(folder + "/plain.safetensors");
+  const std::string path = temporary.path + "/bad.safetensors", good = read_bytes(folder + "/plain.safetensors");
   const auto with = [&](const std::string& bytes) {
     write_bytes(path, bytes);
     return error_of([&] { weights::read(path); });
   };
-  const auto file = [](const std::string& header, std::size_t tensors) {
-    const std::uint64_t length = header.size();
-    return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(tensors, '\0');
-  };
+  const auto file = [](const std::string& header, std::size_t tensors) { return little_endian(header.size()) + header + std::string(tensors, '\0'); };
   EXPECT_THAT(with("abc"), HasSubstr("has 3 bytes, too few for a safetensors file"));
   EXPECT_THAT(with(std::string(8, '\xff') + "{}"), HasSubstr("is this a safetensors file?"));
   EXPECT_THAT(with(file("[]", 0)), HasSubstr("the header is no JSON object"));

@@ -1,11 +1,11 @@
 // The whole pipeline on the MLP training step, and what its options do.
 #include <filesystem>
-#include <fstream>
 
 #include "ir/cost.h"
 #include "ir/kernel.h"
 #include "tests/ir/expect_error.h"
 #include "tests/passes/helpers.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -138,9 +138,8 @@ TEST(Pipeline, DumpsTextAndDot) {
   for (std::size_t i = 0; i < names.size(); ++i)
     for (const char* ending : {".txt", ".dot"})
       EXPECT_TRUE(std::filesystem::exists(folder / "deep" / str(i < 9 ? "0" : "", i + 1, "-", names[i], ending)));
-  std::ifstream last(folder / "deep" / str(passes::pass_names().size(), "-group.txt"));
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(last), {}), to_text(graph));
-  std::ofstream(folder / "file") << "in the way";
+  EXPECT_EQ(test::read_bytes(folder / "deep" / str(passes::pass_names().size(), "-group.txt")), to_text(graph));
+  test::write_bytes(folder / "file", "in the way");
   options.dump_folder = (folder / "file").string();
   EXPECT_USER_ERROR(passes::optimize(graph, options), "[dump] cannot ");
   std::filesystem::remove_all(folder);

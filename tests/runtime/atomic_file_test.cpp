@@ -4,12 +4,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "ir/error.h"
 #include "runtime/file/disk.h"
 #include "tests/runtime/helpers.h"
+#include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -29,11 +28,7 @@ class AtomicFileTest : public testing::Test {
     file.write(std::as_bytes(std::span(text)));
     file.commit();
   }
-  std::string content() const {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
+  std::string content() const { return read_bytes(path); }
   std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {})); }
 
   const TemporaryFolder temporary;

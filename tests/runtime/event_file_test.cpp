@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
 #include <limits>
 #include <numeric>
 #include <optional>
 
 #include "ir/error.h"
 #include "runtime/file/event_file.h"
+#include "tests/support/bytes.h"
 #include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime {
@@ -25,11 +25,6 @@ class EventFileTest : public testing::Test {
   const test::TemporaryFolder temporary_;
   const std::filesystem::path folder_ = temporary_ / "logs";  ///< not there at first
 };
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 double fixed_time() { return 1700000000.25; }
 
@@ -71,12 +66,12 @@ TEST_F(EventFileTest, HasTheBytesThatTensorFlowWrites) {
     file.scalar("größe", 0, -7);
     file.histogram("dense_1.weight", std::int64_t{1} << 40, values);
     file.histogram("nothing", 1, {});
-    EXPECT_EQ(bytes_of(path), "");
+    EXPECT_EQ(test::read_bytes(path), "");
     file.flush();
-    EXPECT_EQ(bytes_of(path), bytes_of(SINTER_TEST_FIXTURES "/events.tfrecord"));
-    EXPECT_NE(bytes_of(path), "");
+    EXPECT_EQ(test::read_bytes(path), test::read_bytes(SINTER_TEST_FIXTURES "/events.tfrecord"));
+    EXPECT_NE(test::read_bytes(path), "");
   }
-  EXPECT_EQ(bytes_of(path).size(), std::filesystem::file_size(SINTER_TEST_FIXTURES "/events.tfrecord"));
+  EXPECT_EQ(test::read_bytes(path).size(), std::filesystem::file_size(SINTER_TEST_FIXTURES "/events.tfrecord"));
   EXPECT_THAT(path.filename().string(), MatchesRegex(str("events\\.out\\.tfevents\\.1700000000\\..+\\.", ::getpid(), "\\.[0-9]+")));
 }
 
@@ -88,7 +83,7 @@ TEST_F(EventFileTest, LeavesOutWhatIsNotFinite) {
   some.flush();
   all.flush();
   EXPECT_NE(some.path(), all.path());
-  EXPECT_EQ(bytes_of(some.path()), bytes_of(all.path()));
+  EXPECT_EQ(test::read_bytes(some.path()), test::read_bytes(all.path()));
 }
 
 TEST_F(EventFileTest, WritesTheRestWhenItIsDestroyedOrLong) {
@@ -107,7 +102,7 @@ TEST_F(EventFileTest, WritesTheRestWhenItIsDestroyedOrLong) {
 
 TEST_F(EventFileTest, TellsWhyItCannotWrite) {
   std::filesystem::create_directories(folder_);
-  std::ofstream(folder_ / "file") << "x";
+  test::write_bytes(folder_ / "file", "x");
   const std::string where = (folder_ / "file" / "logs").string();
   EXPECT_EQ(error_of([&] { EventFile(where, fixed_time); }), "[" + where +
                                                                  "] cannot write events for TensorBoard: failed to make the folder (Not a "
@@ -125,10 +120,10 @@ TEST_F(EventFileTest, TellsWhyItCannotWrite) {
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(error, HasSubstr("events.out.tfevents.1700000000."));
   EXPECT_THAT(error, HasSubstr("failed to write to it (File too large: more than the limit on the size of a file, see ulimit -f)"));
-  EXPECT_EQ(bytes_of(file.path()).size(), 20u);
+  EXPECT_EQ(test::read_bytes(file.path()).size(), 20u);
   file.flush();  // what was written is not written again
-  EXPECT_EQ(bytes_of(file.path()), bytes_of(SINTER_TEST_FIXTURES "/events.tfrecord").substr(0, bytes_of(file.path()).size()));
-  EXPECT_GT(bytes_of(file.path()).size(), 60u);
+  EXPECT_EQ(test::read_bytes(file.path()), test::read_bytes(SINTER_TEST_FIXTURES "/events.tfrecord").substr(0, test::read_bytes(file.path()).size()));
+  EXPECT_GT(test::read_bytes(file.path()).size(), 60u);
 }
 
 }  // namespace

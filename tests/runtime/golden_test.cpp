@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <set>
 
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "tests/runtime/file_bytes.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::runtime {
 namespace {
@@ -16,17 +16,12 @@ namespace fs = std::filesystem;
 
 const fs::path folder = fs::path(SINTER_TEST_FIXTURES).parent_path() / "golden";
 
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// Files that are missing are made, others never touched.
 bool writing() { return std::getenv("SINTER_WRITE_GOLDEN") != nullptr; }
 void write_missing(const fs::path& path, const std::string& bytes) {
   if (!writing() || fs::exists(path)) return;
   fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << bytes;
+  test::write_bytes(path, bytes);
 }
 
 /// Every element type, rank and kind of leaf, updates, gradients, origins, passes and metadata.
@@ -88,7 +83,7 @@ TEST(Golden, TheContainerIsReadAndWrittenAsEver) {
     EXPECT_TRUE(std::ranges::equal(read.arrays[i].bytes, made.arrays[i].bytes)) << read.arrays[i].name;
   }
   EXPECT_EQ(read.metadata, made.metadata);
-  const std::string bytes = bytes_of(path);
+  const std::string bytes = test::read_bytes(path);
   EXPECT_EQ(to_bytes(read), bytes) << "the writer writes something else than version 1 did: raise the version, and go on reading this one";
   EXPECT_EQ(to_bytes(made), bytes) << "the writer writes something else than version 1 did: raise the version, and go on reading this one";
 }
@@ -137,11 +132,11 @@ TEST(Golden, EveryOpHasAFile) {
       EXPECT_TRUE(fs::exists(op_file(O::name))) << "an op that joins gets a file that is read for ever: run this test with SINTER_WRITE_GOLDEN=1";
     }
   });
-  if (writing()) std::ofstream(ops_text, std::ios::binary) << text_of_ops();
+  if (writing()) test::write_bytes(ops_text, text_of_ops());
 }
 
 TEST(Golden, OpsAreReadAndWrittenAsEver) {
-  EXPECT_EQ(text_of_ops(), bytes_of(ops_text));
+  EXPECT_EQ(text_of_ops(), test::read_bytes(ops_text));
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(folder / "ops")) {
     SCOPED_TRACE(entry.path().filename().string());
@@ -151,7 +146,7 @@ TEST(Golden, OpsAreReadAndWrittenAsEver) {
       ir::verify(named.graph);
       EXPECT_EQ(ir::name(named.graph.node(named.graph.outputs()[0]).op), entry.path().stem().string());
     }
-    EXPECT_EQ(to_bytes(archive), bytes_of(entry.path())) << "the writer writes something else than version 1 did: raise the version";
+    EXPECT_EQ(to_bytes(archive), test::read_bytes(entry.path())) << "the writer writes something else than version 1 did: raise the version";
     ++files;
   }
   EXPECT_GE(files, 70u);

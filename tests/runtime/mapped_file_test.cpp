@@ -6,11 +6,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "runtime/interpreter.h"
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/allocations.h"
+#include "tests/support/bytes.h"
 #include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime {
@@ -18,11 +18,8 @@ namespace {
 
 class MappedFiles : public testing::Test {
  protected:
-  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
-  std::string read() const {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  void write(const std::string& bytes) const { test::write_bytes(path_, bytes); }
+  std::string read() const { return test::read_bytes(path_); }
 
   const test::TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_ / "file";

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -18,6 +16,7 @@
 #include "runtime/file/object_entry.h"
 #include "tests/runtime/helpers.h"
 #include "tests/support/allocations.h"
+#include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -49,7 +48,7 @@ class ObjectCacheTest : public testing::Test {
     return names;
   }
   static void put(const fs::path& path, std::string_view bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
+    write_bytes(path, bytes);
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   }
   /// Sets the time of the last use of an entry, in seconds before now.

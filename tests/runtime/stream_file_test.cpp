@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <functional>
-#include <sstream>
 
 #include <gmock/gmock.h>
 
 #include "ir/error.h"
 #include "runtime/file/disk.h"
+#include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 #include "tests/support/temporary_folder.h"
 
@@ -35,11 +34,7 @@ class StreamFile : public testing::Test {
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(reader_, text.data(), text.size()))));
     return text;
   }
-  std::string content() const {
-    std::ostringstream result;
-    result << std::ifstream(text).rdbuf();
-    return result.str();
-  }
+  std::string content() const { return read_bytes(text); }
   std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder.path), {})); }
   static std::string error_of(const std::function<void()>& work) {
     try {
