@@ -1,0 +1,45 @@
+// What motifs are made of, and the motifs: one function each, in the file of its subject.
+#pragma once
+
+#include "fuzz/program/builder.h"
+
+namespace sinter::fuzz::motif {
+
+// ---- parts: motif_parts.cpp ----
+/// The form that is recognised, or now and then another one.
+bool exactly(Builder& b);
+/// A value in the middle of a chain: now and then others read it too.
+ir::Value link(Builder& b, ir::Value x);
+/// Up to three pointwise ops, most of them with constants, on numbers of any type; the result is of floats.
+ir::Value arithmetic(Builder& b, ir::Value x);
+/// A product of a matrix, as either operand, transposed or not.
+ir::Value product_with(Builder& b, ir::Value x);
+
+// ---- motifs ----
+ir::Value dense_layer(Builder& b);  // motifs_product.cpp
+ir::Value packed_product(Builder& b);
+ir::Value transposed_product(Builder& b);
+ir::Value attention(Builder& b);
+
+ir::Value product_of_picked_rows(Builder& b);  // motifs_rows.cpp
+ir::Value reduction_of_picked_rows(Builder& b);
+ir::Value scatter_of_repeated_rows(Builder& b);
+ir::Value computed_index(Builder& b);
+
+ir::Value image_layer(Builder& b);  // motifs_image.cpp
+ir::Value convolution_of_many_channels(Builder& b);
+ir::Value rectified_pool(Builder& b);
+
+ir::Value reshapes(Builder& b);  // motifs_shape.cpp
+ir::Value permutation(Builder& b);
+
+ir::Value log_of_softmax(Builder& b);  // motifs_reduction.cpp
+ir::Value long_reduction(Builder& b);
+ir::Value normalized(Builder& b);
+ir::Value count(Builder& b);
+
+ir::Value state_update(Builder& b);  // motifs_state.cpp
+ir::Value scalar_in_every_kernel(Builder& b);
+ir::Value dropout(Builder& b);
+
+}  // namespace sinter::fuzz::motif

@@ -1,0 +1,60 @@
+// Convolutions and pools.
+#include "fuzz/program/images.h"
+#include "fuzz/program/motif_parts.h"
+#include "fuzz/program/recipes.h"
+
+namespace sinter::fuzz::motif {
+
+using ir::Value;
+
+/// Convolution, bias, activation and pool.
+Value image_layer(Builder& b) {
+  Value x = link(b, b.choose.one_in(4) ? make(b, ir::Conv2DTranspose{}) : make(b, ir::Conv2D{}));
+  x = link(b, b.add(ir::Add{}, {x, exactly(b) ? b.floats(Shape{x.shape()[3]}) : b.beside(DType::f32, x.shape())}));
+  x = link(b, exactly(b) ? b.add(ir::Relu{}, {x}) : arithmetic(b, x));
+  if (b.choose.one_in(3)) return x;
+  return b.choose.one_in(4) ? pool_of(b, ir::AveragePool{}, x) : pool_of(b, ir::MaxPool{}, x);
+}
+
+/// A convolution with so many channels and features that few multiplications pay, or one of its gradients.
+Value convolution_of_many_channels(Builder& b) {
+  constexpr std::int64_t many[] = {16, 8, 17, 12, 7}, extents[] = {8, 4, 8, 6, 5, 9, 7};
+  const std::int64_t size = b.choose.one_in(3) ? 5 : 3, channels = b.choose.among(many), features = b.choose.among(many);
+  const bool same = exactly(b);
+  const auto pad = [&] { return same ? size / 2 : b.number(0, 3); };
+  const Shape w{size, size, channels, features};
+  const Shape x{b.choose.below(3) ? Dim(b.number(1, 2)) : Dim::batch(), b.choose.among(extents), b.choose.among(extents), channels};
+  ir::Conv2D op;
+  op.pads = {pad(), pad(), pad(), pad()};
+  if (!exactly(b)) op.strides = {b.number(1, 2), b.number(1, 2)};
+  const auto y = [&] { return b.floats(ir::convolution_of(op, x, w).y()); };
+  switch (b.choose.below(3)) {
+    case 0:
+      return arithmetic(b, b.add(op, {b.floats(x), b.floats(w)}));
+    case 1:
+      return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.floats(w)}));
+    default:
+      return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {size, size}}, {b.floats(x), y()}));
+  }
+}
+
+/// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.
+Value rectified_pool(Builder& b) {
+  const Value image = b.floats(is_image, image_shape(b)), y = b.add(ir::Relu{}, {image});
+  ir::MaxPool pool;
+  choose_windows(b, pool);
+  const Value pooled = b.add(pool, {y});
+  b.keep(pooled);
+  if (b.choose.one_in(3)) return pooled;
+  ir::MaxPoolPlace place{pool.kernel, pool.strides, pool.pads};
+  if (!exactly(b)) choose_windows(b, place);
+  ir::PoolPut put{place.kernel, place.strides, place.pads, {y.shape()[1], y.shape()[2]}};
+  if (!exactly(b)) choose_windows(b, put);
+  if (!exactly(b)) put.image = {b.number(1, 9), b.number(1, 9)};
+  const Value where = link(b, b.add(place, {exactly(b) ? y : image})), dy = b.floats(where.shape());
+  const Value zero = b.add(ir::Constant{exactly(b) ? 0.0 : 0.5}, {}), back = link(b, b.add(put, {where, dy}));
+  const Value mask = link(b, b.add(ir::LessEqual{}, {exactly(b) ? y : image, exactly(b) ? zero : b.beside(DType::f32, y.shape())}));
+  return b.add(ir::Select{}, exactly(b) ? ir::Values{mask, zero, back} : ir::Values{mask, back, zero});
+}
+
+}  // namespace sinter::fuzz::motif

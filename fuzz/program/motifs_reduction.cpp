@@ -1,0 +1,62 @@
+// Sums and what is made of them.
+#include "fuzz/program/motif_parts.h"
+
+namespace sinter::fuzz::motif {
+
+using ir::Value;
+
+/// log(softmax(x)), and the form of its gradient.
+Value log_of_softmax(Builder& b) {
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 0 && s.back().is_fixed(); }, b.shape(b.choose.below(4)).insert(0, b.extent()));
+  if (!x.shape().back().is_fixed()) throw Unfit{};
+  const Value y = link(b, b.add(ir::Softmax{}, {x})), log_y = b.add(ir::Log{}, {y});
+  b.keep(log_y);
+  if (b.choose.one_in(3)) return log_y;
+  const Value d = link(b, b.add(ir::Div{}, {exactly(b) ? b.floats(y.shape()) : b.beside(DType::f32, y.shape()), y}));
+  const Value product = b.add(ir::Mul{}, {d, y});
+  const auto rank = static_cast<std::int64_t>(product.shape().rank()), last = exactly(b) ? rank : b.number(1, static_cast<std::size_t>(rank));
+  const Value total = link(b, b.add(ir::Sum{last - 1, last}, {product}));
+  const Value row = b.add(ir::Reshape{product.shape().with(static_cast<std::size_t>(last - 1), 1)}, {total});
+  return b.add(ir::Mul{}, {link(b, b.add(ir::Sub{}, {d, row})), y});
+}
+
+/// More numbers than one chunk adds up.
+Value long_reduction(Builder& b) {
+  constexpr std::int64_t lengths[] = {1025, 1100, 2048, 1024, 3000};
+  const Shape shape = b.choose.below(2) ? Shape{b.choose.among(lengths)} : Shape{b.number(30, 50), b.number(30, 50)};
+  const Value x = arithmetic(b, b.floats(shape));
+  const auto rank = static_cast<std::int64_t>(x.shape().rank());
+  return arithmetic(b, b.choose.one_in(3) ? b.add(ir::Max{0, rank}, {x}) : b.add(ir::Sum{0, rank}, {x}));
+}
+
+/// Less its mean, over its deviation, along some axes.
+Value normalized(Builder& b) {
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(4)));
+  const std::size_t rank = x.shape().rank(), first = b.axis(x.shape()), last = first + 1 + b.choose.below(rank - first);
+  Shape kept = x.shape();
+  Dim count = 1;
+  for (std::size_t axis = first; axis < last; ++axis) {
+    count = count * kept[axis];
+    kept = kept.with(axis, 1);
+  }
+  const auto mean = [&](Value v) {
+    const Value total = link(b, b.add(ir::Sum{static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)}, {v}));
+    return b.add(ir::Reshape{kept}, {b.add(ir::Div{}, {total, b.add(ir::Extent{count}, {})})});
+  };
+  const Value centred = link(b, b.add(ir::Sub{}, {x, mean(x)}));
+  if (b.choose.below(2)) return arithmetic(b, centred);
+  const Value variance = b.add(ir::Add{}, {mean(b.add(ir::Square{}, {centred})), b.add(ir::Constant{0.01f}, {})});
+  return arithmetic(b, b.add(ir::Mul{}, {centred, link(b, b.add(ir::Rsqrt{}, {variance}))}));
+}
+
+/// A count: a sum or running sums of what was compared, as integers.
+Value count(Builder& b) {
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(3)));
+  const Value yes = link(b, b.add(ir::Less{}, {b.beside(DType::f32, x.shape()), x}));
+  const Value one = b.add(ir::Cast{{}, exactly(b) ? DType::i32 : DType::u32}, {yes});
+  const auto rank = static_cast<std::int64_t>(one.shape().rank());
+  if (rank == 0 || b.choose.one_in(3)) return b.add(ir::Cumsum{static_cast<std::int64_t>(b.axis(one.shape())), false}, {one});
+  return b.add(ir::Cast{{}, DType::f32}, {link(b, b.add(ir::Sum{b.choose.below(2) ? 0 : rank - 1, rank}, {one}))});
+}
+
+}  // namespace sinter::fuzz::motif
