@@ -18,13 +18,13 @@ Json read(const std::string& path) {
   if (!file) throw UserError(path, "cannot be opened; does it exist?");
   try {
     const std::string content{std::istreambuf_iterator<char>(file), {}};
-    constexpr int deepest = 8;  // more than any setting; what is too deep by less has a message of its own
+    constexpr int deepest = 8;  // more than any setting; a lesser excess gets a message of its own
     check_json_depth(content, deepest, path);
     Json json = Json::parse(content);
     if (!json.is_object()) throw UserError(path, "must hold a JSON object: {\"hidden\": [64, 32], \"epochs\": 20}");
     return json;
   } catch (const nlohmann::json::exception& error) {
-    throw UserError(path, str("is no JSON (", error.what(), ")"));
+    throw UserError(path, str("is not valid JSON (", error.what(), ")"));
   }
 }
 
@@ -61,8 +61,8 @@ std::vector<std::string> arguments_of(const std::string& path, const CLI::App& c
 }  // namespace
 
 void add_config(CLI::App& command, std::string& path) {
-  // with_config has read it before the arguments are parsed.
-  command.add_option("--config", path, "JSON file with any of these settings; flags win over it");
+  // with_config reads it before the arguments are parsed.
+  command.add_option("--config", path, "JSON file with any of these settings; flags override it");
 }
 
 std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& app) {

@@ -1,4 +1,4 @@
-// Errors that wait until the model is saved.
+// Errors that are reported after the model is saved.
 #pragma once
 
 #include <sinter/sinter.h>
@@ -8,7 +8,7 @@
 
 namespace sinter::cli {
 
-/// What went wrong beside the training, told when it can cost nothing any more.
+/// Errors of work beside the training, reported when they can no longer cost the model.
 class LaterErrors {
  public:
   /// Runs `work`, and keeps the text of a UserError.
@@ -22,7 +22,7 @@ class LaterErrors {
       return false;
     }
   }
-  /// Throws a UserError with all that was kept.
+  /// Throws a UserError with all texts kept, if there are any.
   void rethrow() const {
     if (!text_.empty()) throw UserError(text_);
   }
@@ -31,7 +31,7 @@ class LaterErrors {
   std::string text_;
 };
 
-/// A callback whose first error ends its own work, not the training; `errors`, which must live as long, has it.
+/// A callback whose first error disables it but does not end training; `errors`, which must outlive it, keeps the error.
 class Later : public Callback {
  public:
   Later(std::shared_ptr<Callback> callback, LaterErrors& errors) : callback_(std::move(callback)), errors_(errors) {}

@@ -1,4 +1,4 @@
-// sinter inspect, explain, verify and bench: what is in a model file, and how it runs.
+// sinter inspect, explain, verify and bench: the content of a model file, and how it runs.
 #include <chrono>
 #include <iomanip>
 #include <iostream>
@@ -87,7 +87,7 @@ void verify(const Settings& s) {
     const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
     const VerifyReport report = step.verify(pointers(inputs));
     std::cout << name << ": " << printable_lines(str(report));
-    if (!report.ok()) throw UserError(s.model, str("the compiled step '", name, "' is wrong; this is a fault of Sinter, please report it"));
+    if (!report.ok()) throw UserError(s.model, str("the compiled step '", name, "' is wrong; this is a bug in Sinter, please report it"));
   }
 }
 
@@ -102,21 +102,21 @@ void bench(const Settings& s) {
 
 void add_inspect(CLI::App& app) {
   auto s = std::make_shared<Settings>();
-  CLI::App* command = app.add_subcommand("inspect", "Print what a model file holds");
+  CLI::App* command = app.add_subcommand("inspect", "Print the content of a model file");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_flag("--graph", s->graph, "The graph of a step instead");
-  command->add_option("--step", s->step, "Which step's graph: predict or train");
-  command->add_option("--dot", s->dot, "Graphviz file to write of that graph")->check(not_empty());
-  command->add_option("--svg", s->svg, "Picture to write of that graph")->check(not_empty());
+  command->add_flag("--graph", s->graph, "Print the graph of a step instead");
+  command->add_option("--step", s->step, "Step whose graph is shown: predict or train");
+  command->add_option("--dot", s->dot, "Graphviz file to write the graph to")->check(not_empty());
+  command->add_option("--svg", s->svg, "SVG file to draw the graph to")->check(not_empty());
   command->callback([s] { inspect(*s); });
 }
 
 void add_explain(CLI::App& app) {
   auto s = std::make_shared<Settings>();
-  CLI::App* command = app.add_subcommand("explain", "Compile a step and tell what the compiler did");
+  CLI::App* command = app.add_subcommand("explain", "Compile a step and report what the compiler did");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_option("--step", s->step, "predict or train");
-  command->add_option("--batch-size", s->batch_size, "Samples a call")->check(whole_number(1));
+  command->add_option("--step", s->step, "Step to compile: predict or train");
+  command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->callback([s] { explain(*s); });
 }
 
@@ -124,7 +124,7 @@ void add_verify(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("verify", "Compare compiled and eager steps with a double-precision reference");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_option("--batch-size", s->batch_size, "Samples a call")->check(whole_number(1));
+  command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->callback([s] { verify(*s); });
 }
 
@@ -132,9 +132,9 @@ void add_bench(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_option("--batch-size", s->batch_size, "Samples a call")->check(whole_number(1));
-  command->add_option("--repeats", s->repeats, "Calls to time")->check(whole_number(1, 1000000));
-  command->add_option("--threads", s->threads, "0: as many as there are cores")->check(whole_number(0, most_threads));
+  command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
+  command->add_option("--repeats", s->repeats, "Number of calls to time")->check(whole_number(1, 1000000));
+  command->add_option("--threads", s->threads, "At most so many threads; 0: one per core")->check(whole_number(0, most_threads));
   command->callback([s] { bench(*s); });
 }
 

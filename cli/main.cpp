@@ -11,7 +11,7 @@
 int main(int argc, char** argv) {
   using namespace sinter;
   cli::occupy_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file above the limit is then an error of write()
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit then fails in write()
   cli::StandardOutput output;
   int status = cli::run({argv + 1, argv + argc});
   if (const int error = output.finish()) {

@@ -1,4 +1,4 @@
-// What the subcommands do with model files.
+// What the subcommands share about model files.
 #pragma once
 
 #include <sinter/sinter.h>
@@ -7,10 +7,10 @@
 
 namespace sinter::cli {
 
-/// Numbers a sample that the model of the file `path` predicts. Throws UserError unless it takes one input and gives f32[N, numbers].
+/// Numbers per sample that the model of the file `path` predicts. Throws UserError unless it takes one input and returns f32[N, numbers].
 std::int64_t outputs_of(Trainer& trainer, const std::string& path);
 
-/// The encoder that sinter train put into the file, if it has one. Throws UserError unless it fits the model.
+/// The encoder that sinter train put into the file. Throws UserError unless it fits the model.
 data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 
 /// A step of a model file: train or predict. Throws UserError for another name.

@@ -11,7 +11,7 @@ namespace sinter::cli {
 
 namespace {
 
-/// All of the text as a number, whatever the locale; none if it is not one.
+/// The whole text as a number, in any locale; empty if it is not one.
 template <class Number>
 std::optional<Number> read(const std::string& text) {
   Number value{};
@@ -37,7 +37,7 @@ CLI::Validator f32_number(const std::string& text, double least, double below, b
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   return rule(str("a whole number from ", least, " to ", most), [=](const std::string& text) {
     const std::optional<std::int64_t> value = read<std::int64_t>(text);
-    return value && *value >= least && *value <= most && text == std::to_string(*value);  // CLI11 takes 010 for eight
+    return value && *value >= least && *value <= most && text == std::to_string(*value);  // CLI11 reads 010 as eight
   });
 }
 

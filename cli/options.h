@@ -1,4 +1,4 @@
-// What the values of options must be. A value is checked as it was written, on the command line or in a settings file.
+// Validators of option values. A value is checked as written, on the command line or in a settings file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,21 +7,21 @@
 
 namespace sinter::cli {
 
-/// More than anything here is counted to: epochs, rows of a batch.
+/// The upper limit of counts: epochs, rows of a batch.
 constexpr std::int64_t most_counted = 1'000'000'000;
 constexpr std::int64_t most_threads = 1024;
 
-/// A whole number in [least, most], in decimal digits without zeros before them.
+/// A whole number in [least, most], in decimal digits without leading zeros.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most = most_counted);
-/// Any number that 64 bits without a sign hold.
+/// Any unsigned 64-bit number.
 CLI::Validator seed_number();
-/// A number in [least, below), which an f32 holds.
+/// A number in [least, below) that fits in an f32.
 CLI::Validator number(double least, double below = std::numeric_limits<double>::infinity());
-/// The same, and not 0, in an f32 neither.
+/// The same, but greater than 0, also when rounded to f32.
 CLI::Validator positive_number();
-/// One character that may stand between the fields of a line.
+/// One character that may separate the fields of a line.
 CLI::Validator field_separator();
-/// Any text but an empty one.
+/// Any text that is not empty.
 CLI::Validator not_empty();
 
 }  // namespace sinter::cli

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether both names are of one regular file, one that there is or one that would be made.
+/// Whether both names mean one regular file, existing or to be created.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
   if (fs::exists(a, error) && fs::exists(b, error)) return fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
@@ -83,10 +83,10 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<std:
     const auto& [option, path] = *output;
     if (path.empty()) continue;
     for (const fs::path& input : read)
-      if (same_file(path, input)) throw UserError(option, str("would overwrite ", input.string(), ", which is read; name another file"));
+      if (same_file(path, input)) throw UserError(option, str("would overwrite ", input.string(), ", which is an input; name another file"));
     for (auto other = outputs.begin(); other != output; ++other)
       if (!other->second.empty() && same_file(path, other->second))
-        throw UserError(option, str("names the file of ", other->first, ", ", other->second, "; name another file"));
+        throw UserError(option, str("names the same file as ", other->first, ", ", other->second, "; name another file"));
     const runtime::AtomicFile probe(path);
   }
 }

@@ -1,4 +1,4 @@
-// What the commands print and write, so that nothing is lost without a word.
+// Output of the commands, so that no failure to write goes unnoticed.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace sinter::cli {
 
-/// While it lives, std::cout writes here: to standard output, and the first error that the system has is kept. What is printed after it is dropped,
-/// so that a command comes to its end: a model is saved although nobody hears of it.
+/// While it lives, std::cout writes through it to standard output, and the first error of the system is kept. What is printed after that is dropped,
+/// so that a command still finishes: a model is saved although standard output is closed.
 class StandardOutput : public std::streambuf {
  public:
   StandardOutput();
@@ -31,17 +31,17 @@ class StandardOutput : public std::streambuf {
   int error_ = 0;
 };
 
-/// A table as standard output gets it: unchanged, but printable if that is a terminal.
+/// A table for standard output: unchanged, or made printable if that is a terminal.
 std::string shown(const std::string& table);
 
-/// A program that is started with a standard stream closed would open its files in its place, and print into them: from here on what is written to
-/// such a stream is an error.
+/// If a program is started with a standard stream closed, a file that it opens takes that stream's number and is printed into. From now on writing to
+/// a closed standard stream is an error instead.
 void occupy_standard_streams();
 
-/// An option that names a file, and the file: {"--log", "run.csv"}. An empty name is none.
+/// An option that names a file, and the file: {"--log", "run.csv"}. An empty name means no file.
 using NamedFile = std::pair<std::string, std::string>;
 
-/// Before the work begins: throws UserError if one of the outputs cannot be written, or is one of the inputs or another output, by whatever name (a
+/// Before the work begins: throws UserError if one of the outputs cannot be written, or is one of the inputs or another output, under any name (a
 /// folder of inputs stands for its files). Devices and FIFOs may be named as often as wanted.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<std::string>& inputs);
 

@@ -32,7 +32,7 @@ std::vector<double> probabilities(const float* logits, std::size_t classes) {
   return result;
 }
 
-/// What predictions are called and mean, and the truth where the data tells it.
+/// Names and units of predictions, and the true targets if the data has them.
 struct Reading {
   Tensor features, truth;
   std::string target;
@@ -68,8 +68,8 @@ Reading read_arrays(const Settings& s, Trainer& trainer) {
   return result;
 }
 
-/// A predicted number with as many digits as tell one f32 from the next, or more where these are coarser than the prediction: where the unit, the
-/// deviation of the target, is small beside its mean.
+/// A predicted number with as many digits as tell adjacent f32 values apart, or more where these are too coarse for it: where the unit, the
+/// deviation of the target, is small compared with its mean.
 std::string number_text(double value, double unit) {
   std::array<char, 32> text;
   char* end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value)).ptr;
@@ -114,7 +114,7 @@ void run(const Settings& s) {
   const data::Table result = table_of(prediction, reading);
   if (s.out.empty()) std::cout << shown(data::csv_text(result));
   else data::write_csv(s.out, result);
-  // Where the data tells the truth too, how far off it is; on stderr, so that stdout stays a table.
+  // If the data has the targets too, the error; on stderr, so that stdout stays a table.
   if (!reading.truth.defined()) return;
   for (const metric::Pointer& metric : reading.classes.empty()
                                            ? std::vector{metric::r2(), metric::scaled(reading.unit, metric::root_mean_squared_error())}
@@ -129,12 +129,12 @@ void run(const Settings& s) {
 void add_predict(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("predict", "Predict from a table or from arrays");
-  command->add_option("model", s->model, "Model file of sinter train")->required();
+  command->add_option("model", s->model, "Model file from sinter train")->required();
   command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")->required();
-  command->add_option("--labels", s->labels, "The targets of .npy or IDX samples, to judge the predictions");
-  command->add_option("-o,--out", s->out, "CSV file to write; else the predictions are printed")->check(not_empty());
-  command->add_option("--delimiter", s->delimiter, "Between the fields of the data")->check(field_separator());
-  command->add_option("--encoding", s->encoding, "Of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
+  command->add_option("--labels", s->labels, "Targets of .npy or IDX samples, to evaluate the predictions");
+  command->add_option("-o,--out", s->out, "CSV file to write; without it the predictions are printed")->check(not_empty());
+  command->add_option("--delimiter", s->delimiter, "Separator between the fields of the data")->check(field_separator());
+  command->add_option("--encoding", s->encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
   command->callback([s] { run(*s); });
 }
 

@@ -25,7 +25,7 @@ int tell(Status status, const std::string& error) {
 }  // namespace
 
 int run(std::vector<std::string> arguments) {
-  CLI::App app{"Sinter trains, runs and inspects compiled networks.\nA command's options: sinter COMMAND --help", "sinter"};
+  CLI::App app{"Sinter trains, runs and inspects compiled networks.\nOptions of a command: sinter COMMAND --help", "sinter"};
   app.set_version_flag("--version", "sinter 0.1.0");
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -40,7 +40,7 @@ int run(std::vector<std::string> arguments) {
       "there is not enough memory for this; use less data, smaller layers or a smaller batch, or raise the limit (ulimit -v)";
   try {
     arguments = with_config(std::move(arguments), app);
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 wants them in reverse
     app.parse(std::move(arguments));
     return success;
   } catch (const CLI::ParseError& error) {
@@ -52,12 +52,12 @@ int run(std::vector<std::string> arguments) {
     return tell(failure, error.what());
   } catch (const std::bad_alloc&) {
     return tell(failure, no_memory);
-  } catch (const std::length_error&) {  // of a container that is asked for more than the address space has
+  } catch (const std::length_error&) {  // of a container larger than the address space
     return tell(failure, no_memory);
-  } catch (const std::system_error& error) {  // threads, folders and what else the system refuses
+  } catch (const std::system_error& error) {  // threads, folders and other resources
     return tell(failure, str("the system refused: ", error.what()));
   } catch (const std::exception& error) {
-    return tell(fault, str(error.what(), "\nThis is a fault of Sinter; please report it with the command that shows it."));
+    return tell(fault, str(error.what(), "\nThis is a bug in Sinter; please report it with the command that shows it."));
   }
 }
 

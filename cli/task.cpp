@@ -11,7 +11,7 @@ namespace sinter::cli {
 
 namespace {
 
-/// Row numbers in an order of their own, so that the part held out is no special one.
+/// Row numbers in random order, so that the rows held out are a random sample.
 std::vector<std::size_t> shuffled_rows(std::size_t count, std::uint64_t seed_value) {
   seed(seed_value);
   const std::vector<float> key = init::uniform(0, 1)({static_cast<std::int64_t>(count)}).to_vector<float>();
@@ -38,7 +38,7 @@ Tensor picked(const Tensor& tensor, std::span<const std::size_t> rows) {
   return gather_rows(tensor, Tensor(numbers, {static_cast<std::int64_t>(numbers.size())}));
 }
 
-/// Images of one byte a pixel are scaled to [0, 1].
+/// Images of one byte per pixel are scaled to [0, 1].
 float scale_of(const Tensor& x) { return x.dtype() == DType::u8 ? 1.0f / 255 : 1.0f; }
 
 /// Class numbers of any type.
@@ -50,7 +50,7 @@ std::vector<std::int64_t> class_numbers(const Tensor& y) {
   return y.dtype() == DType::u8 ? read(std::uint8_t{}) : y.dtype() == DType::u32 ? read(std::uint32_t{}) : read(std::int32_t{});
 }
 
-/// How many classes a model for these labels must tell apart. Throws UserError for labels that are none, and before a slip makes a giant of a model.
+/// The number of classes of a model for these labels. Throws UserError for labels that are no class numbers and, as a likely mistake, for too many.
 std::int64_t count_classes(const TaskSettings& s, const std::string& where, const std::vector<std::int64_t>& labels) {
   constexpr std::int64_t most_unasked = 1000;
   const auto [least, greatest] = std::minmax_element(labels.begin(), labels.end());
@@ -59,15 +59,15 @@ std::int64_t count_classes(const TaskSettings& s, const std::string& where, cons
   if (*least == *greatest) throw UserError(where, str("all labels are ", *least, ": with a single class there is nothing to learn"));
   if (*greatest >= std::numeric_limits<std::int32_t>::max()) throw UserError(where, str(place(greatest), " is too large for a class number"));
   if (s.classes) {
-    if (*greatest >= s.classes) throw UserError(where, str(place(greatest), " is none of the ", s.classes, " classes of --classes"));
+    if (*greatest >= s.classes) throw UserError(where, str(place(greatest), " is outside of [0, ", s.classes, "), the classes of --classes"));
     return s.classes;
   }
   if (*greatest >= most_unasked)
-    throw UserError(where, str(place(greatest), " asks for a model of ", *greatest + 1, " classes; if that is meant, say --classes ", *greatest + 1));
+    throw UserError(where, str(place(greatest), " needs a model of ", *greatest + 1, " classes; if that is meant, give --classes ", *greatest + 1));
   return *greatest + 1;
 }
 
-/// What the model takes and gives. `y` are all targets, those held out too.
+/// Sets the sizes of the model's input and output. `y` are all targets, including those held out.
 void set_sizes(Task& task, const TaskSettings& s, const std::string& where, const std::vector<Tensor>& y) {
   const Tensor& x = task.train.x;
   task.inputs = x.elements() / x.shape()[0].factor();
@@ -91,7 +91,7 @@ Task split(const Tensor& x, const Tensor& y, float scale, const Split& rows) {
   return task;
 }
 
-/// What each column was taken for, a line each.
+/// How each column is used, one line per column.
 std::string columns_text(const data::Table& table, const data::Encoder& encoder) {
   std::string text;
   std::vector<std::string> used;
@@ -114,7 +114,7 @@ Task from_table(const TaskSettings& s) {
   if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
   const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
   const Split rows(table.rows(), s);
-  // Means, deviations and categories are those of the rows that are trained on.
+  // Means, deviations and categories are learnt from the training rows only.
   const data::Encoder encoder = data::Encoder::fit(table, {.target = s.target,
                                                            .categorical = parts_of(s.categorical),
                                                            .ignore = parts_of(s.ignore),
@@ -167,8 +167,8 @@ Task load_task(const TaskSettings& s) {
   if (s.data.empty()) throw UserError("train", "needs --data; see sinter train --help");
   const bool folder = std::filesystem::is_directory(s.data), table = !folder && data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
-    throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is none; give --labels FILE"));
-  if (!table && !s.missing.empty()) throw UserError("--missing", str("is for the fields of a table, but ", s.data, " is none"));
+    throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is no table; give --labels FILE"));
+  if (!table && !s.missing.empty()) throw UserError("--missing", str("is for the fields of a table, but ", s.data, " is no table"));
   if ((folder || table) && !s.labels.empty()) throw UserError("train", "--labels is for a .npy or IDX file of samples; a table has --target COLUMN");
   return folder ? from_folder(s) : table ? from_table(s) : from_arrays(s);
 }

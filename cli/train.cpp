@@ -79,7 +79,7 @@ void print(const Evaluation& judged, const Task& task) {
   std::cout << "\n";
 }
 
-/// The encoder for the model's file, which predict must understand.
+/// The encoder as text for the model's file, checked to be readable by predict.
 std::string checked_json(const data::Encoder& encoder) {
   std::string json = encoder.to_json();
   (void)data::Encoder::from_json(json);
@@ -88,7 +88,7 @@ std::string checked_json(const data::Encoder& encoder) {
 
 /// Throws unless predict can use the file.
 void load_back(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return;  // a device or a pipe gives nothing back
+  if (!std::filesystem::is_regular_file(path)) return;  // a device or a pipe cannot be read back
   Trainer trainer = Trainer::load(path);
   (void)outputs_of(trainer, path);
   if (trainer.has_metadata("encoder")) (void)encoder_of(trainer, path);
@@ -114,7 +114,7 @@ void run(const Settings& s) {
   options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
   LaterErrors errors;
   add_callbacks(options, s, task, errors);
-  // What the file holds beside the model is made before training, so that nothing that fails behind it can cost the model.
+  // Metadata is made before training, so that no later failure can cost the trained model.
   if (task.encoder) trainer.set_metadata("encoder", checked_json(*task.encoder));
   trainer.set_metadata("task", task.classes ? "classes" : "numbers");
   if (!s.quiet)
@@ -138,35 +138,35 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--target", s.task.target, "Column of the CSV file to predict: numbers, or classes if it holds texts");
   command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32");
   command.add_option("-o,--out", s.out, "Model file to write")->check(not_empty());
-  command.add_option("--hidden", s.hidden, "Units of the hidden layers, in a list");
-  command.add_option("--activation", s.activation, "Of the hidden layers: relu, tanh, gelu, ...");
-  command.add_option("--dropout", s.dropout, "Behind each hidden layer, in [0, 1)")->check(number(0, 1));
-  command.add_option("--l2", s.l2, "Penalty on the squared weights of the hidden layers")->check(number(0));
+  command.add_option("--hidden", s.hidden, "Units of the hidden layers, a list with commas");
+  command.add_option("--activation", s.activation, "Activation of the hidden layers: relu, tanh, gelu, ...");
+  command.add_option("--dropout", s.dropout, "Dropout rate after each hidden layer, in [0, 1)")->check(number(0, 1));
+  command.add_option("--l2", s.l2, "Factor of the L2 penalty on the weights of the hidden layers")->check(number(0));
   command.add_option("--optimizer", s.optimizer, "adam, adamw, rmsprop or sgd")->check(CLI::IsMember({"adam", "adamw", "rmsprop", "sgd"}));
-  command.add_option("--learning-rate", s.learning_rate, "Size of the steps")->check(positive_number());
+  command.add_option("--learning-rate", s.learning_rate, "Learning rate")->check(positive_number());
   command.add_option("--epochs", s.epochs, "Passes over the data")->check(whole_number(1));
-  command.add_option("--batch-size", s.batch_size, "Rows a step")->check(whole_number(1));
-  command.add_option("--validation-split", s.task.validation_split, "Part of the rows that is held out")->check(number(0, 1));
+  command.add_option("--batch-size", s.batch_size, "Rows per step")->check(whole_number(1));
+  command.add_option("--validation-split", s.task.validation_split, "Share of the rows to hold out for validation")->check(number(0, 1));
   command.add_option("--patience", s.patience, "Stop after so many epochs without improvement; 0: never")->check(whole_number(0));
-  command.add_flag("--balance", s.balance, "Weigh classes so that all count the same");
-  command.add_option("--categorical", s.task.categorical, "List of columns of categories although they hold numbers");
-  command.add_option("--ignore", s.task.ignore, "List of columns to leave out");
-  command.add_option("--missing", s.task.missing, "List of texts that stand for missing values, as in \"-,n.a.\", beside NA, null, ? and the like");
-  command.add_option("--decimal", s.task.decimal, "Before the decimals of numbers: . or ,")->check(CLI::IsMember({".", ","}));
-  command.add_option("--encoding", s.task.encoding, "Of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
-  command.add_option("--classes", s.task.classes, "Number of classes where --labels are class numbers; 0: as many as they need, up to 1000")
+  command.add_flag("--balance", s.balance, "Weight classes so that all count the same");
+  command.add_option("--categorical", s.task.categorical, "Columns to treat as categories although they hold numbers, a list with commas");
+  command.add_option("--ignore", s.task.ignore, "Columns to leave out, a list with commas");
+  command.add_option("--missing", s.task.missing, "Texts that mean a missing value, as in \"-,n.a.\", besides NA, null, ? and similar");
+  command.add_option("--decimal", s.task.decimal, "Decimal separator of numbers: . or ,")->check(CLI::IsMember({".", ","}));
+  command.add_option("--encoding", s.task.encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
+  command.add_option("--classes", s.task.classes, "Number of classes if --labels are class numbers; 0: the greatest + 1, up to 1000")
       ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));
-  command.add_option("--delimiter", s.task.delimiter, "Between the fields of the file")->check(field_separator());
-  command.add_option("--seed", s.task.seed, "Of initial weights, dropout and shuffles")->check(seed_number());
-  command.add_option("--threads", s.threads, "0: as many as there are cores")->check(whole_number(0, most_threads));
-  command.add_option("--log", s.log, "CSV file for one line an epoch")->check(not_empty());
+  command.add_option("--delimiter", s.task.delimiter, "Separator between the fields of the file")->check(field_separator());
+  command.add_option("--seed", s.task.seed, "Seed of initial weights, dropout and shuffles")->check(seed_number());
+  command.add_option("--threads", s.threads, "At most so many threads; 0: one per core")->check(whole_number(0, most_threads));
+  command.add_option("--log", s.log, "CSV file to log one line per epoch to")->check(not_empty());
   command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files")->check(not_empty());
-  command.add_option("--report", s.report, "HTML file for a page of curves, model, times and compiled graph")->check(not_empty());
-  command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command goes on after it was ended")
+  command.add_option("--report", s.report, "HTML report to write: curves, model, times and compiled graph")->check(not_empty());
+  command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command resumes after it was stopped")
       ->check(not_empty());
-  command.add_option("--checkpoint-every", s.checkpoint_every, "Checkpoints also after every so many steps")->check(whole_number(0));
-  command.add_flag("--eager", s.eager, "Do not compile");
-  command.add_flag("--quiet", s.quiet, "No line an epoch");
+  command.add_option("--checkpoint-every", s.checkpoint_every, "Write checkpoints also every so many steps")->check(whole_number(0));
+  command.add_flag("--eager", s.eager, "Run line by line without compiling");
+  command.add_flag("--quiet", s.quiet, "Print only the result");
 }
 
 }  // namespace

@@ -104,10 +104,10 @@ ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
   throw UserError("SINTER_FAULT", str("the graph has no node '", name, "'; explain() and SINTER_DUMP show the names"));
 }
 
-/// Kernels from which on another thread of the compiler pays, and how many at most.
+/// Kernels per thread of the compiler that pay for it, and the most threads.
 constexpr std::size_t kernels_a_part = 6, most_parts = 2;
 
-/// What all parts of a step are made from.
+/// The common input of all parts of a step.
 struct Source {
   const ir::Graph& graph;
   const Schedule& schedule;
@@ -116,10 +116,10 @@ struct Source {
   ir::NodeId fault;
   const Target& target;
   const Options& options;
-  bool watched = sees_threads;  ///< instrumented for ThreadSanitizer; code for elsewhere is not
+  bool watched = sees_threads;  ///< instrumented for ThreadSanitizer; code for other machines is not
 };
 
-/// A part of a step: a module with some of its kernels, on its way to an object.
+/// A part of a step: a module with some of its kernels, to be compiled to an object.
 class Part {
  public:
   Part(const Source& source, std::size_t number)
@@ -201,7 +201,7 @@ std::vector<std::vector<SharedFunction>> divide_shared(const std::vector<std::un
   return shares;
 }
 
-/// Runs f(part) for each part, on a thread of its own each if there are some, else on this one; what goes wrong in one is thrown here.
+/// Runs f(part) for each part, on one thread each if there are several, else on this one; exceptions are rethrown here.
 template <class F>
 void for_each_part(std::size_t parts, int threads, const F& f) {
   const auto policy = threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
@@ -223,7 +223,7 @@ std::vector<std::unique_ptr<Part>> compile_parts(const Source& source, std::size
   return parts;
 }
 
-/// The code of a step, made from nothing. Adds the stages of the part that took longest.
+/// Generates the code of a step. Adds the stages of the part that took longest.
 StepCode make_code(const Source& source, std::size_t count, std::vector<Stage>& stages) {
   StepCode code;
   const std::vector<std::unique_ptr<Part>> parts = compile_parts(source, count);
@@ -240,7 +240,7 @@ StepCode make_code(const Source& source, std::size_t count, std::vector<Stage>& 
   return code;
 }
 
-/// Code that a store has kept, loaded; none if it has none that can be run, which it then forgets.
+/// Loads code from a store; empty if it has none that can be run; invalid code is dropped from it.
 std::optional<std::pair<StepCode, LoadedCode>> load_kept(ObjectStore& store, const ObjectKey& key, bool perf_map) {
   const std::optional<std::string> bytes = store.find(key);
   if (!bytes) return {};

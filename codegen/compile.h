@@ -15,21 +15,21 @@ namespace sinter::codegen {
 
 struct Options {
   bool tap = false;              ///< for verify: no overlaid memory and no chunk scratch; every group output kept and listed in Compiled::taps
-  bool profile = false;          ///< tell StepContext::span of each call of a kernel
+  bool profile = false;          ///< call StepContext::span for each call of a kernel
   std::string target = {};       ///< "x86-64-v3", "x86-64-v4", …; "" for this machine. Throws UserError for one that this machine cannot run
   std::string dump_folder = {};  ///< write schedule.txt, step.ll, step.opt.ll and step.s there; "" for none
   bool perf_map = false;         ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code
-  ObjectStore* store = nullptr;  ///< where code is looked for and kept; null: nowhere. Not asked if there is a dump_folder
+  ObjectStore* store = nullptr;  ///< where code is looked up and kept; null: nowhere. Not used if there is a dump_folder
   int threads = 1;               ///< of the compiler; the code is the same for any number
-  bool checked = false;          ///< the step tells StepContext::checks of all that it does to memory, and touches nothing that it may not
-  Sabotage sabotage = {};        ///< a fault that a test asks for
+  bool checked = false;          ///< the step reports its memory accesses to StepContext::checks, and executes no forbidden one
+  Sabotage sabotage = {};        ///< a fault to inject, for tests
   std::string fault = {};        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
 };
 
 /// A stage of the compilation and its seconds.
 using Stage = std::pair<std::string, double>;
 
-/// What a compiled step is made of, for explain().
+/// The parts of a compiled step, for explain().
 struct Report {
   std::string schedule;               ///< phases, loops and kernels as text
   std::string memory_plan;            ///< buffers as text
@@ -41,7 +41,7 @@ struct Report {
   std::string target;      ///< CPU and vector features that the code uses
 };
 
-/// A node's value in a tapped step: buffer of the image that holds it after a call.
+/// A node's value in a tapped step: the buffer of the image that holds it after a call.
 struct Tap {
   ir::NodeId node;
   std::uint32_t buffer;
@@ -57,7 +57,7 @@ struct Compiled {
 Compiled compile(const ir::Graph& graph, const Options& options = {});
 
 /// The step of such a graph as one relocatable object with the function `sinter_step` (StepEntry) and no undefined symbols, for "x86-64-v3",
-/// "x86-64-v4" or "aarch64", whatever this machine is. Throws UserError for another target.
+/// "x86-64-v4" or "aarch64", on any machine. Throws UserError for another target.
 std::string emit_object(const ir::Graph& graph, const std::string& target);
 
 }  // namespace sinter::codegen

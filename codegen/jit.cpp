@@ -30,13 +30,13 @@ namespace sinter::codegen {
 
 namespace {
 
-/// What the emitted IR lacks: variables in registers, common subexpressions, loop invariants hoisted, simple arithmetic. Vectors are written out and
-/// tiles fill the registers as they are, so that vectorizers and unrollers of LLVM's own pipelines would cost five times the time and gain nothing.
+/// The passes that emitted IR needs: variables in registers, common subexpressions, loop invariants hoisted, arithmetic. Vectors are explicit and
+/// tiles already fill the registers, so that vectorizers and unrollers of LLVM's own pipelines would cost five times the time and gain nothing.
 constexpr const char* pipeline =
     "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
 
 /// Passes of LLVM's code generator that gain nothing here and take a third of its time: emitted loops carry the pointers that they need, and
-/// processors with fused multiply-add order instructions by themselves.
+/// processors with fused multiply-add execute out of order.
 constexpr const char* unneeded_passes[] = {"disable-lsr", "disable-post-ra"};
 
 void initialize_targets() {
@@ -59,14 +59,14 @@ void initialize_targets() {
 
 [[noreturn]] void fail(const char* what, llvm::Error error) { throw InternalError("codegen", str(what, ": ", llvm::toString(std::move(error)))); }
 
-/// What links objects into this process; each step's code has a library of its own in it. No symbols but theirs can be found, and no unwind tables
+/// Links objects into this process; each step's code is a separate library in it. Only their symbols can be found, and no unwind tables
 /// are registered: nothing throws through generated code.
 struct Linker {
   llvm::orc::ExecutionSession session;
   llvm::orc::ObjectLinkingLayer layer;
 
   explicit Linker(std::unique_ptr<llvm::orc::ExecutorProcessControl> process) : session(std::move(process)), layer(session) {
-    session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });  // lookup() throws what matters
+    session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });  // lookup() throws the relevant error
   }
 
   void* lookup(llvm::orc::JITDylib& library, llvm::StringRef name) {
@@ -216,7 +216,7 @@ std::string perf_map_of(llvm::orc::JITDylib& library, std::span<const std::strin
   return map.str();
 }
 
-/// Appends to the file where perf looks. Anybody can make one of that name, or a link, so only a file of this user's own is written to.
+/// Appends to the file that perf reads. Anyone can create a file or link of that name, so only a file that this user owns is written to.
 void append_to_perf_map(const std::string& text) {
   const std::string path = str("/tmp/perf-", ::getpid(), ".map");
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -10,7 +10,7 @@ namespace sinter::codegen {
 
 namespace {
 
-/// Numbers as they lie in memory, texts and lists behind their length: no two sequences of calls give the same bytes.
+/// Numbers as in memory, texts and lists after their length: no two sequences of calls give the same bytes.
 class Bytes {
  public:
   template <class T>
@@ -50,7 +50,7 @@ class Bytes {
       std::visit([&](const auto& v) { add(v); }, value);
     }
     add(std::span<const ir::NodeId>(node.inputs));
-    add(std::span<const ir::NodeId>(node.users));  // their order decides the order of kernels
+    add(std::span<const ir::NodeId>(node.users));  // their order determines the order of kernels
     add(node.type);
     add(node.kernel);
   }

@@ -15,8 +15,7 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + line - 1) / line * li
 /// More than any computer can address: plans stay below, so that no sum of theirs overflows.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
 std::int64_t bounded(std::int64_t bytes) {
-  if (bytes > most_bytes)
-    throw UserError(str("what the step computes on its way takes more than ", most_bytes >> 40, " TiB; make its values smaller"));
+  if (bytes > most_bytes) throw UserError(str("the step's intermediate values take more than ", most_bytes >> 40, " TiB; make its values smaller"));
   return bytes;
 }
 std::int64_t bytes_of(std::int64_t rows, std::int64_t stride, std::int64_t element) {
@@ -30,7 +29,7 @@ struct Life {
   std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
   bool one_loop = true, used = false;
   bool product = false;  ///< where a product is collected: its tiles may end below the last row
-  bool staging = false;  ///< one for the whole chunk, not one a unit
+  bool staging = false;  ///< one for the whole chunk, not one per unit
 
   void touch(std::size_t phase, std::size_t in_loop, bool same_rows) {
     if (!used) loop = in_loop;
@@ -47,7 +46,7 @@ struct Request {
   std::size_t first, last;
 };
 
-/// First fit by falling size; requests whose lives overlap get memory of their own. Returns the total.
+/// First fit by descending size; requests whose lifetimes overlap get separate memory. Returns the total.
 std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std::int64_t>& offsets, std::int64_t alignment) {
   std::sort(requests.begin(), requests.end(),
             [](const Request& a, const Request& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.value < b.value; });
@@ -122,7 +121,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && !at.cols.is_batch() &&
         !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
       places[v] = Place::scratch;
-      // A loop of one chunk has all rows in it.
+      // In a loop of one chunk, the chunk has all rows.
       const std::int64_t rows =
           loop.domain.units == Dim(1) || lives[v].staging ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
       offsets[v] = plan.scratch_bytes;

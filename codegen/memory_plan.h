@@ -1,4 +1,4 @@
-// Where each value of a schedule lies: every buffer is a + b·N bytes, planned once.
+// The memory of each value of a schedule: every buffer is a + b·N bytes, planned once.
 #pragma once
 
 #include "codegen/schedule.h"
@@ -8,14 +8,14 @@ namespace sinter::codegen {
 
 struct MemoryPlan {
   std::vector<BufferSpec> buffers;
-  std::vector<std::uint32_t> buffer_of;  ///< by value; values that share memory for good (old and new state) share a buffer
+  std::vector<std::uint32_t> buffer_of;  ///< by value; values that always share memory (old and new state) share a buffer
   std::int64_t fixed_bytes = 0, batch_bytes = 0, scratch_bytes = 0;
 };
 
 /// The buffers that a kernel reads and writes, each once: the order of its function's pointer arguments.
 std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& plan);
 
-/// `separate`: no two values share memory and none lies in chunk scratch.
+/// `separate`: no two values share memory and none is in chunk scratch.
 MemoryPlan plan_memory(const Schedule& schedule, bool separate);
 std::string to_text(const Schedule& schedule, const MemoryPlan& plan);
 

@@ -45,7 +45,7 @@ bool is_reduction(const ir::Op& op) {
   return std::visit([]<class O>(const O&) { return ir::IsReduction<O>; }, op);
 }
 
-/// Whether one chunk must do all of it: what is collected from everywhere, or along the axis that chunks would cut.
+/// Whether one chunk must do everything: results are collected from everywhere, or along the axis that chunks would cut.
 bool runs_whole(const ir::Node& anchor) {
   const bool samples = domain_of(anchor.type.shape).samples;
   if (const auto* cumsum = std::get_if<ir::Cumsum>(&anchor.op)) return !samples || cumsum->axis == 0;
@@ -92,7 +92,7 @@ class Builder {
     return std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return graph_.node(user).kernel != node.kernel; });
   }
 
-  /// Where a node's value goes: its outputs and states, or memory if another kernel reads it.
+  /// The destinations of a node's value: its outputs and states, or memory if another kernel reads it.
   std::vector<Write> writes_of(NodeId id) {
     std::vector<Write> writes;
     const Type& type = graph_.node(id).type;
@@ -146,7 +146,7 @@ class Builder {
     for (auto& [group, nodes] : groups) add_group(group, std::move(nodes));
   }
 
-  /// Whether the node is an input under another shape, with as many rows of as many columns: readers find it where the input lies. Taps see a copy.
+  /// Whether the node is an input under another shape, with as many rows of as many columns: readers read the input in place. Taps see a copy.
   bool is_view(NodeId id) const {
     const ir::Node& node = graph_.node(id);
     if (!std::holds_alternative<ir::Reshape>(node.op) || keep_all_ || graph_.is_output(id)) return false;
@@ -195,7 +195,7 @@ class Builder {
     add_kernel(std::move(kernel));
   }
 
-  /// The copy of an image that a convolution reads, or collects, with the runs of a tile; or what is made of a block of tiles.
+  /// The copy of an image that a convolution reads, or collects, with the runs of a tile; or the transforms of a block of tiles.
   void add_staging(Kernel& kernel) {
     const ConvolutionPlan plan = plan_convolution(graph_, kernel.anchor);
     const std::optional<WinogradPlan> winograd = plan_winograd(graph_, kernel.anchor);
@@ -235,7 +235,7 @@ class Builder {
     partial.shape = graph_.node(graph_.node(kernel.anchor).inputs[0]).type.shape;
     partial.domain = domain_of(partial.shape);
     partial.writes.clear();
-    // Before the reduction stands what has its input's shape; all else follows it.
+    // Nodes of the reduction's input shape precede it; all others follow it.
     const auto anchor_at = std::find(kernel.nodes.begin(), kernel.nodes.end(), kernel.anchor);
     const auto is_prologue = [&](NodeId id) {
       return std::find(kernel.nodes.begin(), anchor_at, id) != anchor_at && graph_.node(id).type.shape == partial.shape;
@@ -306,7 +306,7 @@ class Builder {
         node.op);
   }
 
-  /// Pointwise nodes of the kernel's shape stand behind its anchor, never in its prologue (ir::joins_prologue).
+  /// Pointwise nodes of the kernel's shape follow its anchor, they are never in its prologue (ir::joins_prologue).
   bool same_place(const Kernel& kernel, NodeId user, std::size_t operand) const {
     const ir::Node& node = graph_.node(user);
     return ir::is_pointwise(node.op) && node.type.shape == kernel.shape && graph_.node(node.inputs[operand]).type.shape == kernel.shape;

@@ -11,7 +11,7 @@
 
 namespace sinter::codegen {
 
-/// What the chunks of a loop divide: N samples, or a number of rows.
+/// The domain that the chunks of a loop divide: N samples, or a number of rows.
 struct Domain {
   Dim units = 1;
   bool samples = false;  ///< units are samples: tensors have a leading dimension k·N, of which a unit owns k
@@ -31,11 +31,11 @@ struct StoredValue {
   std::string name;
 };
 
-/// An operand of a kernel that lies in memory.
+/// An operand of a kernel in memory.
 struct Read {
   ValueId value;
   bool same_rows = false;   ///< a chunk reads only its own rows of it
-  bool same_place = false;  ///< an element that is written depends on its own place of it alone: the two may share memory
+  bool same_place = false;  ///< a written element depends only on the same element of it: the two may share memory
 };
 
 /// A node's value written by a kernel.
@@ -44,28 +44,28 @@ struct Write {
   ValueId value;
 };
 
-/// How large the chunks of a kernel's loop are: as many rows as make good tiles; few images, each of which is a lot of work; or, where each chunk has
+/// The size of the chunks of a kernel's loop: as many rows as make good tiles; few images, each of which is much work; or, where each chunk has
 /// a slot for a sum as large as a weight, so many samples that there are few chunks.
 enum class Pace : std::uint8_t { rows, images, slots };
 
-/// What a call with a single sample may be cut into, so that all threads work on it: nothing; rows of it, for a convolution rows of pixels or of
-/// tiles; or piece_columns columns of a product with one row. Steps that update states don't cut: they never have one sample to hurry for.
+/// How a call with a single sample may be cut, so that all threads work on it: not at all; into rows, for a convolution rows of pixels or of
+/// tiles; or piece_columns columns of a product with one row. Steps that update states are not cut: training needs no low latency for one sample.
 enum class Piece : std::uint8_t { sample, rows, columns };
 inline constexpr std::int64_t piece_columns = 128;
 
 struct Kernel {
-  /// nodes: a kernel group. partial: the group's reduction, one slot a chunk. combine: the slots and what follows. copy: a leaf to an output or
-  /// state. pack: the right operand of the group's product to the order in which tiles read it.
+  /// nodes: a kernel group. partial: the group's reduction, one slot per chunk. combine: the slots and what follows. copy: a leaf to an output or
+  /// state. pack: the right operand of the group's product into the order in which tiles read it.
   enum class Kind : std::uint8_t { nodes, partial, combine, copy, pack };
   Kind kind = Kind::nodes;
   std::int32_t group = -1;        ///< kernel group of the graph
   std::vector<ir::NodeId> nodes;  ///< in topological order
   ir::NodeId anchor = ir::no_node;
-  Shape shape;  ///< what the rows of the domain belong to
+  Shape shape;  ///< of the tensors whose rows are the domain
   Domain domain;
   std::vector<Read> reads;
   std::vector<Write> writes;
-  ValueId product = no_value;  ///< where a product or scatter is collected before its epilogue
+  ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue
   ValueId slots = no_value;    ///< partial sums
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
   ValueId staging = no_value;  ///< of a convolution: the copy of an image, in chunk scratch
@@ -73,7 +73,7 @@ struct Kernel {
   Piece piece = Piece::sample;
   std::int64_t pieces = 1;  ///< of a sample
   std::size_t phase = 0, loop = 0;
-  std::size_t stage = 0;  ///< of a loop over samples: one more than that of each kernel of the loop whose results it reads
+  std::size_t stage = 0;  ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
 };
 
 /// Kernels that run back to back on each chunk.
@@ -82,27 +82,27 @@ struct Loop {
   Pace pace = Pace::rows;
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
-  /// Chunk size at batch size n: a function of shape and n alone.
+  /// Chunk size at batch size n: depends only on shape and n.
   std::int64_t chunk_units(std::int64_t n) const;
 };
 
-/// Loops that need nothing of each other: their chunks are claimed in any order. A barrier follows.
+/// Independent loops: their chunks are claimed in any order. A barrier follows.
 struct Phase {
   std::vector<Loop> loops;
   /// Where a single sample is cut into pieces, the kernels of loops over samples come stage after stage with barriers between; 0: nothing is cut.
   std::size_t stages = 0;
-  /// Its kernels pack states, in a step that updates none: a call may leave it out if the states are those of the call before.
+  /// Its kernels pack states, in a step that updates none: a call may skip it if the states are unchanged since the previous call.
   bool once = false;
 };
 
 struct Schedule {
   std::vector<StoredValue> values;
-  std::vector<ValueId> value_of;  ///< by node: where readers find it; no_value if it is not stored
+  std::vector<ValueId> value_of;  ///< by node: its stored value; no_value if it is not stored
   std::vector<Kernel> kernels;
   std::vector<Phase> phases;
 };
 
-/// `keep_all` stores every node that a kernel group hands on or could show: for taps.
+/// `keep_all` stores every result of a kernel group that other groups or taps can read.
 Schedule make_schedule(const ir::Graph& graph, bool keep_all);
 /// Throws InternalError if a kernel reads what no earlier phase or same-row kernel before it wrote, or a state is overwritten while it is still read.
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule);

@@ -1,4 +1,4 @@
-// A schedule that is made: its chunk sizes, its check, its text.
+// Functions on a finished schedule: chunk sizes, its check, its text.
 #include <algorithm>
 
 #include "codegen/schedule.h"
@@ -29,7 +29,7 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
                                (read.same_rows || reader.domain.units == Dim(1));
         if (!before && !same_loop) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
       }
-      // Who overwrites a state whose old value this kernel reads comes in a later phase.
+      // A kernel that overwrites a state whose old value this kernel reads is in a later phase.
       const StoredValue& value = schedule.values[read.value];
       if (value.home != StoredValue::Home::state || value.node != graph.state_node(value.index)) continue;
       for (const Kernel& writer : schedule.kernels)
@@ -45,7 +45,7 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
 std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
   std::string text = str("schedule: ", schedule.phases.size(), schedule.phases.size() == 1 ? " phase\n" : " phases\n");
   for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
-    text += str("  phase ", p + 1, schedule.phases[p].once ? ", left out if no state has changed\n" : "\n");
+    text += str("  phase ", p + 1, schedule.phases[p].once ? ", skipped if no state has changed\n" : "\n");
     for (const Loop& loop : schedule.phases[p].loops) {
       text += str("    over ", loop.domain.units,
                   loop.domain.samples           ? " samples"

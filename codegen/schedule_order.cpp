@@ -11,7 +11,7 @@ namespace {
 using ir::Graph;
 using ir::NodeId;
 
-/// From this size on, a right operand does not stay in the second-level cache from chunk to chunk.
+/// A right operand of at least this size does not stay in the second-level cache between chunks.
 constexpr std::int64_t much_elements = 256 * 1024;
 
 class Order {
@@ -58,7 +58,7 @@ class Order {
     return readers;
   }
 
-  /// A state is overwritten after every reader of its old value; where that cannot be, its new value goes to memory first.
+  /// A state is overwritten after every reader of its old value; if that is impossible, its new value goes to memory first.
   void place_state_writes() {
     for (std::size_t k = 0, count = s_.kernels.size(); k < count; ++k)
       for (std::size_t w = 0; w < s_.kernels[k].writes.size(); ++w) {
@@ -105,7 +105,7 @@ class Order {
   void assign_phases() {
     std::vector<std::size_t> order = topological();
     std::size_t phases = 0;
-    // Weights are packed in a phase before all others, so that what reads them can still be one loop with what does not.
+    // Weights are packed in a phase before all others, so that kernels that read them can still share a loop with kernels that do not.
     const auto packs_leaf = [&](const Kernel& kernel) { return kernel.kind == Kernel::Kind::pack && producer_[kernel.reads.front().value] == none; };
     const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
     for (const std::size_t k : order) {
@@ -184,7 +184,7 @@ class Order {
     return order;
   }
 
-  /// All loops over samples of a phase that have the same pace are one; loops over rows are joined where a kernel reads what another of the phase
+  /// All loops over samples of a phase with the same pace are merged; loops over rows are merged if a kernel reads what another of the phase
   /// wrote.
   void join_loop(std::size_t k) {
     Kernel& kernel = s_.kernels[k];
@@ -239,7 +239,7 @@ class Order {
     }
     loop.limits.most = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
                                            : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
-    // Each chunk of a product reads all of its right operand: the larger that is, the more rows should share it.
+    // Each chunk of a product reads the whole right operand: the larger that is, the more rows a chunk should have.
     const auto reads_much = [&](std::size_t k) {
       const Kernel& kernel = s_.kernels[k];
       if (kernel.product == no_value || kernel.kind != Kernel::Kind::nodes) return false;
@@ -249,7 +249,7 @@ class Order {
       return at.rows.is_fixed() && at.cols.is_fixed() && at.rows.factor() * at.stride.factor() >= much_elements;
     };
     if (loop.domain.samples && std::any_of(loop.kernels.begin(), loop.kernels.end(), reads_much)) loop.limits.least = 32;
-    // Each chunk of a scatter looks through all indices: few chunks.
+    // Each chunk of a scatter scans all indices: few chunks.
     const auto scatters = [&](std::size_t k) {
       return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::ScatterAddRows>(graph_.node(s_.kernels[k].anchor).op);
     };

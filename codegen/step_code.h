@@ -1,4 +1,4 @@
-// The code of a step as it is kept from process to process.
+// The code of a step as it is kept between processes.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct StepCode {
 };
 
 std::string to_bytes(const StepCode& code);
-/// None if these are not the bytes of a StepCode.
+/// Empty if these are not the bytes of a StepCode.
 std::optional<StepCode> parse_step_code(std::string_view bytes);
 
 }  // namespace sinter::codegen

@@ -1,4 +1,4 @@
-// Which kind of kernel computes an op. An op of ir/ops.h that is none of these stops the build here with a message that names it.
+// The kind of kernel that computes an op. An op of ir/ops.h without one stops the build here with a message that names it.
 #pragma once
 
 #include <type_traits>
@@ -8,12 +8,12 @@
 namespace sinter::codegen {
 
 enum class KernelKind : std::uint8_t {
-  none,       ///< the code generator was not taught this op
+  none,       ///< the code generator does not know this op
   pointwise,  ///< its eval on vectors; also what computes each element from named elements of its operands: reshape, transpose, gather, slice, …
   product,
   convolution,         ///< collected too, a row of pixels at a time
   convolution_weight,  ///< a sum over samples as large as a weight: parts in slots, then their sum and the epilogue
-  collected,           ///< its result is collected in memory, then comes the epilogue: scatter, cumulative sum, top-k, products of many matrices
+  collected,           ///< its result is collected in memory before the epilogue: scatter, cumulative sum, top-k, products of many matrices
   softmax,
   argmax,
   reduction,
@@ -46,7 +46,7 @@ constexpr KernelKind require_kernel_kind() {
   return kernel_kind<O>();
 }
 
-/// Whether the op's result is collected in memory of its own before the epilogue.
+/// Whether the op's result is collected in a separate buffer before the epilogue.
 inline bool is_collected(const ir::Op& op) {
   const KernelKind kind = std::visit([]<class O>(const O&) { return kernel_kind<O>(); }, op);
   return kind == KernelKind::product || kind == KernelKind::collected || kind == KernelKind::convolution;

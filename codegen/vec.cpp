@@ -75,7 +75,7 @@ VecMask operator==(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpI
 VecMask operator!=(const Vec& x, const Vec& y) { return compare(x, y, llvm::CmpInst::FCMP_UNE, llvm::CmpInst::ICMP_NE, llvm::CmpInst::ICMP_NE); }
 
 Vec select(const VecMask& condition, const Vec& x, const Vec& y) {
-  if (!x.value && !y.value) {  // literals alone: as wide as the condition
+  if (!x.value && !y.value) {  // only literals: as wide as the condition
     const Vec mask{condition.value, DType::boolean};
     return select(condition, Vec(literal(x.number, with_elements(mask, b().getFloatTy())), DType::f32), y);
   }

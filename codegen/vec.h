@@ -19,7 +19,7 @@ struct VecMask {
   llvm::Value* value = nullptr;
 };
 
-/// `lanes` numbers of one element type, or a literal that takes the type of what it meets.
+/// `lanes` numbers of one element type, or a literal that takes the type of the other operand.
 struct Vec {
   using mask_type = VecMask;
 
@@ -45,7 +45,7 @@ VecMask operator!=(const Vec& a, const Vec& b);
 Vec select(const VecMask& condition, const Vec& a, const Vec& b);
 Vec sqrt(const Vec& x);
 
-// ---- what ir/vector_math.h needs besides; f64 lives within it alone and counts as f32 here ----
+// ---- what ir/vector_math.h needs in addition; f64 occurs only there and counts as f32 here ----
 /// a · b + c, rounded once.
 Vec fma(const Vec& a, const Vec& b, const Vec& c);
 Vec as_int(const Vec& x);

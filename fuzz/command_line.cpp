@@ -36,7 +36,7 @@ void run_command(const std::vector<std::string>& arguments) {
   const Output output;
   const int status = cli::run(arguments);
   const std::string text = output.text();
-  if (status > 1 || text.find("fault of Sinter") != text.npos) throw Finding(str("sinter ", arguments[0], " ends with ", status, ": ", text));
+  if (status > 1 || text.find("bug in Sinter") != text.npos) throw Finding(str("sinter ", arguments[0], " ends with ", status, ": ", text));
   if (status == 1) throw UserError(text);
 }
 

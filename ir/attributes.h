@@ -76,7 +76,7 @@ bool same_attributes(const Op& a, const Op& b) {
 }
 
 std::string to_string(const Attribute& attribute);
-/// The shortest text that reads back as the same number, of a float or (if it is none) a double.
+/// The shortest text that reads back as the same number, of a float or (if not exact in one) a double.
 std::string number_text(double value);
 
 }  // namespace sinter::ir

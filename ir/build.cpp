@@ -63,7 +63,7 @@ Value extent(Graph& graph, Dim dim) {
 Value sum_to(Value x, const Shape& shape) {
   if (x.shape() == shape) return x;
   const std::size_t lead = x.shape().rank() - shape.rank();
-  // Sums runs of adjacent repeated axes from the last to the first, so that the axes still to come keep their numbers.
+  // Sums runs of adjacent repeated axes from the last to the first, so that the remaining axes keep their numbers.
   Value result = x;
   const auto repeated = [&](std::size_t axis) { return axis < lead || (shape[axis - lead] == Dim(1) && x.shape()[axis] != Dim(1)); };
   for (std::size_t last = x.shape().rank(); last > 0;) {

@@ -6,7 +6,7 @@ namespace sinter::ir {
 
 namespace {
 
-/// What the outputs depend on, they included.
+/// The nodes that the outputs depend on, including these.
 std::vector<char> ancestors(const Graph& graph, std::span<const Value> outputs) {
   std::vector<char> reached(graph.size());
   std::vector<NodeId> stack;
@@ -52,7 +52,7 @@ Values differentiate(std::span<const Value> outputs, std::span<const Value> seed
   std::vector<NodeId> order = graph.topological_order();
   std::reverse(order.begin(), order.end());
 
-  std::vector<Value> gradients(graph.size());  // of the nodes that were there before; new nodes need none
+  std::vector<Value> gradients(graph.size());  // of the existing nodes; new ones need none
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Value& gradient = gradients[outputs[i].id];
     gradient = gradient ? gradient + seeds[i] : seeds[i];
@@ -77,7 +77,7 @@ Values differentiate(std::span<const Value> outputs, std::span<const Value> seed
       gradients[inputs[i]] = gradients[inputs[i]] ? gradients[inputs[i]] + fitted : fitted;
     }
   }
-  // A node may be the gradient of several values (add hands its own on): then it counts as that of the first, the one nearest to the leaves.
+  // A node may be the gradient of several values (add passes its own on): then it counts as that of the first, the one nearest to the leaves.
   for (NodeId id = 0; id < gradients.size(); ++id)
     if (gradients[id] && graph.node(gradients[id].id).gradient_of == no_node) graph.set_gradient_of(gradients[id].id, id);
   Values result;

@@ -1,4 +1,4 @@
-// Errors and the place in the user's program that they name.
+// Errors and the line of the user's program that they name.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something a user can cause and mend: a wrong shape, a broken file, a bad setting.
+/// Something a user can cause and fix: a wrong shape, a broken file, a bad setting.
 class UserError : public Error {
  public:
   explicit UserError(const std::string& message) : Error(message) {}

@@ -14,7 +14,7 @@
 
 namespace sinter::ir {
 
-/// The kernel of a node that no kernel group holds (yet).
+/// The kernel of a node that is in no kernel group (yet).
 inline constexpr std::int32_t no_kernel = -1;
 /// A cheap scalar that each kernel which reads it computes for itself.
 inline constexpr std::int32_t inlined = -2;
@@ -24,10 +24,10 @@ struct Node {
   std::vector<NodeId> inputs;
   Type type;
   Origin origin;
-  std::vector<NodeId> users;        ///< one entry a use; outputs and state updates are not in it
+  std::vector<NodeId> users;        ///< one entry per use; outputs and state updates are not in it
   std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
   bool dead = false;
-  NodeId gradient_of = no_node;  ///< the value whose finished gradient this node is, set by differentiate: reports say what a removed gradient was of
+  NodeId gradient_of = no_node;  ///< the value whose final gradient this node is, set by differentiate: for reports about removed gradients
 };
 
 /// What a call passes. A hidden input is a tensor that the traced function captured: it is bound once, at trace time.
@@ -38,7 +38,7 @@ struct InputSpec {
   Kind kind = Kind::batch;
 };
 
-/// A cell: what lasts from call to call. Its shape has no N.
+/// A cell: a value that persists between calls. Its shape has no N.
 struct StateSpec {
   std::string name;
   Type type;
@@ -53,13 +53,13 @@ class Graph {
   void set_name(std::string name) { name_ = std::move(name); }
 
   // ---- building ----
-  /// Appends a node. Throws UserError `[layer, file:line] op: rule …` if the op's shape rule does not hold, also if the graph would get two Ns in one
+  /// Appends a node. Throws UserError `[layer, file:line] op: rule …` if the op's shape rule does not hold, and for two Ns in one
   /// shape.
   Value add(Op op, std::span<const NodeId> inputs, Origin origin);
   /// The same with the current origin (see OriginScope).
   Value add(Op op, std::initializer_list<Value> inputs);
   Value add_input(InputSpec spec);
-  /// The leaf of a state; one a state.
+  /// The leaf of a state; one per state.
   Value add_state(StateSpec spec);
   void add_output(Value value) { outputs_.push_back(value.id); }
   void set_outputs(std::vector<NodeId> ids) { outputs_ = std::move(ids); }
@@ -80,12 +80,12 @@ class Graph {
   NodeId input_node(std::size_t index) const { return input_nodes_[index]; }
   NodeId state_node(std::size_t index) const { return state_nodes_[index]; }
   std::span<const NodeId> outputs() const { return outputs_; }
-  /// One a state: no_node where the call does not change it.
+  /// One per state: no_node where the call does not change it.
   std::span<const NodeId> updates() const { return updates_; }
   /// Uses by live nodes, outputs and updates together.
   std::size_t use_count(NodeId id) const;
   bool is_output(NodeId id) const;
-  /// Live nodes, each after its inputs; among those that could come next the lowest id first.
+  /// Live nodes, each after its inputs; among the candidates for the next the lowest id first.
   std::vector<NodeId> topological_order() const;
   std::optional<NodeId> find_state(std::string_view name) const;  ///< index of the state
 
@@ -96,7 +96,7 @@ class Graph {
   void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
   void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }
   void set_origin(NodeId id, Origin origin) { nodes_[id].origin = std::move(origin); }
-  /// Marks the nodes dead that no output and no update needs; leaves stay. Returns their ids.
+  /// Marks nodes as dead that no output and no update needs, except leaves. Returns their ids.
   std::vector<NodeId> erase_dead();
 
   // ---- origin of new nodes ----

@@ -38,7 +38,7 @@ NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes) {
 
 namespace {
 
-/// A gather whose row i is row index[i] of its table, a run of memory, of leaves: a matrix of several columns and a list. Other ranks give matrices
+/// A gather from leaves whose row i is row index[i] of its table, contiguous: from a matrix of several columns by a list. Other ranks give matrices
 /// too, whose rows are something else: a vector's elements by a matrix of indices, or a page of three dimensions by a single index.
 bool picks_rows_of_a_matrix(const Graph& graph, const Node& node) {
   if (!std::holds_alternative<GatherRows>(node.op)) return false;

@@ -11,7 +11,7 @@ SymbolicLayout symbolic_layout(const Shape& shape) {
   if (shape.rank() == 0) return {1, 1, 1};
   if (shape.rank() == 1 && !shape[0].is_fixed()) return {shape[0], 1, 1};
   const Dim cols = shape.back();
-  // The rows of a table ([R,k]) are counted at run time; one stands for them here.
+  // The rows of a table ([R,k]) are counted at run time; 1 is used here.
   const bool table = shape[0].is_rows();
   const Dim rows = table ? Dim(1) : shape.product(0, shape.rank() - 1);
   return {rows, cols, cols.is_fixed() ? Dim(padded_columns(cols.factor())) : cols};

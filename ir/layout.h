@@ -1,4 +1,4 @@
-// How a tensor lies in memory: rows of columns with a row stride, the same in every room.
+// The memory layout of tensors: rows of columns with a row stride, the same everywhere.
 #pragma once
 
 #include <cstdint>

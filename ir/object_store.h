@@ -1,4 +1,4 @@
-// Where machine code lasts from process to process: what codegen asks for, and who keeps it (runtime/file/object_cache.h) provides.
+// Storage of machine code between processes: the interface that codegen uses and runtime/file/object_cache.h implements.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace sinter {
 
-/// All that decides what code is: whoever compiles with an equal key gets the same.
+/// Everything that determines the code: equal keys compile to equal code.
 struct ObjectKey {
   std::string source;   ///< what is compiled, as bytes
   std::string target;   ///< CPU and features that the code may use
-  std::string version;  ///< of all that makes code of a source
+  std::string version;  ///< of everything that turns a source into code
   bool operator==(const ObjectKey&) const = default;
 };
 
-/// May be called from several threads at once. Nothing that goes wrong is an error: then there is no code, or it is not kept.
+/// May be called from several threads concurrently. Failures are not errors: then no code is found, or it is not kept.
 class ObjectStore {
  public:
   ObjectStore() = default;
@@ -23,10 +23,10 @@ class ObjectStore {
   ObjectStore& operator=(const ObjectStore&) = delete;
   virtual ~ObjectStore() = default;
 
-  /// What was kept under a key equal in every byte.
+  /// The code kept under a key that is equal in every byte.
   virtual std::optional<std::string> find(const ObjectKey& key) = 0;
   virtual void keep(const ObjectKey& key, std::string_view code) = 0;
-  /// What find() returned cannot be used ("holds no code for this machine"): it is forgotten, and counts as not found.
+  /// What find() returned cannot be used ("holds no code for this machine"): it is dropped, and counts as not found.
   virtual void reject(const ObjectKey& key, const std::string& why) = 0;
 };
 

@@ -90,7 +90,7 @@ Type infer_elementwise(std::span<const Type> in, std::size_t arity, DType (*rule
 
 std::vector<std::vector<SampleInput>> elementwise_inputs(std::span<const Range> ranges, DType dtype) {
   const Dim n = Dim::batch();
-  // The first operand's shapes, and what the others are beside it.
+  // The first operand's shapes, and the others' relative to it.
   struct Case {
     Shape first, others;
   };

@@ -1,4 +1,4 @@
-// What an op is. An op is one struct in one place (ir/ops): its name, attributes, shape rule, meaning, gradient rule and test samples.
+// Ops. An op is one struct in ir/ops: its name, attributes, shape rule, meaning, gradient rule and test samples.
 //
 //   static constexpr std::string_view name;
 //   static constexpr auto fields = std::tuple{field("alpha", &Op::alpha), ...};
@@ -67,8 +67,8 @@ inline Word multiply_high(Word a, Word b) { return Word(static_cast<std::uint32_
 
 // ---- gradient rules ----
 /// What a gradient rule sees: the op's inputs x, its output y and the gradient dy of the loss with respect to y.
-/// It returns one gradient an input, in the shape of y for pointwise ops (broadcasting is undone by the caller), or an empty Value for none.
-/// Write rules in y where y will do: a rule that reads x keeps x alive and stops the op from fusing with what makes x.
+/// It returns one gradient per input, in the shape of y for pointwise ops (the caller undoes broadcasting), or an empty Value for none.
+/// Prefer rules in y: a rule that reads x keeps x alive and prevents fusing the op with the one that computes x.
 struct Vjp {
   Graph& graph;
   std::span<const Value> x;
@@ -137,7 +137,7 @@ Type infer_elementwise(std::span<const Type> in, std::size_t arity, DType (*rule
 template <int Arity, class Rule = Floats>
 struct Elementwise {
   static constexpr int arity = Arity;
-  static constexpr double ulps = 0.5;  ///< greatest error of both kernels, in units in the last place of the exact result; ops may state another
+  static constexpr double ulps = 0.5;  ///< greatest error of both kernels, in units in the last place of the exact result; ops may override it
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const { return infer_elementwise(in, Arity, &Rule::result); }
 };
@@ -145,7 +145,7 @@ struct Elementwise {
 template <class Op>
 concept IsElementwise = requires { Op::arity; };
 
-/// Where the values of an operand come from, for samples.
+/// The range of an operand's values in samples.
 struct Range {
   double low = -2, high = 2;
 };

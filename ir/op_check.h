@@ -1,4 +1,4 @@
-// What every op must bring. An op that lacks a rule stops the build with a message that says which; the compiler's "with O = ..." names the op.
+// What every op must define. A missing rule stops the build with a message that names it; the compiler's "with O = ..." names the op.
 #pragma once
 
 #include "ir/ops.h"

@@ -1,4 +1,4 @@
-// The closed set of ops. An op joins Sinter by joining this list; what it then lacks (shape rule, meaning, gradient rule, samples, kernel in the
+// The closed set of ops. An op is added by adding it to this list; what it then lacks (shape rule, meaning, gradient rule, samples, kernel in the
 // interpreter or the code generator) stops the build with a message that names it.
 #pragma once
 

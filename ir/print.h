@@ -1,4 +1,4 @@
-// Text that a person reads and a test compares, and DOT for a picture. Print-only; nodes are renumbered in the order printed.
+// Graphs as text, for people and tests, and as DOT. Output only; nodes are renumbered in the order printed.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace sinter::ir {
 
 struct PrintOptions {
-  bool origins = true;  ///< "# dense_1, mlp.cpp:14" behind each node
+  bool origins = true;  ///< "# dense_1, mlp.cpp:14" after each node
   bool kernels = true;  ///< "{kernel=1}"
 };
 

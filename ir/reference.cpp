@@ -6,7 +6,7 @@ namespace sinter::ir {
 
 namespace {
 
-/// The meaning of arithmetic on i32 and u32: exact, where a product of two has more digits than a double; the caller wraps it.
+/// Arithmetic on i32 and u32: exact even where a product has more digits than a double; the caller wraps it.
 struct Whole {
   std::int64_t value = 0;
   explicit Whole(std::int64_t x) : value(x) {}

@@ -1,4 +1,4 @@
-// The double reference: what every other path is judged by. Slow and simple.
+// The double reference, by which every other path is judged. Slow and simple.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The plain structs in which a compiled step (made by codegen) and what launches it (runtime) meet.
+// The plain structs that are the interface between a compiled step (made by codegen) and its launcher (runtime).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace sinter {
 
 /// One product of a chunk, row-major, accumulated in the order of the contracted index: c[m,f] = op(a)[m,k] · op(b)[k,f].
-/// Leading dimensions are in elements. Columns of c from f to its padded width are left alone.
+/// Leading dimensions are in elements. Columns of c from f to its padded width are not written.
 struct GemmCall {
   const float* a;
   const float* b;
@@ -24,14 +24,14 @@ struct GemmCall {
 };
 
 /// Counters lie a cache line apart. Each thread takes the chunks of its own share of a phase first, so that it finds the same rows and weights in its
-/// cache step after step, then those that are left of the others' shares.
+/// cache step after step, then what remains of the others' shares.
 inline constexpr std::int64_t claim_spacing = 16;
 
-/// Bytes that may be read, but not written, behind each buffer: a vector that begins in it is loaded whole and the lanes past the last element
+/// Bytes after each buffer that may be read, but not written: a vector that begins in it is loaded whole and the lanes past the last element
 /// ignored.
 inline constexpr std::int64_t readable_behind = 64;
 
-/// What a call of a kernel may touch of one of its buffers, and which bytes it touched, from the first to the last of them; offsets from `begin`.
+/// What a call of a kernel may access of one of its buffers, and the range of bytes that it did access; offsets from `begin`.
 struct BufferCheck {
   std::byte* begin = nullptr;
   std::int64_t bytes = 0;
@@ -48,17 +48,17 @@ struct KernelCheck {
 
 struct StepContext;
 
-/// What a checked step tells its launcher, which judges it (runtime/checker.h). Every thread calls `begin` and `boundary`.
+/// Calls from a checked step to its launcher, which judges them (runtime/checker.h). Every thread calls `begin` and `boundary`.
 struct CheckHooks {
   /// Before the first phase.
   void (*begin)(StepContext*, std::int32_t thread);
-  /// A barrier; behind it phase `phase` is over, or, if not `over`, a stage of it.
+  /// A barrier; after it phase `phase` is over, or, if not `over`, a stage of it.
   void (*boundary)(StepContext*, std::int32_t thread, std::uint32_t phase, bool over);
   /// Before a call of a kernel on chunk `chunk` of those that run between two boundaries. `shared`: other threads work on the same sample.
   KernelCheck* (*enter)(StepContext*, std::int32_t thread, std::uint32_t kernel, std::int64_t chunk, bool shared);
-  /// After it; or during it, of what it has touched so far.
+  /// After it; or during it, with what it has accessed so far.
   void (*leave)(StepContext*, KernelCheck*);
-  /// In place of an access to memory outside of the buffer that begins at `begin`: the kernel then returns.
+  /// Instead of an access outside of the buffer that begins at `begin`: the kernel then returns.
   void (*outside)(StepContext*, KernelCheck*, std::byte* begin, std::int64_t offset, std::int64_t bytes, bool store);
 };
 
@@ -66,17 +66,17 @@ struct CheckHooks {
 struct StepContext {
   std::byte* const* buffers;       ///< base address of each StepImage::buffers entry
   std::int64_t batch;              ///< N
-  const std::int64_t* table_rows;  ///< one a graph input: its row count if it is a table, else 0
+  const std::int64_t* table_rows;  ///< one per graph input: its row count if it is a table, else 0
   std::uint32_t* claims;           ///< chunk counters, 0 on entry: thread t's of set s is [(s · threads + t) · claim_spacing]
   std::byte* scratch;              ///< chunk scratch: thread t owns [t · scratch_bytes, (t+1) · scratch_bytes)
   std::int32_t threads;            ///< threads in this call
   std::uint32_t fault;             ///< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange)
   void (*barrier)(StepContext*, std::int32_t thread);
   void (*gemm)(const GemmCall*);
-  std::uint32_t packed;      ///< not 0: what is packed of states by a step that updates none is what the call before has packed
+  std::uint32_t packed;      ///< not 0: what the previous call packed of the states is still valid, for a step that updates none
   void* runtime;             ///< the launcher's own
   std::uint64_t (*clock)();  ///< nanoseconds
-  /// Told of each call of a kernel, where the step was compiled to tell: on `thread`, over the units [begin, end) of its domain, from `start` to
+  /// Called after each call of a kernel, if the step was compiled for it: on `thread`, over the units [begin, end) of its domain, from `start` to
   /// `stop` by the clock.
   void (*span)(StepContext*, std::int32_t thread, std::uint32_t kernel, std::int64_t begin, std::int64_t end, std::uint64_t start,
                std::uint64_t stop);
@@ -103,12 +103,12 @@ struct BufferSpec {
   Place place = Place::fixed_arena;
   std::uint32_t index = 0;  ///< of the input, state or output
   Type type;
-  std::int64_t offset = 0;  ///< bytes, or bytes a sample
+  std::int64_t offset = 0;  ///< bytes, or bytes per sample
   std::string name;         ///< for messages and verify: the node's printed name
   // For checked steps:
-  std::uint32_t first_phase = 0, last_phase = 0;  ///< of an arena: phases in which it holds its value; `kept`: it does from call to call
+  std::uint32_t first_phase = 0, last_phase = 0;  ///< of an arena: phases in which it holds its value; `kept`: it keeps it between calls
   std::int64_t chunk_bytes = 0;                   ///< of chunk scratch: for the largest chunk
-  bool own = false;                               ///< of chunk scratch: each call of a kernel has it to itself
+  bool own = false;                               ///< of chunk scratch: each call of a kernel has it exclusively
   static constexpr std::uint32_t kept = ~std::uint32_t{0};
 };
 
@@ -135,12 +135,12 @@ struct KernelSpec {
   std::vector<std::uint32_t> buffers = {};  ///< that it reads and writes, in the order of KernelCheck::buffers
 };
 
-/// How few and how many units a chunk may have; `most` wins. `granule`: 1, 2, 4 or 8.
+/// The least and most units of a chunk; `most` wins. `granule`: 1, 2, 4 or 8.
 struct ChunkLimits {
   std::int64_t least = 8, most = 1, granule = 8;
 };
-/// Units a chunk when a loop over so many is split: an eighth, rounded up to the granule, within the limits. A function of shape and N alone, so that
-/// no result depends on the number of threads.
+/// Units per chunk when a loop over so many is split: an eighth, rounded up to the granule, within the limits. It depends on shape and N only, so
+/// that no result depends on the number of threads.
 inline std::int64_t chunk_of(std::int64_t units, const ChunkLimits& limits) {
   const std::int64_t eighth = ((units + 7) / 8 + limits.granule - 1) / limits.granule * limits.granule;
   return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, eighth)));
@@ -150,7 +150,7 @@ inline std::int64_t chunk_of(std::int64_t units, const ChunkLimits& limits) {
 struct LoopSpec {
   Dim units = 1;
   ChunkLimits limits;
-  std::int64_t pieces = 1;  ///< chunks of a single sample at most
+  std::int64_t pieces = 1;  ///< the most chunks of a single sample
   std::int64_t chunks(std::int64_t n) const {
     const std::int64_t all = units.extent(n), size = chunk_of(all, limits);
     return n == 1 ? std::max(pieces, (all + size - 1) / size) : (all + size - 1) / size;
@@ -169,11 +169,11 @@ struct StepImage {
   std::shared_ptr<const void> code;
   std::vector<BufferSpec> buffers;
   std::vector<PhaseSpec> phases;
-  std::size_t claims = 0;           ///< sets of chunk counters; at least one a phase
-  std::vector<KernelSpec> kernels;  ///< in the order that StepContext::span counts
+  std::size_t claims = 0;           ///< sets of chunk counters; at least one per phase
+  std::vector<KernelSpec> kernels;  ///< in the order of the numbers that StepContext::span gets
   std::int64_t fixed_bytes = 0;     ///< size of the fixed arena
-  std::int64_t batch_bytes = 0;     ///< bytes a sample of the per-sample arena
-  std::int64_t scratch_bytes = 0;   ///< bytes a thread
+  std::int64_t batch_bytes = 0;     ///< bytes per sample of the per-sample arena
+  std::int64_t scratch_bytes = 0;   ///< bytes per thread
   bool checked = false;             ///< calls StepContext::checks
 };
 

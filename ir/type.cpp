@@ -26,7 +26,8 @@ std::int64_t Dim::extent(std::int64_t n) const {
 
 Dim operator*(Dim a, Dim b) {
   if (a.is_rows() || b.is_rows()) throw UserError("shape", "a table's row count cannot be multiplied; only gather_rows reads a table");
-  if (a.is_batch() && b.is_batch()) throw UserError("shape", str("at most one batch dimension a shape, got ", a, " times ", b, "; sum over N first"));
+  if (a.is_batch() && b.is_batch())
+    throw UserError("shape", str("at most one batch dimension per shape, got ", a, " times ", b, "; sum over N first"));
   std::int64_t factor = 0;
   if (__builtin_mul_overflow(a.factor(), b.factor(), &factor)) throw UserError("shape", str("too many elements: ", a, " times ", b));
   return a.is_batch() || b.is_batch() ? Dim::batch(factor) : Dim(factor);
@@ -41,7 +42,7 @@ Shape::Shape(std::span<const Dim> dims) {
     if (d.factor() < 0) throw UserError("shape", str("a dimension cannot be negative, got ", d));
     batches += d.is_batch();
   }
-  if (batches > 1) throw UserError("shape", str("at most one batch dimension a shape, got ", *this, "; sum over N first, as x^T y does"));
+  if (batches > 1) throw UserError("shape", str("at most one batch dimension per shape, got ", *this, "; sum over N first, as x^T y does"));
 }
 
 Shape Shape::fixed(std::span<const std::int64_t> extents) {

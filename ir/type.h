@@ -63,7 +63,7 @@ class Dim {
   Kind kind_ = Kind::fixed;
 };
 
-/// k·N times a fixed number and the like. At most one of the two may be a batch dimension: throws UserError.
+/// The product, such as k·N times a fixed number. At most one of the two may be a batch dimension: throws UserError.
 Dim operator*(Dim a, Dim b);
 
 /// Up to max_rank dimensions, at most one of which is a batch dimension. A scalar has rank 0.

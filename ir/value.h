@@ -61,7 +61,7 @@ Value sum(Value x, std::size_t first, std::size_t last);
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
 /// The number of elements along a dimension, as an f32 scalar: known only at run time if the dimension has N.
 Value extent(Graph& graph, Dim dim);
-/// Sums over what broadcasting repeated, so that the result has this shape: the gradient of broadcasting.
+/// Sums over the dimensions that broadcasting repeated, so that the result has this shape: the gradient of broadcasting.
 Value sum_to(Value x, const Shape& shape);
 
 }  // namespace sinter::ir

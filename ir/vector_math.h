@@ -28,7 +28,7 @@ V absolute(const V& x) {
   return as_float(as_int(x) & decltype(as_int(x))(0x7fffffff));
 }
 
-/// The size of x with the sign of `sign`.
+/// The magnitude of x with the sign of `sign`.
 template <class V>
 V with_sign(const V& x, const V& sign) {
   using I = decltype(as_int(x));
@@ -178,7 +178,7 @@ V erf(const V& x) {
   p = fma(p, z, V(-0.37612494826316833f));
   p = fma(p, z, V(0.12837915122509003f));
   const V small = fma(p, x, x);
-  const V t = select(a > V(4.0f), V(4.0f), a);  // from there on 1
+  const V t = select(a > V(4.0f), V(4.0f), a);  // beyond it the result is 1
   V q = fma(V(-0.00021392351482063532f), t, V(0.0032144479919224977f));
   q = fma(q, t, V(-0.02288833260536194f));
   q = fma(q, t, V(0.10525929182767868f));

@@ -16,7 +16,7 @@ namespace {
   throw NodeError(where.empty() ? graph.name() : where, id, str("node %", id, " (", name(node.op), "): ", rule));
 }
 
-/// The uses of each node by live nodes in ascending order, as operands say; only of operands that exist.
+/// The uses of each node by live nodes in ascending order, from the operands; only of operands that exist.
 std::vector<std::vector<NodeId>> users_by_operands(const Graph& graph) {
   std::vector<std::vector<NodeId>> result(graph.size());
   for (NodeId id = 0; id < graph.size(); ++id)
@@ -56,7 +56,7 @@ void check_type(const Graph& graph, NodeId id) {
   } catch (const UserError& error) {
     fail(graph, id, error.what());
   }
-  if (type != node.type) fail(graph, id, str("has type ", node.type, " but its shape rule says ", type));
+  if (type != node.type) fail(graph, id, str("has type ", node.type, " but its shape rule gives ", type));
   for (const auto& [name, value] : attributes(node.op)) {
     const auto* number = std::get_if<double>(&value);
     const auto* dim = std::get_if<Dim>(&value);

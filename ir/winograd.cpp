@@ -4,7 +4,7 @@ namespace sinter::ir {
 
 namespace {
 
-/// The product of (x - p) over all points, as coefficients from x⁰ on.
+/// The product of (x - p) over all points, as coefficients from x⁰ up.
 std::vector<double> polynomial(const std::vector<double>& points, std::size_t without) {
   std::vector<double> c{1};
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -39,11 +39,11 @@ Winograd from_points(std::int64_t results, std::int64_t taps, const std::vector<
 
 constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Tiles along a row of an image at most, and numbers of a transformed kernel: what is kept for a few rows of tiles must stay in the caches.
+/// The most tiles along a row of an image, and the most numbers of a transformed kernel: the data of a few rows of tiles must stay in the caches.
 constexpr std::int64_t most_tiles_a_row = 72, most_kernel_numbers = 4 * 1024 * 1024;
-/// Channels and features from which on lanes are well used.
+/// The least channels and features that use the lanes well.
 constexpr std::int64_t least_channels = 8;
-/// What must be left of the direct convolution's operations.
+/// The most operations, as a share of the direct convolution's.
 constexpr double paying = 0.8;
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace sinter::ir {
 
-/// Row after row.
+/// Row-major.
 using Matrix = std::vector<std::vector<double>>;
 Matrix transposed(const Matrix& matrix);
 
@@ -24,13 +24,13 @@ struct Winograd {
   std::int64_t size() const { return results + taps - 1; }
 };
 
-/// How a convolution or its adjoint in the kernel, or with `adjoint` that in the image, is computed in compiled steps; null: directly. A function of
-/// shape alone, so that bytes don't depend on the machine: the form that takes the fewest vector operations, if there are enough channels and
+/// The form in which compiled steps compute a convolution or its adjoint in the kernel, or with `adjoint` in the image; null: directly. It depends on
+/// shape only, so that bytes don't depend on the machine: the form that takes the fewest vector operations, if there are enough channels and
 /// features.
 const Winograd* winograd_of(const Convolution& convolution, bool adjoint);
 
-/// The same convolution as seen from its adjoint: the image is a convolution of the results, with pads of r - 1 less those of the convolution, by the
-/// kernel turned round, channels and features exchanged.
+/// The adjoint as a convolution: the image is a convolution of the results, with padding of r - 1 minus that of the convolution, with the
+/// kernel rotated by 180 degrees, channels and features exchanged.
 inline std::int64_t adjoint_pad(const SlidingAxis& axis) { return axis.size - 1 - axis.before; }
 
 }  // namespace sinter::ir

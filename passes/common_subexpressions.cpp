@@ -5,7 +5,7 @@
 namespace sinter::passes {
 
 bool common_subexpressions(ir::Graph& graph, PassContext& context) {
-  std::map<std::string, ir::NodeId> first;  // op, attributes and operands as text: numbers print exactly, and -0 is not 0
+  std::map<std::string, ir::NodeId> first;  // keyed by op, attributes and operands as text: numbers print exactly, and -0 differs from 0
   std::size_t merged = 0;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);

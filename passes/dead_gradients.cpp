@@ -1,4 +1,4 @@
-// differentiate makes the gradients of everything that the loss depends on; most programs ask for those of the parameters alone.
+// differentiate makes the gradients of everything that the loss depends on; most programs ask only for those of the parameters.
 #include <algorithm>
 
 #include "ir/cost.h"
@@ -8,14 +8,14 @@ namespace sinter::passes {
 
 namespace {
 
-/// What was removed for one reason.
+/// Nodes that were removed for one reason.
 struct Removed {
   std::string of;  ///< "input x", "" for nodes that belong to no gradient
   std::size_t gradients = 0, nodes = 0;
   ir::Cost flops;
 };
 
-/// What a gradient is of, for people: inputs and states (and their rows, other shapes and types) by name, all else together.
+/// What a gradient is of, for reports: inputs and states (and their rows, other shapes and types) by name, everything else together.
 std::string subject(const ir::Graph& graph, ir::NodeId value) {
   const auto shows_its_operand = [](const ir::Op& op) {
     return std::holds_alternative<ir::GatherRows>(op) || std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Cast>(op);
@@ -30,10 +30,10 @@ std::string subject(const ir::Graph& graph, ir::NodeId value) {
 
 std::string cost_text(const ir::Cost& cost, std::int64_t batch) {
   if (cost.fixed == 0 && cost.per_sample == 0) return "";
-  if (cost.per_sample == 0) return str(": ", with_separators(cost.fixed), " flops a step");
-  if (batch) return str(": ", with_separators(cost.at(batch)), " flops a step at N = ", batch);
-  const std::string sample = with_separators(cost.per_sample) + " flops a sample";
-  return cost.fixed == 0 ? ": " + sample : str(": ", sample, " and ", with_separators(cost.fixed), " a step");
+  if (cost.per_sample == 0) return str(": ", with_separators(cost.fixed), " flops per step");
+  if (batch) return str(": ", with_separators(cost.at(batch)), " flops per step at N = ", batch);
+  const std::string sample = with_separators(cost.per_sample) + " flops per sample";
+  return cost.fixed == 0 ? ": " + sample : str(": ", sample, " and ", with_separators(cost.fixed), " per step");
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ bool dead_gradients(ir::Graph& graph, PassContext& context) {
   for (const ir::NodeId id : order) users[id] = graph.node(id).users;
   if (graph.erase_dead().empty()) return false;
 
-  // A removed node counts with the gradient of a leaf that it is or that it was made for: what its first user counts with.
+  // A removed node is attributed to the leaf's gradient that it is or was made for: that of its first user.
   std::vector<std::string> owner(graph.size());
   std::vector<Removed> removed;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {

@@ -4,7 +4,7 @@ namespace sinter::passes {
 
 namespace {
 
-/// The operand of an add that is a matmul which nobody else reads and whose row of biases the other operand is.
+/// The operand of an add that is a matmul without other readers, if the other operand is a row of biases for it.
 std::optional<std::size_t> product_operand(const ir::Graph& graph, ir::NodeId add) {
   const ir::Node& node = graph.node(add);
   if (!std::holds_alternative<ir::Add>(node.op)) return std::nullopt;

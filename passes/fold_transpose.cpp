@@ -13,7 +13,7 @@ bool fold_transpose(ir::Graph& graph, PassContext& context) {
   for (const ir::NodeId id : graph.topological_order()) {
     const Origin origin = graph.node(id).origin;
     if (const auto* product = std::get_if<ir::Matmul>(&graph.node(id).op)) {
-      // matmul(transpose(a), b): the product reads a itself, the other way round.
+      // matmul(transpose(a), b): the product reads a itself, with the flag inverted.
       ir::Matmul op = *product;
       ir::NodeId operands[] = {graph.node(id).inputs[0], graph.node(id).inputs[1]};
       std::size_t read_through = 0;
@@ -28,7 +28,7 @@ bool fold_transpose(ir::Graph& graph, PassContext& context) {
       folded += read_through;
       graph.replace_all_uses(id, graph.add(op, operands, origin).id);
     } else if (is_matrix_transpose(graph.node(id))) {
-      // transpose(a b) = transpose(b) transpose(a), if nobody reads a b itself.
+      // transpose(a b) = transpose(b) transpose(a), if a b has no other reader.
       const ir::NodeId from = graph.node(id).inputs[0];
       const auto* transposed = std::get_if<ir::Matmul>(&graph.node(from).op);
       if (!transposed || graph.use_count(from) != 1) continue;

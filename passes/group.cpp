@@ -1,8 +1,8 @@
 // How groups are formed, largest gain first:
 //   1. Each anchor, the last first, takes the pointwise nodes of its result's shape that follow from it. The last first, because a node that
 //      follows from two anchors can only run with the later.
-//   2. Pointwise nodes that are left and feed each other become groups of their own, then those that read the same operand.
-//   3. Each group draws in the operands that only it reads, unless that would put in memory what is not there anyway: 1 - y of a sigmoid goes
+//   2. Remaining pointwise nodes that feed each other become groups, then those that read the same operand.
+//   3. Each group takes in the operands that only it reads, unless that would store a value that is not stored otherwise: 1 - y of a sigmoid moves
 //      from the forward kernel, which stores y for the next layer, to the backward kernel, and is not stored.
 #include "passes/group.h"
 
@@ -76,8 +76,8 @@ class Grouping {
         (void)partition_.merge(partition_.group(input), partition_.group(id));
   }
 
-  /// Groups of one shape that read the same operand, and the scalars that are only stored, if none waits for more than the other: a group that
-  /// had to wait for its sibling's operands would hold up its own readers.
+  /// Merges groups of one shape that read the same operand, and scalars that are only stored, if neither waits for more than the other: a group that
+  /// had to wait for the other's operands would delay its own readers.
   void join_siblings() {
     std::vector<std::size_t> depth(partition_.size());
     for (const GroupId group : partition_.topological_groups())
@@ -105,7 +105,7 @@ class Grouping {
     }
   }
 
-  /// Whether the value has a buffer of its own even if these readers are gone.
+  /// Whether the value is stored even without these readers.
   bool is_in_memory_without(NodeId id, const std::vector<NodeId>& readers) const {
     if (partition_.producer(id) == no_group || graph_.is_output(id)) return true;
     const auto& users = graph_.node(id).users;
@@ -123,7 +123,7 @@ class Grouping {
       const GroupId from = partition_.group(id);
       if (from == no_group || from == group || partition_.recomputable(id) || graph_.is_output(id) || !may_join(id)) continue;
       const NodeId anchor = partition_.anchor(from);
-      if (anchor != ir::no_node && shape(id) != shape(anchor)) continue;  // a prologue stays
+      if (anchor != ir::no_node && shape(id) != shape(anchor)) continue;  // a prologue is not moved
       const auto& users = graph_.node(id).users;
       if (std::all_of(users.begin(), users.end(), [&](NodeId user) { return std::find(found.begin(), found.end(), user) != found.end(); }))
         found.push_back(id);
@@ -135,7 +135,7 @@ class Grouping {
   void draw_in(GroupId group) {
     const NodeId anchor = partition_.anchor(group);
     const std::vector<NodeId> members(partition_.members(group).begin(), partition_.members(group).end());
-    // What the nodes behind the anchor read, then what the anchor reads.
+    // First the operands of the nodes after the anchor, then those of the anchor.
     const auto behind = anchor == ir::no_node ? members.begin() : std::find(members.begin(), members.end(), anchor) + 1;
     const Shape wanted = partition_.shape(group);
     draw_in(group, {behind, members.end()}, [&](NodeId id) { return ir::is_pointwise(graph_.node(id).op) && shape(id) == wanted; });
@@ -148,7 +148,7 @@ class Grouping {
     std::vector<NodeId> cone = exclusive_operands(group, readers, may_join), kept;
     for (auto id = cone.rbegin(); id != cone.rend(); ++id) {
       const auto& operands = graph_.node(*id).inputs;
-      // A gather's operands are in memory in any case, and what is repeated takes less room there than its repetition.
+      // A gather's operands are stored in any case, and a value takes less memory than its repetition.
       const bool widens = std::holds_alternative<ir::Broadcast>(graph_.node(*id).op);
       const bool keep =
           ir::is_anchor(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
@@ -157,7 +157,7 @@ class Grouping {
       if (keep) kept.push_back(*id);
     }
     for (auto id = kept.rbegin(); id != kept.rend(); ++id) {
-      // Its readers may have been refused; then it stays where it is.
+      // Its readers may have been refused; then it is not moved.
       const auto& users = graph_.node(*id).users;
       if (std::all_of(users.begin(), users.end(), [&](NodeId user) { return partition_.group(user) == group; })) (void)partition_.move(*id, group);
     }
@@ -191,7 +191,7 @@ std::string label(const ir::Graph& graph, const Partition& partition, GroupId gr
   return update ? result + "+update" : result;
 }
 
-/// Why an update does not run in the kernel that makes its gradient, by the node that could not join.
+/// Why an update does not run in the kernel that computes its gradient, by the node that could not join.
 void note_refusals(const ir::Graph& graph, const Grouping& grouping, PassContext& context) {
   const auto names = ir::printed_names(graph);
   const Partition& partition = grouping.partition();

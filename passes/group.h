@@ -1,4 +1,4 @@
-// Kernel groups: which nodes one kernel computes. The pass makes no op; it only sets Node::kernel.
+// Kernel groups: which nodes one kernel computes. The pass creates no ops; it only sets Node::kernel.
 #pragma once
 
 #include "ir/graph.h"
@@ -6,7 +6,7 @@
 namespace sinter::passes {
 
 inline constexpr std::size_t max_group_nodes = 32;
-/// Distinct operands from outside plus results that leave the group: what a kernel takes a pointer for.
+/// The most distinct operands from outside plus results that leave the group: a kernel takes a pointer for each.
 inline constexpr std::size_t max_group_buffers = 24;
 
 /// Throws InternalError naming the first rule that does not hold. The code generator relies on these:
@@ -17,10 +17,10 @@ inline constexpr std::size_t max_group_buffers = 24;
 ///    its loops. A recomputable scalar that is an output or update has a kernel, which stores it; kernels that read it do not wait for that
 ///    kernel but recompute it (rule 1 does not bind them).
 /// 3. A group has at most one anchor (ir/kernel.h); all its other nodes are pointwise.
-/// 4. Epilogue: nodes of the shape of the anchor's result. They read the anchor's result, each other and whatever other kernels and leaves
-///    hold, in that shape or in one that broadcasts to it.
+/// 4. Epilogue: nodes of the shape of the anchor's result. They read the anchor's result, each other and values of other kernels and leaves,
+///    in that shape or in one that broadcasts to it.
 /// 5. Prologue: where the anchor is sum or max, nodes of the shape of its operand that nothing outside the group reads and that are no output or
-///    update. Nothing is computed twice, but for recomputable scalars.
+///    update. Nothing is computed twice, except recomputable scalars.
 /// 6. Without an anchor all nodes of a group have one shape.
 /// 7. Every node that another kernel reads, or that is an output or update, is a result of its group: a group may have several.
 /// 8. At most max_group_nodes nodes and max_group_buffers buffers.
@@ -28,7 +28,7 @@ inline constexpr std::size_t max_group_buffers = 24;
 ///    elements of the result that loads an element's operands before it stores, updates may be written in place.
 void verify_groups(const ir::Graph& graph);
 
-/// A kernel for each node, recomputable scalars inlined: what the code generator gets where the pipeline stopped before `group`.
+/// One kernel per node, recomputable scalars inlined: for the code generator if the pipeline stopped before `group`.
 void group_each_alone(ir::Graph& graph);
 
 }  // namespace sinter::passes

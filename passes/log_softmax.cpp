@@ -1,4 +1,4 @@
-// Only the exact forms: a probability that was clipped or divided first stays as the user wrote it.
+// Only the exact forms: a probability that was clipped or divided first is left as written.
 #include "passes/passes.h"
 
 namespace sinter::passes {

@@ -90,7 +90,7 @@ std::vector<GroupId> Partition::successors(GroupId group) const {
   return result;
 }
 
-/// The first node of a group on a way from one group to another that goes through a third; no_node if there is no such way.
+/// The first node of a third group on a path between two groups; no_node if there is no such path.
 NodeId Partition::path_around(GroupId from, GroupId to) const {
   std::vector<char> seen(members_.size());
   std::vector<GroupId> stack = successors(from);
@@ -128,7 +128,7 @@ std::optional<Obstacle> Partition::merge(GroupId a, GroupId b) {
 }
 
 std::optional<Obstacle> Partition::move(NodeId id, GroupId to) {
-  // Out of its group into one of its own first; should it not be welcome, it goes back.
+  // It is moved out of its group first, and back if it cannot join the other.
   const GroupId from = groups_[id];
   if (members(from).size() == 1) return merge(to, from);
   const std::vector<NodeId> before(members(from).begin(), members(from).end());

@@ -1,4 +1,4 @@
-// Nodes partitioned into kernel groups while the pass `group` forms them: what may join what.
+// The partition of nodes into kernel groups while the pass `group` forms them: which may be merged.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ enum class Refusal : std::uint8_t {
   in_place  ///< anchor or prologue read a state that the group would update
 };
 
-/// Why two groups stay apart.
+/// Why two groups cannot be merged.
 struct Obstacle {
   Refusal reason = Refusal::cycle;
   ir::NodeId between = ir::no_node;  ///< for a cycle: a node of the third group
@@ -26,7 +26,7 @@ struct Obstacle {
 
 class Partition {
  public:
-  /// Each node that needs a kernel in a group of its own.
+  /// One group for each node that needs a kernel.
   explicit Partition(const ir::Graph& graph);
 
   GroupId group(ir::NodeId id) const { return groups_[id]; }
@@ -39,12 +39,12 @@ class Partition {
   std::span<const ir::NodeId> order() const { return order_; }
 
   ir::NodeId anchor(GroupId group) const;
-  /// Of the anchor's result or, without one, of all nodes.
+  /// The shape of the anchor's result or, without one, of all nodes.
   const Shape& shape(GroupId group) const;
   /// Whether something outside the nodes' group reads it, or it is an output or update.
   bool is_result(ir::NodeId id) const;
 
-  /// Moves all of b to a, or one node of another group. Says why not if that would break a rule of group.h.
+  /// Moves all of b to a, or one node of another group. Returns the obstacle if that would break a rule of group.h.
   std::optional<Obstacle> merge(GroupId a, GroupId b);
   std::optional<Obstacle> move(ir::NodeId id, GroupId to);
   /// Group numbers in an order in which they can run.
@@ -64,7 +64,7 @@ class Partition {
   std::vector<std::vector<ir::NodeId>> overwritten_by_;  ///< updates of the states that a node reads: they run after it
 };
 
-/// The rules that hold for a group by itself (8 and 9 of group.h).
+/// The rules for a single group (8 and 9 of group.h).
 std::optional<Refusal> check_group(const ir::Graph& graph, std::span<const ir::NodeId> nodes);
 
 }  // namespace sinter::passes

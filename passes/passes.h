@@ -1,5 +1,5 @@
-// The passes. Each is one free function in a file of its own: it changes the graph, adds a note for explain() where there is something to say, and
-// returns whether it changed anything. Nodes that it leaves without use are swept by dead_code, which runs after each. pipeline.cpp gives the order.
+// The passes. Each is one free function in a file of its own: it changes the graph, may add a note for explain(), and
+// returns whether it changed anything. Nodes that it leaves unused are removed by dead_code, which runs after each. pipeline.cpp gives the order.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@ struct PassContext {
   std::vector<std::string> notes;
 };
 
-/// Removes what no output and no update needs, and says what the removed gradients were of and would have cost.
+/// Removes what no output and no update needs, and reports the removed gradients with their cost.
 bool dead_gradients(ir::Graph& graph, PassContext& context);
 /// Computes ops of constants, through options.evaluate.
 bool constant_fold(ir::Graph& graph, PassContext& context);
-/// Identities that hold for every number, infinities and NaN included; most are what gradient rules leave behind.
+/// Identities that hold for every number, infinities and NaN included; most come from gradient rules.
 bool simplify(ir::Graph& graph, PassContext& context);
 /// op(reshape(x)) → reshape(op(x)) for pointwise ops and sums, where the reshape keeps the columns.
 bool reshape_past_pointwise(ir::Graph& graph, PassContext& context);
-/// log(softmax(x)) → log_softmax(x), and its gradient with it: nothing overflows and nothing is divided by a probability of 0.
+/// log(softmax(x)) → log_softmax(x), and its gradient with it: avoids overflow and divisions by a probability of 0.
 bool log_softmax(ir::Graph& graph, PassContext& context);
 /// max_pool(relu(x)) → relu(max_pool(x)), and their gradients with them.
 bool relu_past_pool(ir::Graph& graph, PassContext& context);
 /// transpose next to matmul → the matmul's flags.
 bool fold_transpose(ir::Graph& graph, PassContext& context);
-/// Nodes with the same op and operands become the first of them.
+/// Merges nodes with the same op and operands into the first of them.
 bool common_subexpressions(ir::Graph& graph, PassContext& context);
 /// add(matmul(x, w), b) → dense(x, w, b).
 bool fold_bias(ir::Graph& graph, PassContext& context);

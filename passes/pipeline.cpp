@@ -19,28 +19,28 @@ struct Pass {
   bool (*run)(ir::Graph&, PassContext&);
 };
 
-/// The passes in order. After each, nodes without use are swept, so every pass sees only what is needed and may count uses.
+/// The passes in order. After each, unused nodes are removed, so every pass sees only needed nodes and may count uses.
 std::span<const Pass> pipeline() {
   static constexpr Pass passes[] = {
-      // First, while nodes are still those that differentiate made: later no one can tell what a removed gradient was of.
+      // First, while nodes are still those that differentiate made: later it is unknown what a removed gradient was of.
       {"dead_gradients", dead_gradients},
-      // Before the identities: a folded 1 or 0 is one that they see.
+      // Before the identities, so that they see folded 0 and 1.
       {"constant_fold", constant_fold},
-      // Before all that looks for a form: seeds times 1, broadcasts and double reshapes of gradients stand between the nodes of one.
+      // Before all passes that match patterns: seeds times 1, broadcasts and double reshapes of gradients are between the nodes of a pattern.
       {"simplify", simplify},
-      // Before all that looks for neighbours: reshapes between a convolution and its bias, relu and pool are gone.
+      // Before all passes that match neighbours: removes reshapes between a convolution and its bias, relu and pool.
       {"reshape_past_pointwise", reshape_past_pointwise},
-      // Before common_subexpressions: the program may take the log_softmax that this makes elsewhere, too.
+      // Before common_subexpressions: the program may also contain the log_softmax that this makes.
       {"log_softmax", log_softmax},
-      // Before common_subexpressions: the pools that it makes for gradients are those of the forward part.
+      // Before common_subexpressions: the pools that it makes for gradients equal those of the forward part.
       {"relu_past_pool", relu_past_pool},
       // Before common_subexpressions: two products that differ by a transposed copy become the same.
       {"fold_transpose", fold_transpose},
-      // After all that makes equal nodes of different ones.
+      // After all passes that make different nodes equal.
       {"common_subexpressions", common_subexpressions},
       // After fold_transpose (dense reads nothing transposed) and common_subexpressions (a matmul computed twice has two readers, not one).
       {"fold_bias", fold_bias},
-      // Last: nodes do not change any more, and only needed ones are left.
+      // Last: nodes no longer change, and only needed ones are left.
       {"group", group},
   };
   return passes;
@@ -79,7 +79,7 @@ std::size_t live_nodes(const ir::Graph& graph) {
   return count;
 }
 
-/// A rule that a pass broke is a bug of the pass, whatever verify would call it on a graph from elsewhere.
+/// A rule broken by a pass is a bug (InternalError), although verify throws UserError for graphs from elsewhere.
 void verify_after(const ir::Graph& graph, std::string_view pass) {
   try {
     ir::verify(graph);

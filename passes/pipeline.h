@@ -15,15 +15,15 @@ struct PassReport {
   bool changed = false;
   std::size_t nodes_before = 0, nodes_after = 0;
   double seconds = 0;
-  std::vector<std::string> notes;  ///< "removed 1 gradient of input x: 54,880,000 flops a step at N = 500"
+  std::vector<std::string> notes;  ///< "removed 1 gradient of input x: 54,880,000 flops per step at N = 500"
 };
 
 /// Evaluates an op whose operands are all scalar constants: the value of the scalar result, exact in its type.
 using ConstantEvaluator = std::function<double(const ir::Op& op, const Type& type, std::span<const ir::Constant> operands)>;
 
 struct PipelineOptions {
-  ConstantEvaluator evaluate;     ///< how constants are folded; none are without it
-  std::int64_t sample_batch = 0;  ///< the N at which notes state figures; 0: as a + b·N
+  ConstantEvaluator evaluate;     ///< folds constants; without it they stay
+  std::int64_t sample_batch = 0;  ///< the N for figures in notes; 0: as a + b·N
   bool verify = false;            ///< check the rules of the IR after every pass
   std::string dump_folder;        ///< write NN-pass.txt and .dot there after each pass; "" for none
   std::string stop_after;         ///< name of the last pass to run; "" for all. Throws UserError for an unknown name

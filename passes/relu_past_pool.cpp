@@ -1,5 +1,5 @@
-// The greatest of what relu leaves is what relu leaves of the greatest: behind the pool there is less to rectify, and in training the input of relu
-// is all that is kept. With relu goes its gradient: where the greatest is not positive, nothing passes, whichever place would get it.
+// max_pool(relu(x)) = relu(max_pool(x)): after the pool there are fewer elements to rectify, and in training only the input of relu
+// is kept. The gradient of relu moves too: where the greatest element is not positive, no gradient passes, whichever position it has.
 #include <algorithm>
 
 #include "passes/passes.h"
@@ -26,13 +26,13 @@ struct Gradient {
   ir::PoolPut put;
 };
 
-/// The gradients that read y <= 0; nothing if it is read by anything else.
+/// The gradients that read y <= 0; empty if it has other readers.
 std::optional<std::vector<Gradient>> gradients_of(const ir::Graph& graph, NodeId y, NodeId mask) {
   std::vector<Gradient> result;
   for (const NodeId user : graph.node(mask).users) {
     const auto& in = graph.node(user).inputs;
     if (!as<ir::Select>(graph, user) || in[0] != mask || !is_zero(graph, in[1])) return std::nullopt;
-    // Into an image of y's own shape, by y's own places, windows for windows.
+    // Into an image of y's shape, at y's positions, with the same windows.
     const auto* put = as<ir::PoolPut>(graph, in[2]);
     if (!put || graph.use_count(in[2]) != 1 || graph.node(in[2]).type.shape != graph.node(y).type.shape) return std::nullopt;
     const NodeId place = graph.node(in[2]).inputs[0];
@@ -44,7 +44,7 @@ std::optional<std::vector<Gradient>> gradients_of(const ir::Graph& graph, NodeId
   return result;
 }
 
-/// What reads relu's result, if it is nothing but max pools and their gradients.
+/// The readers of relu's result, if they are only max pools and their gradients.
 struct Readers {
   std::vector<NodeId> pools;
   std::vector<Gradient> gradients;
@@ -93,7 +93,7 @@ bool relu_past_pool(ir::Graph& graph, PassContext& context) {
     }
     ++moved;
   }
-  if (moved) context.notes.push_back("moved " + counted(moved, "relu", "relus") + " behind the max pool");
+  if (moved) context.notes.push_back("moved " + counted(moved, "relu", "relus") + " past the max pool");
   return moved > 0;
 }
 

@@ -1,5 +1,5 @@
-// Reshapes that keep the columns (and so the layout) move behind pointwise ops and sums, until they meet one that undoes them or nobody is left to
-// read them. Bias and relu of a one-dimensional convolution then stand next to the convolution, whose kernel takes them in, and no copy is made.
+// Reshapes that keep the columns (and so the layout) move past pointwise ops and sums, until they meet one that undoes them or have no readers
+// left. Bias and relu of a one-dimensional convolution are then adjacent to the convolution, fuse into its kernel, and no copy is made.
 #include "passes/passes.h"
 
 namespace sinter::passes {
@@ -11,7 +11,7 @@ using ir::Value;
 
 bool keeps_columns(const Shape& from, const Shape& to) { return from.rank() > 1 && to.rank() > 1 && from.back() == to.back(); }
 
-/// What a reshape that keeps the columns is of; no_node for other nodes.
+/// The operand of a reshape that keeps the columns; no_node for other nodes.
 NodeId below_reshape(const ir::Graph& graph, NodeId id) {
   const ir::Node& node = graph.node(id);
   if (!std::holds_alternative<ir::Reshape>(node.op)) return ir::no_node;
@@ -26,7 +26,7 @@ bool is_row(const Shape& shape, std::size_t rank) {
   return true;
 }
 
-/// op(reshape(x), reshape(y), row) → reshape(op(x, y, row)); no_node if that is not the form.
+/// op(reshape(x), reshape(y), row) → reshape(op(x, y, row)); no_node if the pattern does not match.
 NodeId before_pointwise(ir::Graph& graph, NodeId id) {
   const ir::Node node = graph.node(id);
   const auto below = [&](NodeId input) { return graph.node(input).type.shape == node.type.shape ? below_reshape(graph, input) : ir::no_node; };
@@ -43,7 +43,7 @@ NodeId before_pointwise(ir::Graph& graph, NodeId id) {
   return ir::reshape(graph.add(node.op, operands, node.origin), node.type.shape).id;
 }
 
-/// sum(reshape(x)) → sum(x) over the axes that those of the reshape are made of, where the axes before and after them are the same.
+/// sum(reshape(x)) → sum(x) over the axes that the reshape's axes come from, if the axes before and after them are the same.
 NodeId before_sum(ir::Graph& graph, NodeId id, const ir::Sum& sum) {
   const NodeId below = below_reshape(graph, graph.node(id).inputs[0]);
   if (below == ir::no_node) return ir::no_node;
@@ -55,7 +55,7 @@ NodeId before_sum(ir::Graph& graph, NodeId id, const ir::Sum& sum) {
   return graph.add(ir::Sum{sum.first, static_cast<std::int64_t>(from.rank() - behind)}, {graph.value(below)}).id;
 }
 
-/// reshape(reshape(x)) → reshape(x), and what changes nothing → x.
+/// reshape(reshape(x)) → reshape(x), and a reshape to the same shape → x.
 NodeId merged(ir::Graph& graph, NodeId id) {
   const ir::Node& node = graph.node(id);
   const NodeId input = node.inputs[0];
@@ -75,8 +75,8 @@ NodeId moved(ir::Graph& graph, NodeId id) {
 
 bool reshape_past_pointwise(ir::Graph& graph, PassContext& context) {
   std::size_t count = 0;
-  // In topological order a node is seen after its operands have moved; new reshapes stand behind what they were made of, where nodes that are still
-  // to come read them.
+  // In topological order a node is visited after its operands have moved; new reshapes follow their operands, where later nodes
+  // read them.
   for (const NodeId id : graph.topological_order()) {
     const ir::OriginScope scope(graph, Origin(graph.node(id).origin));
     const NodeId other = moved(graph, id);

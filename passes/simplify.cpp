@@ -1,4 +1,4 @@
-// Identities. Each holds for every operand: x·0 stays (NaN, infinity), and so does x + 0 of floats (it makes 0 of -0).
+// Identities. Each holds for every operand: x·0 is kept (NaN, infinity), and so is x + 0 of floats (it turns -0 into 0).
 #include <cmath>
 
 #include "passes/passes.h"
@@ -20,7 +20,7 @@ bool is_constant(const ir::Graph& graph, NodeId id, double value) {
   return constant && constant->value == value && std::signbit(constant->value) == std::signbit(value);
 }
 
-/// Adding this changes nothing: 0 of integers, -0 of floats.
+/// The neutral element of addition: 0 for integers, -0 for floats.
 bool is_nothing(const ir::Graph& graph, NodeId id) { return is_constant(graph, id, is_float(graph.node(id).type.dtype) ? -0.0 : 0.0); }
 
 Shape without_leading_ones(const Shape& shape) {
@@ -29,13 +29,13 @@ Shape without_leading_ones(const Shape& shape) {
   return shape.erase(0, ones);
 }
 
-/// What stands below broadcasts, which pointwise ops do by themselves.
+/// The operand below broadcasts, which pointwise ops do implicitly.
 NodeId below_broadcast(const ir::Graph& graph, NodeId id) {
   while (as<ir::Broadcast>(graph, id)) id = graph.node(id).inputs[0];
   return id;
 }
 
-/// pointwise(broadcast(x), ...) → pointwise(x, ...), broadcast behind it if nothing else gives the result its shape.
+/// pointwise(broadcast(x), ...) → pointwise(x, ...), followed by a broadcast if no other operand gives the result its shape.
 NodeId narrow_operands(ir::Graph& graph, NodeId id) {
   const ir::Node node = graph.node(id);
   std::vector<NodeId> operands;
@@ -92,7 +92,7 @@ NodeId simplify_movement(ir::Graph& graph, NodeId id) {
   } else if (as<ir::Broadcast>(graph, id)) {
     if (graph.node(from).type == node.type) return from;
     if (as<ir::Broadcast>(graph, from)) return ir::broadcast(graph.value(graph.node(from).inputs[0]), shape).id;
-    if (as<ir::Reshape>(graph, from)) {  // one that only adds or drops leading ones, as broadcasting itself does
+    if (as<ir::Reshape>(graph, from)) {  // one that only adds or drops leading 1s, as broadcasting does
       const NodeId core = graph.node(from).inputs[0];
       const Shape core_shape = graph.node(core).type.shape;
       if (core_shape.rank() <= shape.rank() && without_leading_ones(core_shape) == without_leading_ones(graph.node(from).type.shape))

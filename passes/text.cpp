@@ -1,4 +1,4 @@
-// How figures stand in notes.
+// Formats figures in notes.
 #include <cmath>
 
 #include "passes/passes.h"

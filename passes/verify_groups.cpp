@@ -23,7 +23,7 @@ void check_node(const ir::Graph& graph, NodeId id) {
   }
   const bool inlines = ir::is_recomputable(graph, id) && !graph.is_output(id);
   if (inlines != (node.kernel == ir::inlined))
-    fail(graph, id, inlines ? "a recomputable node that nobody stores is inlined" : "only recomputable nodes that nobody stores are inlined");
+    fail(graph, id, inlines ? "a recomputable node that is not stored must be inlined" : "only recomputable nodes that are not stored are inlined");
   if (!inlines && node.kernel < 0) fail(graph, id, "has no kernel");
   for (const NodeId input : node.inputs)
     if (!ir::is_leaf(graph.node(input).op) && !ir::is_recomputable(graph, input) && graph.node(input).kernel > node.kernel)
@@ -33,14 +33,14 @@ void check_node(const ir::Graph& graph, NodeId id) {
 void check_kernel(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
   const NodeId anchor = ir::anchor_of(graph, nodes);
   const auto shape = [&](NodeId id) -> const Shape& { return graph.node(id).type.shape; };
-  // What the anchor needs of the group, found backwards.
+  // The nodes of the group that the anchor depends on, found backwards.
   std::vector<NodeId> prologue;
   for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
     const auto& users = graph.node(*id).users;
     const auto needs = [&](NodeId user) { return user == anchor || std::find(prologue.begin(), prologue.end(), user) != prologue.end(); };
     if (*id == anchor || !std::any_of(users.begin(), users.end(), needs)) continue;
     prologue.push_back(*id);
-    if (!ir::joins_prologue(graph, *id, anchor)) fail(graph, *id, str("cannot stand in the prologue of %", anchor));
+    if (!ir::joins_prologue(graph, *id, anchor)) fail(graph, *id, str("cannot be in the prologue of %", anchor));
     if (graph.is_output(*id) || !std::all_of(users.begin(), users.end(), needs)) fail(graph, *id, "a prologue is needed elsewhere");
   }
   for (const NodeId id : nodes) {

@@ -27,7 +27,7 @@
 
 namespace sinter::runtime {
 
-/// The cache line before the data, unless something else owns that.
+/// In the cache line before the data, unless the data has another owner.
 struct alignas(64) Storage {
   std::atomic<std::uint32_t> references{1};
   std::uint32_t size_class = 0;
@@ -42,10 +42,10 @@ static_assert(sizeof(Storage) == 64);
 namespace {
 
 constexpr std::size_t slack = 64;
-/// The pool keeps this much whatever was needed before.
+/// The pool keeps at least this much.
 constexpr std::size_t always_kept = std::size_t{256} << 20;
 
-/// Capacities are 128 bytes and then four a power of two, so that at most a fifth of a block is unused.
+/// Capacities are 128 bytes and then four per power of two, so that at most a fifth of a block is unused.
 struct SizeClass {
   std::uint32_t index;
   std::size_t capacity;
@@ -58,17 +58,17 @@ SizeClass size_class(std::size_t size) {
   return {static_cast<std::uint32_t>(exponent * 4 + static_cast<int>(steps - 5)), (steps * step + 63) / 64 * 64};
 }
 
-/// Large blocks ask for huge pages: rows that are picked at random from a data set miss the address cache less.
+/// Large blocks request huge pages: rows that are picked at random from a data set then cause fewer TLB misses.
 void* system_memory(std::size_t bytes) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   void* memory = nullptr;
   if (posix_memalign(&memory, bytes < 2 * huge_page ? alignof(Storage) : huge_page, bytes)) return nullptr;
-  if (bytes >= 2 * huge_page) (void)madvise(memory, bytes, MADV_HUGEPAGE);  // a wish
+  if (bytes >= 2 * huge_page) (void)madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
   return memory;
 }
 
-/// Free blocks by size class. Live and pooled memory together stay below the most that was ever live at a time (or 256 MB): a loop that needs the
-/// same memory again and again gets it from here, and one large moment is not paid for twice.
+/// Free blocks by size class. Live and pooled memory together stay below the peak of live memory (or 256 MB): a loop that needs the
+/// same memory repeatedly gets it from here, and a single peak is not allocated twice.
 class Pool {
  public:
   Storage* allocate(std::size_t bytes) {

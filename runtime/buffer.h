@@ -10,15 +10,15 @@ namespace sinter::runtime {
 
 struct Storage;  // header of a block: reference count, capacity, link of the free list
 
-/// A handle on a block of memory. Blocks return to a pool when the last handle goes, and are reused only then; in the steady state nothing is
+/// A handle on a block of memory. Blocks return to a pool with the last handle, and are reused only then; in the steady state nothing is
 /// allocated or freed. Handles are thread-safe as shared_ptr is. The memory of a new buffer is not initialized, except by zeroed().
 class Buffer {
  public:
   Buffer() = default;
-  /// At least `bytes` bytes plus 64 readable bytes behind them. Throws std::bad_alloc.
+  /// At least `bytes` bytes plus 64 readable bytes after them. Throws std::bad_alloc.
   static Buffer allocate(std::size_t bytes);
   static Buffer zeroed(std::size_t bytes);
-  /// Memory that something else owns, which this keeps alive and never pools: 64-byte aligned, writable, with 64 readable bytes behind it.
+  /// Memory with another owner, which this keeps alive and never pools: 64-byte aligned, writable, with 64 readable bytes after it.
   static Buffer of(std::byte* data, std::size_t bytes, std::shared_ptr<const void> owner);
 
   Buffer(const Buffer& other) noexcept;

@@ -130,7 +130,7 @@ KernelCheck* Checker::enter_kernel(const StepContext& context, std::int32_t thre
     const std::uint32_t buffer = buffers[i];
     std::byte* begin = begin_of(buffer, context, thread, shared);
     self.buffers[i] = {begin, bytes_[buffer]};
-    // Only what this chunk uses: beside it lies what other threads have in common.
+    // Only what this chunk uses: memory that other threads share is next to it.
     if (image_.buffers[buffer].place != Place::scratch || shared || self.filled[buffer]) continue;
     fill_with_nan(begin, begin + bytes_[buffer]);
     self.filled[buffer] = true;
@@ -164,7 +164,7 @@ void Checker::compare(StepContext& context, std::uint32_t phase) {
     thread.loads.clear();
     thread.stores.clear();
   }
-  // Whether what one touches and another stores is not that of one chunk, in one buffer.
+  // Finds memory that one chunk stores and another accesses.
   const auto clash = [&](const Touch& touch, const char* does, const Touch& store) {
     if (touch.chunk == store.chunk && touch.buffer == store.buffer) return false;
     const bool same = touch.buffer == store.buffer;
@@ -174,7 +174,7 @@ void Checker::compare(StepContext& context, std::uint32_t phase) {
     return true;
   };
   std::sort(stores_.begin(), stores_.end(), [](const Touch& a, const Touch& b) { return a.begin < b.begin; });
-  std::size_t spans = 0;  // stores, those of a chunk that overlap made one: apart from each other, if nothing is wrong
+  std::size_t spans = 0;  // stores, with overlapping ones of a chunk merged: disjoint, if the schedule is right
   for (const Touch& store : stores_) {
     if (!spans || stores_[spans - 1].end <= store.begin) {
       stores_[spans++] = store;

@@ -1,4 +1,4 @@
-// Judges checked steps: what ir/step.h's CheckHooks are told.
+// Judges checked steps by their calls of the CheckHooks of ir/step.h.
 #pragma once
 
 #include <atomic>
@@ -11,19 +11,19 @@
 
 namespace sinter::runtime {
 
-/// Fills memory that holds nothing with NaN, says how far each buffer of a call reaches, and compares what the chunks between two boundaries touched:
-/// none may write what another one reads or writes. One an executor.
+/// Fills unused memory with NaN, gives the bounds of each buffer of a call, and compares what the chunks between two boundaries accessed:
+/// none may write what another one reads or writes. One per executor.
 class Checker : public CheckHooks {
  public:
   explicit Checker(const StepImage& image);
 
   /// Before a run on at most so many threads.
   void prepare(int threads, std::byte* fixed_arena, std::byte* batch_arena);
-  /// After it. Throws InternalError with the first thing that went wrong, if any did.
+  /// After it. Throws InternalError with the first violation, if there was any.
   void finish() const;
 
  private:
-  /// Bytes that a chunk touched, from the first to the last.
+  /// Bytes that a chunk accessed, from the first to the last.
   struct Touch {
     const std::byte *begin, *end;
     std::int64_t chunk;
@@ -52,7 +52,7 @@ class Checker : public CheckHooks {
   const StepImage& image_;
   std::byte *fixed_arena_ = nullptr, *batch_arena_ = nullptr;
   std::vector<std::int64_t> bytes_;                      ///< of each buffer in this step
-  std::vector<std::pair<std::byte*, std::byte*>> kept_;  ///< what the call before has packed
+  std::vector<std::pair<std::byte*, std::byte*>> kept_;  ///< what the previous call packed
   std::vector<Thread> threads_;
   std::vector<Touch> loads_, stores_;  ///< of all threads, since the last boundary
   std::atomic<bool> failed_{false};

@@ -18,7 +18,7 @@ struct Event {
   Span span;
 };
 
-/// What one thread of the process has seen.
+/// The spans of one thread of the process.
 struct ThreadSpans {
   std::vector<Event> events;
   std::size_t dropped = 0;

@@ -1,4 +1,4 @@
-// A profile as a file that chrome://tracing and https://ui.perfetto.dev show: a lane a thread, a span a kernel.
+// A profile as a file that chrome://tracing and https://ui.perfetto.dev show: one lane per thread, one span per kernel call.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace sinter::runtime {
 /// flops and bytes of the span, GFLOP/s, the units it covered, and N.
 class ChromeTrace {
  public:
-  /// Spans that a thread keeps; the later ones are counted only.
+  /// The most spans that are kept per thread; later ones are only counted.
   static constexpr std::size_t most_spans = std::size_t{1} << 18;
 
-  /// The trace of this process, which is written to `path` when it ends, if write() has not. The first path stays. Throws UserError if the file
+  /// The trace of this process, written to `path` when it ends unless write() did. Later paths are ignored. Throws UserError if the file
   /// cannot be written.
   static ChromeTrace& at(const std::string& path);
   ChromeTrace(const ChromeTrace&) = delete;

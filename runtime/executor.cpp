@@ -18,7 +18,7 @@ namespace sinter::runtime {
 
 namespace {
 
-/// In front of generated code there is no type, which clang's sanitizer of indirect calls would read.
+/// Generated code has no type information in front of it, which clang's sanitizer of indirect calls would read.
 #ifdef __clang__
 __attribute__((no_sanitize("function")))
 #endif
@@ -33,7 +33,7 @@ std::uint64_t nanoseconds() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-/// Chunks of the phase that has most.
+/// Chunks of the phase with the most.
 std::int64_t most_chunks(const StepImage& image, std::int64_t batch) {
   std::int64_t most = 1;
   for (const PhaseSpec& phase : image.phases) {
@@ -46,8 +46,8 @@ std::int64_t most_chunks(const StepImage& image, std::int64_t batch) {
 
 }  // namespace
 
-/// What the threads see of one step of a sequence. Three take turns: while one runs the next is bound, and a thread may still ask how the one before
-/// ended.
+/// The state of one step of a sequence that the threads share. Three rotate: while one runs the next is bound, and a thread may still read how the
+/// previous one ended.
 struct Lane {
   std::vector<std::byte*> buffers;
   std::vector<std::uint32_t> claims;
@@ -78,7 +78,7 @@ struct Executor::Impl {
   /// Whether it is new memory.
   bool grow(Buffer& arena, std::size_t bytes) const {
     if (arena.bytes() >= bytes && arena) return false;
-    arena = {};  // first, so that the pool can hand it out again
+    arena = {};  // first, so that the pool can reuse it
     arena = Buffer::zeroed(bytes);
     return true;
   }
@@ -129,7 +129,7 @@ struct Executor::Impl {
     lane.context.threads = threads;
   }
 
-  /// Whether what the run before has packed of its states is still that of these.
+  /// Whether what the previous run packed is still valid for these states.
   bool is_packed(const Bindings& bindings) const {
     return packed && bindings.states_unchanged && std::equal(packed_states.begin(), packed_states.end(), bindings.states.begin());
   }
@@ -226,8 +226,7 @@ Executor::~Executor() = default;
 
 std::uint32_t Executor::run_sequence(const Sequence& sequence, int threads, bool force) {
   if (impl_->busy.exchange(true, std::memory_order_acquire))
-    throw UserError("step",
-                    "one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
+    throw UserError("step", "a compiled step runs one call at a time, but another thread is running this one; give each thread its own with clone()");
   struct Release {
     std::atomic<bool>& busy;
     ~Release() { busy.store(false, std::memory_order_release); }

@@ -12,19 +12,19 @@
 
 namespace sinter::runtime {
 
-/// What a call passes, in the order of the graph's inputs, states and outputs; layouts as ir/layout.h says. The caller keeps the memory alive.
+/// The arguments of a call, in the order of the graph's inputs, states and outputs; layouts as in ir/layout.h. The caller keeps the memory alive.
 struct Bindings {
   std::span<std::byte* const> inputs, states, outputs;
-  std::span<const std::int64_t> table_rows;  ///< one an input, 0 for those that are no table
+  std::span<const std::int64_t> table_rows;  ///< one per input, 0 for those that are no table
   std::int64_t batch = 1;
-  bool states_unchanged = false;  ///< since the last run, if that had the same memory for them; what was packed of them is used again
+  bool states_unchanged = false;  ///< since the last run, if that used the same memory for them; what was packed of them is reused
 };
 
 /// Several runs in a row, inside one dispatch of the team.
 struct Sequence {
   std::int64_t steps = 1;
   std::int64_t most_batch = 1;  ///< the largest batch of any of them
-  /// Says what step `step` binds; called by one thread while the step before still runs, so it must touch nothing that one uses. Must not throw.
+  /// Binds the arguments of step `step`; one thread calls it while the previous step still runs, so it must not access what that uses, nor throw.
   void (*bind)(void* with, std::int64_t step, Bindings& bindings) = nullptr;
   void* with = nullptr;
 };
@@ -39,7 +39,7 @@ struct Span {
 };
 using SpanObserver = std::function<void(const Span&)>;
 
-/// One compiled step with its arenas. Zero heap allocations a run once N has been as large before. Concurrent runs of one executor throw UserError.
+/// One compiled step with its arenas. No heap allocations in a run once N has been as large before. Concurrent runs of one executor throw UserError.
 class Executor {
  public:
   explicit Executor(StepImage image);
@@ -47,18 +47,18 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// threads 0: as the cost model says. Returns 0, or 1 + the id of a node that met an index out of range; then states are undefined.
-  /// Throws InternalError if a checked step (StepImage::checked) touched memory that it may not.
+  /// threads 0: as the cost model decides. Returns 0, or 1 + the id of a node that met an index out of range; then states are undefined.
+  /// Throws InternalError if a checked step (StepImage::checked) accessed memory that it may not.
   /// `force` runs exactly `threads` threads, for tests, even more than there are cores.
   std::uint32_t run(const Bindings& bindings, int threads = 0, bool force = false);
   /// The same, step after step; ends early where a step meets an index out of range.
   std::uint32_t run_sequence(const Sequence& sequence, int threads = 0, bool force = false);
   /// Threads that the last run used.
   int last_threads() const;
-  /// What the cost model says of a run at this batch size with at most `threads` threads (0: as many as the process may use).
+  /// The cost model's decision for a run at this batch size with at most `threads` threads (0: as many as the process may use).
   struct Estimate {
     double flops, bytes, one_core_seconds;
-    std::int64_t chunks;  ///< of the phase that has most
+    std::int64_t chunks;  ///< of the phase with the most
     int threads;
   };
   Estimate estimate(std::int64_t batch, int threads = 0) const;
@@ -68,7 +68,7 @@ class Executor {
   /// Bytes of the arenas now held.
   std::size_t arena_bytes() const;
 
-  /// From now on called for each span, by the thread that ran it, if the step was compiled to tell (codegen::Options::profile). Must not throw.
+  /// From now on called for each span, by the thread that ran it, if the step was compiled for it (codegen::Options::profile). Must not throw.
   void observe(SpanObserver observer);
 
  private:

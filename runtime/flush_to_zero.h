@@ -1,4 +1,4 @@
-// Denormal numbers count as zero, as operands and as results, while this lives. Set on entry to a compiled step and in the interpreter alike.
+// Denormal numbers count as zero, as operands and as results, while this lives. Set on entry to compiled steps and in the interpreter.
 #pragma once
 
 #if defined(__x86_64__)

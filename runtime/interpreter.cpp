@@ -91,7 +91,7 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
 
 void copy_from_dense(const void* dense, const View& to) {
   const Layout layout = to.layout();
-  if (!layout.elements()) return;  // however many rows of nothing there are
+  if (!layout.elements()) return;  // there may be many rows without elements
   eval::copy_rows(static_cast<const std::byte*>(dense), {layout.rows, layout.cols, layout.cols}, to.data, layout, size_of(to.type.dtype), 0,
                   layout.rows);
 }

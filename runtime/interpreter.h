@@ -1,4 +1,4 @@
-// Line-by-line execution: one kernel an op, vectorised for this CPU and shared out to the thread team.
+// Line-by-line execution: one kernel per op, vectorized for this CPU and distributed over the thread team.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace sinter::runtime {
 
-/// A tensor in memory: fixed shape, layout as ir/layout.h says, pad lanes 0. A table's rows are fixed here.
+/// A tensor in memory: fixed shape, layout as in ir/layout.h, pad lanes 0. A table's rows are fixed here.
 struct View {
   Type type;  ///< all dimensions fixed
   std::byte* data = nullptr;
@@ -21,7 +21,7 @@ struct View {
   }
 };
 
-/// Bytes of a tensor of this type, pads included, at batch size n.
+/// Bytes of a tensor of this type, including padding, at batch size n.
 std::size_t storage_bytes(const Type& type, std::int64_t n = 0);
 
 /// Evaluates one op (no leaf) into `out`, whose type must be the op's for these operands; writes its pad lanes too. Same bytes for any number of

@@ -1,4 +1,4 @@
-// Which ops the interpreter runs. An op of ir/ops.h that is none of these stops the build here with a message that names it.
+// The ops that the interpreter runs. An op of ir/ops.h that is missing stops the build here with a message that names it.
 #pragma once
 
 #include <type_traits>
@@ -10,7 +10,7 @@ namespace sinter::runtime {
 template <class O, class... Ops>
 inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
 
-/// Pointwise ops need nothing but their eval; each of the others has a kernel in runtime/eval, and leaves none.
+/// Pointwise ops need only their eval; each of the others has a kernel in runtime/eval; leaves have none.
 template <class O>
 inline constexpr bool has_interpreter_kernel =
     ir::IsLeaf<O> || ir::IsElementwise<O> || ir::IsConvolution<O> || ir::IsPool<O> || ir::IsUnpool<O> ||

@@ -1,4 +1,4 @@
-// Which of the compiled targets this CPU runs.
+// Selects the best compiled target that this CPU can run.
 #include <atomic>
 
 #include "ir/error.h"
@@ -28,7 +28,7 @@ struct Targets {
   Targets() {
     tables[count++] = v1::table();
 #if defined(__x86_64__)
-    // GCC's name for the level includes what the operating system saves of the registers.
+    // GCC's check of the level includes whether the operating system saves the registers.
     __builtin_cpu_init();
     if (__builtin_cpu_supports("x86-64-v3")) tables[count++] = v3::table();
     if (__builtin_cpu_supports("x86-64-v4")) tables[count++] = v4::table();

@@ -18,8 +18,8 @@ namespace {
 /// Whether this thread is running a body of the team, as its caller or as one of its workers.
 thread_local bool inside_team = false;
 
-// libgomp knows nothing of this: its threads stay inside one region and follow the words below, so that none of its own barriers, which spin for
-// milliseconds, is ever passed while there is work.
+// libgomp is not involved: its threads stay inside one region and follow the words below, so that none of its own barriers, which spin for
+// milliseconds, is ever reached while there is work.
 struct Team {
   Gate dispatch;  ///< call number · 512 + 256 for an invitation + threads of the call; 0 threads: leave the region
   Gate done;      ///< the dispatch word of the last call whose caller had to wait for a worker
@@ -28,12 +28,12 @@ struct Team {
   std::atomic<TeamBody> body{nullptr};
   std::atomic<void*> argument{nullptr};
 
-  alignas(64) std::atomic<bool> busy{false};   ///< taken by the caller of the moment
+  alignas(64) std::atomic<bool> busy{false};   ///< held by the current caller
   std::atomic<bool> closed{false};             ///< at exit, and in a forked child
   std::atomic<int> wanted{0};                  ///< threads of the next region, the caller included; 0: none
   std::atomic<int> size{1};                    ///< threads now, the caller included
   std::atomic<std::uint32_t> opening_word{0};  ///< dispatch when the region was opened: what its workers have already seen
-  int limit = max_threads;                     ///< what the system turned out to allow
+  int limit = max_threads;                     ///< what the system allows
   std::thread helper;
 
   alignas(64) std::atomic<int> arrived{0};
@@ -51,7 +51,7 @@ struct Team {
   void close();
 };
 
-/// Whether the call that the worker was invited to is still going on; then it counts among those present.
+/// Whether the call that the worker was invited to is still running; then the worker is counted as present.
 bool Team::enter(std::uint32_t word) {
   std::uint64_t now = present.load(std::memory_order_acquire);
   do {
@@ -79,7 +79,7 @@ Team& team();
 void Team::keep_regions_open() {
   while (const int threads = wanted.exchange(0)) {
     opening_word.store(dispatch.load());
-    // Nothing is captured: what libgomp hands over between threads is invisible to ThreadSanitizer.
+    // Captures nothing: what libgomp passes between threads is invisible to ThreadSanitizer.
 #pragma omp parallel num_threads(threads - 1)
     {
       Team& self = team();
@@ -92,7 +92,7 @@ void Team::keep_regions_open() {
   }
 }
 
-/// Makes the team as large as asked if the system allows. Returns its size. Only while busy is held.
+/// Grows the team to the size asked for if the system allows. Returns its size. Only while busy is held.
 int Team::reserve(int threads) {
   threads = std::min(threads, limit);
   if (threads <= size.load()) return threads;
@@ -106,7 +106,7 @@ int Team::reserve(int threads) {
     pthread_sigmask(SIG_BLOCK, &all, &saved);
     try {
       helper = std::thread([] { team().keep_regions_open(); });
-    } catch (const std::system_error&) {  // no thread to be had: the caller works alone
+    } catch (const std::system_error&) {  // no thread available: the caller works alone
     }
     pthread_sigmask(SIG_SETMASK, &saved, nullptr);
     if (!helper.joinable()) return 1;
@@ -130,7 +130,7 @@ void Team::call(int threads, bool invite, TeamBody f, void* with) {
 
 void Team::close() {
   if (closed.exchange(true)) return;
-  if (busy.exchange(true)) {  // a thread that nobody waits for is still computing: the end of the process ends it
+  if (busy.exchange(true)) {  // a detached thread is still computing: it ends with the process
     return;
   }
   if (!helper.joinable()) return;

@@ -1,4 +1,4 @@
-// How many threads this process may use.
+// The number of threads that this process may use.
 #include <sched.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ int parse_thread_count(std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), count);
   if (error != std::errc{} || end != first.data() + first.size() || count < 1)
-    throw UserError("OMP_NUM_THREADS", str("must be a number of threads from 1 on, got '", text, "'; unset it to use all cores"));
+    throw UserError("OMP_NUM_THREADS", str("must be a number of threads of at least 1, got '", text, "'; unset it to use all cores"));
   return std::min(count, max_threads);
 }
 

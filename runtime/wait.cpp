@@ -26,7 +26,7 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value)
 
 }  // namespace
 
-// Either the storing thread sees the sleeper, or the sleeper's kernel call sees the new word: both sides write first and read second, sequentially
+// Either the storing thread sees the sleeper, or the sleeper's kernel call sees the new word: both sides write first and then read, sequentially
 // consistent.
 void Gate::store(std::uint32_t value) {
   word_.store(value, std::memory_order_seq_cst);

@@ -1,4 +1,4 @@
-// A word that threads wait on: they spin for about 20 µs, which is longer than a phase of a small step takes to end, then sleep in the kernel.
+// A word that threads wait on: they spin for about 20 µs, longer than a phase of a small step takes, then sleep in the kernel.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace sinter::runtime {
 class alignas(64) Gate {
  public:
   std::uint32_t load() const { return word_.load(std::memory_order_acquire); }
-  /// Changes the word and wakes whoever sleeps on it.
+  /// Changes the word and wakes all threads that sleep on it.
   void store(std::uint32_t value);
   /// Returns the word once it differs from `old`.
   std::uint32_t wait_while(std::uint32_t old);

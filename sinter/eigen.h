@@ -1,5 +1,5 @@
-// Tensors and Eigen's matrices and vectors, both ways. Optional: sinter/sinter.h does not include it, and a program that does finds Eigen itself
-// (find_package(Eigen3)). Rows stay rows and columns stay columns, whatever the storage order: nothing is ever transposed.
+// Conversion between tensors and Eigen's matrices and vectors. Optional: sinter/sinter.h does not include it; a program that does finds Eigen itself
+// (find_package(Eigen3)). Rows stay rows and columns stay columns in either storage order: nothing is ever transposed.
 #pragma once
 
 #include <Eigen/Core>
@@ -89,15 +89,15 @@ ConstMatrixMap<T> matrix(const Tensor&& temporary) = delete;
 template <class T = float>
 ConstVectorMap<T> vector(const Tensor&& temporary) = delete;
 
-/// The memory of a tensor while Eigen writes it: what is assigned to matrix() or vector() is evaluated in place, and tensor() hands it on without a
-/// copy. Tensors stay immutable: if one that was handed on is still alive, the next matrix() or vector() writes to a copy. So a loop that fills,
-/// calls a step and lets go of the tensor uses the same memory each time and allocates nothing.
+/// Memory of a tensor for Eigen to write to: what is assigned to matrix() or vector() is evaluated in place, and tensor() returns it without a
+/// copy. Tensors stay immutable: while a returned one is alive, the next matrix() or vector() writes to a copy. So a loop that fills it,
+/// calls a step and drops the tensor uses the same memory each time and allocates nothing.
 template <class T = float>
 class Writable {
  public:
   /// Zeros of a fixed shape.
   explicit Writable(const Shape& shape) : tensor_(Tensor::zeros({detail::dtype_of<T>(), shape})) {}
-  /// The elements of a tensor; in its memory, if it is moved in and nothing else holds that. Throws UserError for another element type and inside a
+  /// The elements of a tensor; reuses its memory if the tensor is moved in and not shared. Throws UserError for another element type and inside a
   /// trace.
   static Writable of(Tensor tensor, std::source_location where = std::source_location::current()) {
     detail::require<T>(tensor, "Writable", where);
@@ -113,7 +113,7 @@ class Writable {
     const Layout at = tensor_.view().layout();
     return {detail::elements<T>(tensor_), at.rows, at.cols, Eigen::OuterStride<>(at.stride)};
   }
-  /// All elements, where they are one row or one column. Valid until the next call of tensor(). Throws UserError for other shapes.
+  /// All elements, if they form one row or one column. Valid until the next call of tensor(). Throws UserError for other shapes.
   VectorMap<T> vector(std::source_location where = std::source_location::current()) {
     detail::require_vector(tensor_, where);
     own();
@@ -123,7 +123,7 @@ class Writable {
 
  private:
   Writable() = default;
-  /// Makes its memory such that no tensor reads it.
+  /// Copies the memory if a tensor shares it.
   void own() {
     if (tensor_.buffer().unique()) return;
     const std::size_t bytes = runtime::storage_bytes(tensor_.type());
@@ -134,13 +134,13 @@ class Writable {
   Tensor tensor_;
 };
 
-/// A tensor of what any dense Eigen expression comes to, evaluated in the tensor's memory: [rows, columns], and [elements] for what is a row or a
+/// A tensor from any dense Eigen expression, evaluated into the tensor's memory: [rows, columns], or [elements] for what is a row or a
 /// column by its type (`VectorXf`, `x.row(1)`). The element type is the expression's; double and others are converted explicitly, `x.cast<float>()`.
 template <class Derived>
 Tensor tensor(const Eigen::DenseBase<Derived>& values) {
   using T = typename Derived::Scalar;
   constexpr bool is_array = std::is_base_of_v<Eigen::ArrayBase<Derived>, Derived>;
-  // What is assigned to new memory cannot alias it, so that products need no temporary.
+  // New memory cannot alias the expression, so that products need no temporary.
   const auto assign = [&](auto to) {
     if constexpr (is_array) to.array() = values.derived();
     else to.noalias() = values.derived();

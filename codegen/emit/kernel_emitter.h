@@ -26,7 +26,7 @@ inline constexpr unsigned lanes = 16;
 
 struct EmitContext;
 
-/// An innermost function that several kernels call: about how many instructions it has, and what emits its body into a module. Modules only declare
+/// An innermost function that several kernels call: its approximate number of instructions, and the emitter of its body. Modules only declare
 /// those that they call; each is then defined in one of them.
 struct SharedFunction {
   std::size_t size;
@@ -44,7 +44,7 @@ struct EmitContext {
   bool named = false;              ///< functions can be looked up by name, for a profiler
   bool checked = false;            ///< accesses to memory are checked (codegen/instrument/check.h)
   Sabotage sabotage;
-  std::vector<std::string> notes;                ///< what the chooser of tiles decided, for explain()
+  std::vector<std::string> notes;                ///< the tiles that were chosen, for explain()
   std::map<std::string, SharedFunction> shared;  ///< those that the kernels of this module call, by name
 };
 
@@ -55,17 +55,17 @@ llvm::Function* declare_shared(EmitContext& context, const std::string& name, ll
 /// chunk_of (ir/step.h) in IR.
 llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, const ChunkLimits& limits);
 
-/// Some elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that
+/// Elements of the tensors over which a kernel runs: `width` adjacent ones from (row, last), of which the first `valid` exist. The row is that
 /// of the shape's row view; for a vector over the batch the row is 0 and `last` counts.
 struct Site {
   llvm::Value *row, *last;
   unsigned width = 1, valid = 1;
-  unsigned turn = 0;  ///< number of the site among those of one turn of an unrolled loop
+  unsigned turn = 0;  ///< number of the site within one iteration of an unrolled loop
 };
 
-/// What a reduction makes of two values.
+/// Combines two values of a reduction.
 enum class Combine : std::uint8_t { sum, max, prod };
-/// What changes nothing.
+/// The neutral element.
 double identity(Combine how, DType dtype);
 
 class KernelEmitter {
@@ -133,7 +133,7 @@ class KernelEmitter {
   void for_each_site(const Shape& shape, llvm::Value* begin, llvm::Value* end, bool scalar, const std::function<void(const Site&)>& body,
                      const Body& at_row = {}, unsigned unroll = 1);
   void for_each_block(const Shape& shape, llvm::Value* row, bool scalar, const std::function<void(const Site&)>& body, unsigned unroll = 1);
-  /// Whole vectors of [begin, end), `unroll` a turn as long as there are so many. Returns where they end.
+  /// Whole vectors of [begin, end), `unroll` per iteration while there are so many. Returns the end of the last one.
   llvm::Value* for_each_vector(llvm::Value* begin, llvm::Value* end, unsigned unroll, const std::function<void(llvm::Value*, unsigned)>& body);
 
   // ---- values ----
@@ -143,7 +143,7 @@ class KernelEmitter {
   llvm::Value* element_address(ValueId value, llvm::Value* element);
   Vec load(llvm::Value* address, DType dtype, unsigned width, bool splat);
   void store(const Vec& x, ValueId value, const Site& site);
-  /// Where an operand that broadcasts with `rows` has what belongs to a site: its row, its place in the row, and whether one element serves all
+  /// The position of a site in an operand that broadcasts with `rows`: its row, its index in the row, and whether one element is used for all
   /// lanes.
   struct Place {
     llvm::Value *row, *last;
@@ -153,9 +153,9 @@ class KernelEmitter {
   Vec load_operand(ValueId value, const Shape& rows, const Site& site);
   bool is_vector_friendly(const Shape& operand, const Shape& rows) const;
   bool needs_scalars(const Shape& rows) const;
-  /// Whether whole vectors of this anchor's result lie in a vector of its operand.
+  /// Whether whole vectors of this anchor's result are within one vector of its operand.
   bool has_vectors(ir::NodeId anchor) const;
-  /// The node at a site of the tensors of shape `rows`; what is known already is in memo.
+  /// The node at a site of the tensors of shape `rows`; `memo` has what was computed before.
   Vec evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
   Vec evaluate_scalar(ir::NodeId id);
   Vec evaluate_node(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo);
@@ -170,7 +170,7 @@ class KernelEmitter {
   Pixel pixel_of(const Shape& shape, const Site& site);
   Vec load_pixel(ValueId value, llvm::Value* n, llvm::Value* h, llvm::Value* w, llvm::Value* channel, unsigned width);
   Vec load_kernel(ValueId value, const ir::Convolution& c, llvm::Value* place, llvm::Value* channel, llvm::Value* feature, unsigned width);
-  /// A place of an axis, 0 where it is none, and whether it is one.
+  /// An index along an axis, 0 if it is out of range, and whether it is in range.
   struct AxisPlace {
     llvm::Value *place, *inside;
   };

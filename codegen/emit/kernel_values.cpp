@@ -42,7 +42,7 @@ Value* KernelEmitter::element_address(ValueId value, Value* element) {
   return address(value, row, builder_.CreateURem(element, cols));
 }
 
-/// Where a kernel over this shape has element number `element` in row-major order.
+/// The site of element number `element`, in row-major order, in a kernel over this shape.
 Site KernelEmitter::site_of_element(const Shape& shape, Value* element) {
   const SymbolicLayout at = symbolic_layout(shape);
   if (is_flat(shape) || at.rows == Dim(1)) return {constant(0), element};
@@ -85,7 +85,7 @@ bool KernelEmitter::is_vector_friendly(const Shape& operand, const Shape& rows) 
 KernelEmitter::Place KernelEmitter::place_of(const Shape& shape, const Shape& rows, const Site& site) {
   if (shape.elements() == Dim(1)) return {constant(0), constant(0), true};
   if (shape == rows) return {site.row, site.last, false};
-  // Index along each axis of `rows`, from the row and the place in the last axis.
+  // Index along each axis of `rows`, from the row and the index in the last axis.
   const std::size_t rank = rows.rank();
   std::vector<Value*> at(rank);
   Value* rest = is_flat(rows) ? site.last : site.row;
@@ -143,7 +143,7 @@ Vec KernelEmitter::perturbed(ir::NodeId id, const Vec& x) {
 }
 
 Vec KernelEmitter::evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& memo) {
-  // Post-order with a stack of our own: chains of pointwise nodes can be long.
+  // Post-order with an explicit stack: chains of pointwise nodes can be long.
   std::vector<ir::NodeId> stack{id};
   while (!stack.empty()) {
     const ir::NodeId next = stack.back();
@@ -208,7 +208,7 @@ Vec KernelEmitter::evaluate_node(ir::NodeId id, const Shape& rows, const Site& s
 }
 
 void KernelEmitter::store_results(const Shape& rows, const Site& site, Memo& memo) {
-  // All is read before anything is written: a state is updated in place.
+  // Everything is read before anything is written: a state may be updated in place.
   std::vector<std::pair<ValueId, Vec>> results;
   for (const Write& write : kernel_.writes) results.emplace_back(write.value, evaluate(write.node, rows, site, memo));
   for (const auto& [value, x] : results) store(x, value, site);

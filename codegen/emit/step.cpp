@@ -1,4 +1,4 @@
-// sinter_step: for each phase, threads claim chunks, their own share first, until none is left, then meet at a barrier.
+// sinter_step: in each phase, threads claim chunks, their own share first, until none is left, then wait at a barrier.
 #include "codegen/emit/step.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -61,7 +61,7 @@ class StepEmitter {
     if (!phase.stages) {
       emit_jobs(p, whole_loops(phase, false));
     } else {
-      // A single sample is cut into pieces where there are threads to share them.
+      // A single sample is cut into pieces if there are several threads.
       llvm::BasicBlock *pieces = block("pieces"), *chunks = block("chunks"), *done = block("phase_done");
       b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(n_, number(1)), b_.CreateICmpSGT(threads(), number(1))), pieces, chunks);
       b_.SetInsertPoint(chunks);
@@ -103,7 +103,7 @@ class StepEmitter {
     return jobs;
   }
 
-  /// A kernel's pieces of a single sample: a chunk a thread, each with about as many.
+  /// A kernel's pieces of a single sample: one chunk per thread, of about equal size.
   Job pieces_of(const Loop& loop, std::size_t k) {
     Value* all = number(context_.schedule.kernels[k].pieces);
     Value* size = divide_up(all, threads());
@@ -120,7 +120,7 @@ class StepEmitter {
     return loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
   }
 
-  /// What follows phase p, or a stage of it, begins when all threads have come here.
+  /// A barrier: what follows phase p, or a stage of it, begins when all threads have arrived.
   void emit_boundary(std::size_t p, bool over) {
     if (context_.checked) {
       tell_checks(offsetof(CheckHooks, boundary), {thread_, b_.getInt32(static_cast<std::uint32_t>(p)), b_.getInt1(over)});
@@ -146,7 +146,7 @@ class StepEmitter {
 
   /// Jobs whose chunks are claimed by the counters numbered `claims`.
   void emit_jobs(std::size_t claims, const std::vector<Job>& jobs) {
-    std::vector<Value*> firsts;  // chunks of all jobs are numbered one after the other
+    std::vector<Value*> firsts;  // chunks of all jobs are numbered consecutively
     Value* total = number(0);
     for (const Job& job : jobs) {
       firsts.push_back(total);
@@ -169,7 +169,7 @@ class StepEmitter {
     Value* counter = b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {b_.CreateMul(place, number(claim_spacing))});
     b_.CreateBr(claim);
     b_.SetInsertPoint(claim);
-    // After a fault nothing more is computed, so that states that are written in later phases keep their values; barriers are still met.
+    // After a fault nothing more is computed, so that states that later phases write keep their values; barriers are still reached.
     llvm::LoadInst* fault = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ctx_, offsetof(StepContext, fault)));
     fault->setAtomic(llvm::AtomicOrdering::Monotonic);
     fault->setAlignment(llvm::Align(4));
@@ -274,14 +274,14 @@ class StepEmitter {
   std::vector<std::vector<std::uint32_t>> arguments_;
   llvm::Function* step_ = nullptr;
   Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr;
-  Value* claimed_ = nullptr;     ///< the chunk that is worked on, numbered through all jobs
+  Value* claimed_ = nullptr;     ///< the current chunk, numbered over all jobs
   std::size_t next_claims_ = 0;  ///< counters of the next stage; phases come first
 };
 
 }  // namespace
 
 std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts) {
-  // About what a kernel costs to compile, in nodes: a product brings tiles, and part 0 the step itself.
+  // The approximate cost of compiling a kernel, in nodes: a product adds tiles, and part 0 the step itself.
   const auto weight = [&](std::size_t k) {
     const Kernel& kernel = schedule.kernels[k];
     return kernel.nodes.size() + (kernel.product != no_value || kernel.staging != no_value ? 16 : 4);

@@ -10,11 +10,11 @@ namespace sinter::codegen {
 /// Name of the function that the launcher calls.
 inline constexpr const char* step_name = "sinter_step";
 
-/// Which of so many modules each kernel goes to, by number of the kernel: modules are compiled side by side.
+/// The module, of so many, of each kernel, by number of the kernel: modules are compiled in parallel.
 std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts);
 
 /// Emits a function for each kernel of a part; part 0 also holds `void sinter_step(StepContext*, i32 thread)`. With `profile`,
-/// StepContext::span is told of each call of a kernel.
+/// StepContext::span is called for each call of a kernel.
 void emit_part(EmitContext& context, const std::vector<std::size_t>& part_of, std::size_t part, bool profile);
 
 }  // namespace sinter::codegen

@@ -29,7 +29,7 @@ class Finder {
  public:
   explicit Finder(llvm::Instruction& at) : at_(at), b_(&at), layout_(at.getModule()->getDataLayout()) {}
 
-  /// Of an address and the type of what lies there.
+  /// From an address and the type of the memory there.
   Access whole(Value* pointer, llvm::Type* type, bool store) { return {&at_, pointer, address(pointer), size(type), store}; }
 
   /// From the first lane of a mask to the last.
@@ -62,7 +62,7 @@ class Finder {
   const llvm::DataLayout& layout_;
 };
 
-/// Whether an instruction only says something about memory.
+/// Whether an instruction only annotates memory.
 bool is_hint(const llvm::IntrinsicInst& call) {
   return call.isLifetimeStartOrEnd() || call.isAssumeLikeIntrinsic() || call.getIntrinsicID() == llvm::Intrinsic::prefetch;
 }
@@ -109,8 +109,8 @@ std::vector<Access> find_accesses(llvm::Function& function) {
 std::vector<Access> merge_accesses(const std::vector<Access>& accesses) {
   struct Group {
     Value* base;
-    std::int64_t first, last;  ///< from the base on: first byte, end
-    std::size_t merged;        ///< its place in the result
+    std::int64_t first, last;  ///< offsets from the base: first byte, end
+    std::size_t merged;        ///< its index in the result
   };
   std::vector<Access> result;
   std::map<llvm::BasicBlock*, std::vector<Group>> groups;

@@ -1,4 +1,4 @@
-// The loads and stores of a function, of whatever form, for what watches them.
+// The loads and stores of a function, in any form, for instrumentation.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -8,24 +8,24 @@
 
 namespace sinter::codegen {
 
-/// Memory that an instruction touches, from the first to the last byte of it.
+/// Memory that an instruction accesses, from the first to the last byte.
 struct Access {
   llvm::Instruction* at;
-  llvm::Value* pointer;  ///< what the address is made of: a pointer, or a vector of them
+  llvm::Value* pointer;  ///< the address: a pointer, or a vector of them
   llvm::Value* first;    ///< i64: address of the first byte
-  llvm::Value* bytes;    ///< i64; where a mask has no lane 0
+  llvm::Value* bytes;    ///< i64; 0 where a mask has no lane set
   bool store;
 };
 
 /// All of a function's, in order; the arithmetic on masks that `first` and `bytes` need is put before each instruction. Calls are left out, except
-/// those of tell_touched. Throws InternalError for an instruction that touches memory in a way that is not known here.
+/// those of tell_touched. Throws InternalError for an instruction that accesses memory in an unknown way.
 std::vector<Access> find_accesses(llvm::Function& function);
 
-/// Those of a block that lie at fixed distances from each other become one, at the first of them.
+/// Merges the accesses of a block that are at fixed distances from each other into one, at the first of them.
 std::vector<Access> merge_accesses(const std::vector<Access>& accesses);
 
-/// Says to find_accesses that a function outside of the module, called next, touches so many bytes from a pointer on. check_accesses takes these
-/// calls away.
+/// Tells find_accesses that a function outside of the module, called next, accesses so many bytes from a pointer. check_accesses removes these
+/// calls.
 void tell_touched(llvm::IRBuilder<>& builder, llvm::Value* pointer, llvm::Value* bytes, bool store);
 bool is_touch(const llvm::Instruction& instruction);
 

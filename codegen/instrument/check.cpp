@@ -45,7 +45,7 @@ class KernelChecker {
   }
 
  private:
-  /// Offsets of the first byte that was touched and of the end.
+  /// Offsets of the first byte that was accessed and of the end.
   struct Span {
     llvm::AllocaInst *first, *last;
   };
@@ -53,7 +53,7 @@ class KernelChecker {
   bool is_strided() const { return kernel_.hasFnAttribute(strided_kernel); }
   llvm::Type* number() { return b_.getInt64Ty(); }
 
-  /// Whether an access is to memory of the kernel's own, at a place that is known now.
+  /// Whether an access is to the kernel's own memory, at an offset that is known at compile time.
   static bool stays_inside(const Access& access) {
     const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(access.bytes);
     if (!bytes || !access.pointer->getType()->isPointerTy()) return false;
@@ -66,7 +66,7 @@ class KernelChecker {
     return !offset.isNegative() && offset.getSExtValue() + bytes->getSExtValue() <= size;
   }
 
-  /// The block where all accesses go that are not allowed.
+  /// The block to which all forbidden accesses branch.
   void make_outside() {
     outside_ = llvm::BasicBlock::Create(kernel_.getContext(), "outside", &kernel_);
     b_.SetInsertPoint(outside_);
@@ -90,7 +90,7 @@ class KernelChecker {
     b_.SetInsertPoint(access.at);
     Value *offset = b_.CreateSub(access.first, region.begin), *end = b_.CreateAdd(offset, access.bytes), *none = b_.getInt64(0);
     Value* allowed = b_.CreateAnd(b_.CreateICmpSGE(offset, none), b_.CreateICmpSLE(end, region.bytes));
-    if (llvm::isa<llvm::LoadInst>(access.at)) {  // what is loaded together begins inside, and memory goes on for a little
+    if (llvm::isa<llvm::LoadInst>(access.at)) {  // a vector load must begin inside; memory extends a little past the end
       Value* begins = b_.CreateICmpULT(offset, region.bytes);
       Value* ends = b_.CreateICmpSLE(end, b_.CreateAdd(region.bytes, b_.getInt64(readable_behind)));
       allowed = b_.CreateOr(allowed, b_.CreateAnd(region.is_buffer, b_.CreateAnd(begins, ends)));
@@ -104,7 +104,7 @@ class KernelChecker {
     Value* facts[] = {region.begin, offset, access.bytes, b_.getInt1(access.store)};
     for (std::size_t i = 0; i < what_.size(); ++i) what_[i]->addIncoming(facts[i], before);
 
-    // The span that is touched of each buffer that it may be.
+    // The range that is accessed of each buffer that it may be.
     b_.SetInsertPoint(access.at);
     for (Value* origin : origins) {
       const auto* argument = llvm::dyn_cast<llvm::Argument>(origin);
@@ -121,7 +121,7 @@ class KernelChecker {
     }
   }
 
-  /// Where a store is apart from those before it, they are told and forgotten.
+  /// Where a store is not adjacent to those before it, they are reported and reset.
   void begin_span(llvm::Instruction* at, const Span& span, unsigned argument, Value* offset, Value* end) {
     Value* adjoins =
         b_.CreateAnd(b_.CreateICmpSLE(offset, b_.CreateLoad(number(), span.last)), b_.CreateICmpSGE(end, b_.CreateLoad(number(), span.first)));

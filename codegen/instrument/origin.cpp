@@ -42,7 +42,7 @@ Origins::Origins(llvm::Function& kernel, std::size_t inputs) : kernel_(kernel), 
 }
 
 bool Origins::is_buffer(const Value* origin) const {
-  // Behind the buffers come six numbers, the context and the check.
+  // After the buffers come six numbers, the context and the check.
   const auto* argument = llvm::dyn_cast<llvm::Argument>(origin);
   return argument && argument->getType()->isPointerTy() && argument->getArgNo() + 2 < kernel_.arg_size();
 }
@@ -73,7 +73,7 @@ void Origins::add(Value* pointer, std::vector<Value*>& found, std::vector<Value*
     return;
   }
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(pointer)) {
-    if (const llvm::AllocaInst* list = list_of(*load)) {  // whatever pointer was put there
+    if (const llvm::AllocaInst* list = list_of(*load)) {  // any pointer that was stored there
       for (llvm::BasicBlock& block : kernel_)
         for (llvm::Instruction& instruction : block)
           if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);

@@ -1,4 +1,4 @@
-// Where the pointers of a checked kernel come from.
+// The origin of the pointers of a checked kernel.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -13,7 +13,7 @@ namespace sinter::codegen {
 /// The memory that a pointer may point into, as values of the function.
 struct Region {
   llvm::Value *begin = nullptr, *bytes = nullptr;  ///< i64
-  llvm::Value* is_buffer = nullptr;                ///< i1: one of the kernel's buffers, behind which vectors may read
+  llvm::Value* is_buffer = nullptr;                ///< i1: one of the kernel's buffers, past whose end vectors may read
 };
 
 /// Follows pointers back to buffers (arguments of the kernel), memory on the stack, constants of the module, the step's context and what that points
@@ -22,11 +22,11 @@ class Origins {
  public:
   Origins(llvm::Function& kernel, std::size_t inputs);
 
-  /// What a pointer, or a vector of them, may be made from.
+  /// The memory that a pointer, or a vector of them, may point into.
   const std::vector<llvm::Value*>& of(llvm::Value* pointer);
   Region region(llvm::Value* pointer);
   bool is_buffer(const llvm::Value* origin) const;
-  /// The end of the entry block, which holds variables and what is known of the buffers, and no more.
+  /// The end of the entry block, which holds only variables and facts about the buffers.
   llvm::Instruction* start() const { return start_; }
 
  private:

@@ -1,4 +1,4 @@
-// Faults that a step can be given, for the tests of what finds such faults.
+// Faults that can be injected into a step, to test that they are found.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace sinter::codegen {
 struct Sabotage {
   enum class Kind : std::uint8_t {
     none,
-    shifted_pointer,  ///< kernel `at` gets its buffer `argument` a row too far on
-    wide_chunk,       ///< each chunk of kernel `at` begins with the last unit of the chunk before it
-    no_barrier,       ///< nobody waits for the others at the end of phase `at`
+    shifted_pointer,  ///< kernel `at` gets its buffer `argument` shifted by one row
+    wide_chunk,       ///< each chunk of kernel `at` begins with the last unit of the previous chunk
+    no_barrier,       ///< no barrier at the end of phase `at`
   };
   Kind kind = Kind::none;
   std::size_t at = 0, argument = 0;

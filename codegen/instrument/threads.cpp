@@ -11,7 +11,7 @@ using llvm::Value;
 
 namespace {
 
-/// Whether LLVM's pass tells of it.
+/// Whether LLVM's pass instruments it.
 bool is_told(const Access& access) {
   if (llvm::isa<llvm::CallInst>(access.at)) return false;
   const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(access.bytes);

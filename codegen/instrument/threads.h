@@ -6,7 +6,7 @@
 
 namespace sinter::codegen {
 
-/// Whether this library is built with ThreadSanitizer: then the code that it generates is watched too.
+/// Whether this library is built with ThreadSanitizer: then the code that it generates is instrumented too.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool sees_threads = true;
 #elif defined(__has_feature)
@@ -19,7 +19,7 @@ inline constexpr bool sees_threads = false;
 inline constexpr bool sees_threads = false;
 #endif
 
-/// Instruments an optimized module. LLVM's own pass skips vectors of more than 16 bytes and masked ones; they are told as ranges.
+/// Instruments an optimized module. LLVM's own pass skips vectors of more than 16 bytes and masked ones; they are reported as ranges.
 void show_to_thread_sanitizer(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace sinter::codegen

@@ -25,7 +25,7 @@ std::pair<Value*, Value*> KernelEmitter::all_rows() {
   return {rows_begin(kernel_.shape), rows_end(kernel_.shape)};
 }
 
-/// What follows a result, for rows [first, last).
+/// The epilogue, for rows [first, last).
 void KernelEmitter::emit_epilogue(Value* first, Value* last) {
   const Shape& shape = kernel_.shape;
   const bool scalar = needs_scalars(shape);
@@ -36,7 +36,7 @@ void KernelEmitter::emit_epilogue(Value* first, Value* last) {
   if (scalar && !is_flat(shape)) loop(first, last, 1, [&](Value* row) { zero_pads(shape, row); });
 }
 
-/// The same for columns [first, last) of a row; whole vectors from `first` on, up to the last column or to a multiple of them.
+/// The same for columns [first, last) of a row; whole vectors from `first`, up to the last column or to a multiple of them.
 void KernelEmitter::emit_epilogue_of_row(Value* row, Value* first, Value* last) {
   const Shape& shape = kernel_.shape;
   const SymbolicLayout at = symbolic_layout(shape);
@@ -65,7 +65,7 @@ void KernelEmitter::collect(const ir::ScatterAddRows& op) {
   const bool whole = kernel_.domain.units == Dim(1);
   Value *begin = whole ? constant(0) : begin_, *end = whole ? constant(op.rows) : end_;
   const Dim inner = table.product(1, table.rank());  // elements of a row of the table
-  // Where the last axis is a single column, or N is in a row of the table, rows are no runs of vectors.
+  // Where the last axis is a single column, or N is in a row of the table, rows are not runs of vectors.
   const bool by_element = inner.is_batch() || table.back() == Dim(1) || table.rank() == 1;
   for_each_site(table, whole ? constant(0) : begin_, whole ? extent(out.rows) : end_, table.rank() == 1, [&](const Site& site) {
     store(splat(Vec(llvm::ConstantFP::get(builder_.getFloatTy(), 0), DType::f32), site.width), kernel_.product, site);
@@ -140,7 +140,7 @@ void KernelEmitter::collect(const ir::ScatterAddRows& op) {
   });
 }
 
-/// Places along the first axes of the result: all, or those of the chunk's samples.
+/// Indices along the first axes of the result: all, or those of the chunk's samples.
 std::pair<Value*, Value*> KernelEmitter::places_along(std::size_t axes) {
   const Shape& shape = kernel_.shape;
   if (kernel_.domain.units == Dim(1)) return {constant(0), extent(shape.product(0, axes))};
@@ -172,8 +172,8 @@ void KernelEmitter::collect(const ir::Cumsum& op) {
   });
 }
 
-/// The best k so far of each row are a heap, in the place of the result, whose root comes last of them; what comes before the root replaces it. Then
-/// the heap is sorted where it is.
+/// The best k so far of each row are a heap, in the memory of the result, with the worst of them as its root; a better element replaces it. Then
+/// the heap is sorted in place.
 void KernelEmitter::collect(const ir::TopK& op) {
   const ValueId x = value_of(context_.graph.node(kernel_.anchor).inputs[0]);
   const Type& type = context_.schedule.values[x].type;
@@ -192,7 +192,7 @@ void KernelEmitter::collect(const ir::TopK& op) {
     const auto place = [&](Value* j) { return in_row(kernel_.product, kernel_.shape, j); };
     const auto get = [&](Value* j) { return builder_.CreateSExt(builder_.CreateLoad(builder_.getInt32Ty(), place(j)), builder_.getInt64Ty()); };
     const auto put = [&](Value* j, Value* element) { builder_.CreateStore(builder_.CreateTrunc(element, builder_.getInt32Ty()), place(j)); };
-    // An element goes down as long as one below it comes after it.
+    // Sifts down while a child comes after the element.
     const auto sift = [&](Value* from, Value* size) {
       builder_.CreateStore(from, at);
       const auto parent = [&] { return builder_.CreateLoad(builder_.getInt64Ty(), at); };

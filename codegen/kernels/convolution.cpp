@@ -56,7 +56,7 @@ class ConvolutionEmitter : ImageWords {
     });
   }
 
-  /// Rows [begin, end) of the kernel turned round: by (kernel row, part of it, feature) and place in the run.
+  /// Rows [begin, end) of the rotated kernel: by (kernel row, part of it, feature) and index in the run.
   void emit_pack() {
     const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.kernel_.packed;
     const SymbolicLayout at = symbolic_layout(e_.kernel_.shape);
@@ -98,7 +98,7 @@ class ConvolutionEmitter : ImageWords {
   }
 
  private:
-  // ---- words ----
+  // ---- helpers ----
   Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), offset); }
   Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
   void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
@@ -142,7 +142,7 @@ class ConvolutionEmitter : ImageWords {
   void scatter_row(Value* first, Value* oh, Value* part, std::int64_t stride) {
     const bool flat = KernelEmitter::is_flat(type(source_).shape);
     const std::int64_t lda = symbolic_layout(type(source_).shape).stride.factor();
-    Value* runs = copy_at(number(plan_.copy_elements()));  // of a tile, behind the copy
+    Value* runs = copy_at(number(plan_.copy_elements()));  // of a tile, after the copy
     Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
     Value* row = add(mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row()), mul(kw, plan_.w.dilation * plan_.channels));
     for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
@@ -168,7 +168,7 @@ class ConvolutionEmitter : ImageWords {
   }
 
   // ---- rows of results ----
-  /// The rows of the windows of row `oh` that are not all pads, [first, last): at least one, so that there is a result.
+  /// The rows of the windows of row `oh` that are not all padding, [first, last): at least one, so that there is a result.
   std::pair<Value*, Value*> rows_of_window(Value* oh) {
     const auto& h = plan_.h;
     if (h.dilation > 1 || plan_.runs_a_row() > 1) return {number(0), number(h.size)};
@@ -241,7 +241,7 @@ class ConvolutionEmitter : ImageWords {
   }
 
   // ---- weight gradients ----
-  /// Adds an image's part to the rows from `row` on of the slots, those of one run: windows as columns, times the gradients of all pixels.
+  /// Adds an image's part to the rows of the slots from `row`, those of one run: windows as columns, times the gradients of all pixels.
   void weight_rows(Value* image, Value* number_in_chunk, Value* from, Value* row) {
     const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {

@@ -1,4 +1,4 @@
-// Convolutions of several groups: element by element, or on lanes of channels where each has a kernel of its own (depthwise). And the words of all
+// Convolutions of several groups: element by element, or on lanes of channels where each has its own kernel (depthwise). And helpers of all
 // kernels on images [N, H, W, C].
 #include <llvm/IR/Intrinsics.h>
 
@@ -13,7 +13,7 @@ namespace {
 bool is_depthwise(const ir::Convolution& c) { return c.groups == c.channels && c.channels == c.features; }
 }  // namespace
 
-/// The place of an axis under element k of a window, or the window over a place; and whether there is one.
+/// The index along an axis under element k of a window, or the window over an index; and whether it exists.
 KernelEmitter::AxisPlace KernelEmitter::axis_place(const ir::SlidingAxis& axis, Value* o, Value* k) {
   Value* place = builder_.CreateSub(builder_.CreateAdd(builder_.CreateMul(o, constant(axis.stride)), builder_.CreateMul(k, constant(axis.dilation))),
                                     constant(axis.before));
@@ -36,7 +36,7 @@ KernelEmitter::Pixel KernelEmitter::pixel_of(const Shape& shape, const Site& sit
   return {builder_.CreateUDiv(rest, height), builder_.CreateURem(rest, height), w, channel};
 }
 
-/// Elements of an image tensor from a pixel's channel on.
+/// Elements of an image tensor, starting at a pixel's channel.
 Vec KernelEmitter::load_pixel(ValueId value, Value* n, Value* h, Value* w, Value* channel, unsigned width) {
   const Type& type = context_.schedule.values[value].type;
   Value* row = builder_.CreateAdd(

@@ -45,7 +45,7 @@ std::int64_t most_rows(std::int64_t vectors, VectorUnit unit) {
 }
 
 double tile_cost(std::int64_t rows, std::int64_t vectors) {
-  // Multiply-adds, of which some must be under way at once, and a little for loads and the loop.
+  // Multiply-adds, several of which must be in flight, and a little for loads and the loop.
   constexpr double least_sums = 8, overhead = 1;
   const auto sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
   return std::max({sums, least_sums, loads / 2}) + overhead;

@@ -1,4 +1,4 @@
-// How a convolution is computed with the tiles of products: an image is copied, dense and with its pads as zeros, so that a window is a few runs of
+// How a convolution is computed with the tiles of products: an image is copied, dense and with zero padding, so that a window is a few runs of
 // adjacent numbers. A row of results is then a product of windows by the kernel, a weight gradient one of windows by gradients, and the gradient of
 // an image a sum of runs that are products of gradients by the kernel.
 #pragma once
@@ -17,17 +17,17 @@ namespace sinter::codegen {
 /// `anchor` is a conv2d, conv2d_transpose or conv2d_weight.
 ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor);
 bool is_convolution(const ir::Op& op);
-/// Whether tiles serve it: convolutions of one group. The others go element by element.
+/// Whether tiles can compute it: convolutions of one group. The others are computed element by element.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
-/// Rows of a tile at most.
+/// The most rows of a tile.
 inline constexpr std::int64_t most_convolution_rows = 14;
 
 /// Along one axis of an image.
 struct CopyAxis {
   std::int64_t source = 1, copy = 1;  ///< extents of the image and its copy
-  std::int64_t first = 0;             ///< where the image's first element lies in the copy
-  /// Elements of the image that lie in the copy, the first ones: a stride may leave the end out.
+  std::int64_t first = 0;             ///< index of the image's first element in the copy
+  /// How many of the image's first elements are in the copy: a stride may leave out the end.
   std::int64_t kept() const { return std::clamp<std::int64_t>(copy - first, 0, source); }
 };
 
@@ -45,12 +45,12 @@ struct ConvolutionPlan {
   std::int64_t copy_row() const { return w.copy * channels; }
   /// Floats of the copy: vectors may reach past its end.
   std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
-  /// Floats of the runs of one tile, at most.
+  /// The most floats of the runs of one tile.
   std::int64_t tile_elements() const { return most_convolution_rows * ((run() + 15) / 16 * 16); }
 };
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
-/// `count` things cut into tiles of two sizes that differ by one: `large` of `size`, then `small` of `size - 1`.
+/// `count` rows cut into tiles of two sizes that differ by one: `large` of `size`, then `small` of `size - 1`.
 struct Cut {
   unsigned size = 1;
   std::int64_t large = 0, small = 0;
@@ -59,7 +59,7 @@ Cut cut(std::int64_t count, std::int64_t most);
 
 /// Rows of a tile that leave registers for a row of b and an element of a.
 std::int64_t most_rows(std::int64_t vectors, VectorUnit unit);
-/// What a register tile costs for each contracted index, in vector operations.
+/// The cost of a register tile per contracted index, in vector operations.
 double tile_cost(std::int64_t rows, std::int64_t vectors);
 
 /// Columns cut into panels, and rows into tiles, such that few lanes and registers are idle: `rows` adjacent ones of a stride of `stride` floats.
@@ -69,7 +69,7 @@ struct ConvolutionTiles {
 };
 ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit);
 
-/// Partial weight gradients of a step at most: the loop over samples that makes them has so many chunks.
+/// The most partial weight gradients of a step: the loop over samples that computes them has so many chunks.
 inline constexpr std::int64_t most_slots = 8;
 
 std::string to_text(const ConvolutionPlan& plan, const ConvolutionTiles& tiles);

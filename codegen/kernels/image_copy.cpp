@@ -25,7 +25,7 @@ void ImageWords::for_each_panel(const std::vector<Panels>& panels, const std::fu
     e_.loop(number(0), number(p.count * p.columns), p.columns, [&](Value* from) { body(p, add(from, number(p.column))); });
 }
 
-/// Rows are written in order, and each from its first pad to its last, so that what a vector stores past a pixel or past pads is overwritten by what
+/// Rows are written in order, and each from its first padding element to its last, so that what a vector stores past its end is overwritten by what
 /// follows.
 void ImageCopy::rows(Value* image, Value* first, Value* last, Value* to) {
   const std::int64_t row_floats = w_.copy * channels_, left = std::min(w_.first, w_.copy), right = w_.copy - left - w_.kept();
@@ -41,7 +41,7 @@ void ImageCopy::rows(Value* image, Value* first, Value* last, Value* to) {
   });
 }
 
-/// The pixels from number `pixel` of the source on that lie in a row of the copy.
+/// The pixels of the source, from number `pixel`, that are in a row of the copy.
 void ImageCopy::pixels(Value* pixel, Value* to) {
   const Shape& shape = type(source_).shape;
   const std::int64_t columns = w_.kept(), stride = stride_of(source_);

@@ -1,4 +1,4 @@
-// The words that emitters of kernels on images share, and the copy of an image that convolutions read.
+// Helpers that emitters of kernels on images share, and the copy of an image that convolutions read.
 #pragma once
 
 #include "codegen/emit/kernel_emitter.h"
@@ -6,7 +6,7 @@
 
 namespace sinter::codegen {
 
-/// Arithmetic on places in memory, in floats.
+/// Arithmetic on addresses, in floats.
 class ImageWords {
  protected:
   explicit ImageWords(KernelEmitter& kernel) : e_(kernel), b_(kernel.builder_), conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)) {}
@@ -25,7 +25,7 @@ class ImageWords {
   /// The images of the chunk, [first, last), of so many in all.
   llvm::Value* first_image() { return e_.kernel_.domain.samples ? mul(e_.begin_, conv_.images.factor()) : number(0); }
   llvm::Value* last_image() { return e_.kernel_.domain.samples ? mul(e_.end_, conv_.images.factor()) : e_.extent(conv_.images); }
-  /// Zeros `count` adjacent floats. May set floats past them.
+  /// Zeros `count` adjacent floats. May write floats past them.
   void zero_from(llvm::Value* to, std::int64_t count);
   /// Calls body with the first row and the size of each tile.
   void for_each_tile(const Cut& rows, const std::function<void(llvm::Value*, unsigned)>& body);
@@ -37,13 +37,13 @@ class ImageWords {
   const ir::Convolution conv_;  ///< that the kernel computes
 };
 
-/// Images of a value [N, H, W, C], dense and with their pads as zeros.
+/// Images of a value [N, H, W, C], dense and with zero padding.
 class ImageCopy : ImageWords {
  public:
   ImageCopy(KernelEmitter& kernel, ValueId source, const CopyAxis& h, const CopyAxis& w, std::int64_t channels)
       : ImageWords(kernel), source_(source), h_(h), w_(w), channels_(channels) {}
 
-  /// Rows [first, last) of the copy of an image, to `to` on. May set up to 15 floats past them.
+  /// Writes rows [first, last) of the copy of an image to `to`. May write up to 15 floats past them.
   void rows(llvm::Value* image, llvm::Value* first, llvm::Value* last, llvm::Value* to);
 
  private:

@@ -1,4 +1,4 @@
-// Pointwise kernels, and the ops whose elements are found one by one: reshape, transpose, gather, one-hot.
+// Pointwise kernels, and the ops whose elements are addressed one by one: reshape, transpose, gather, one-hot.
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/support.h"
 #include "ir/kernel.h"
@@ -46,7 +46,7 @@ void KernelEmitter::emit_copy() {
   });
 }
 
-/// Tells the launcher that this node met an index out of range.
+/// Reports to the launcher that this node met an index out of range.
 void KernelEmitter::report_fault(ir::NodeId node) {
   Value* fault = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, fault));
   builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
@@ -71,7 +71,7 @@ Vec KernelEmitter::checked_index(ir::NodeId node, ir::NodeId index, Value* eleme
   return {builder_.CreateSelect(bad, constant(0), wide), DType::i32};
 }
 
-/// How many rows a table has.
+/// The number of rows of a table.
 Value* KernelEmitter::table_rows(ValueId table) {
   const Dim rows = context_.schedule.values[table].type.shape[0];
   if (!rows.is_rows()) return extent(rows);
@@ -123,7 +123,7 @@ Vec KernelEmitter::load_window(const ir::Window& window, const ir::Node& node, c
   return result;
 }
 
-/// An anchor whose elements can be named one by one, at a site of its own shape.
+/// An anchor whose elements can be addressed one by one, at a site of its own shape.
 Vec KernelEmitter::virtual_anchor(ir::NodeId id, const Site& site) {
   const ir::Node& node = context_.graph.node(id);
   const Shape& shape = node.type.shape;

@@ -1,4 +1,4 @@
-// Pools and their adjoints: each element from the places of its window, or from the windows that it lies in.
+// Pools and their adjoints: each element from the elements of its window, or from the windows that contain it.
 #include <llvm/IR/Intrinsics.h>
 
 #include <limits>
@@ -11,10 +11,10 @@ using llvm::Value;
 
 namespace {
 
-/// Windows of more places than this are loops.
+/// Windows of more elements than this are loops.
 constexpr std::int64_t most_unrolled = 16;
 
-/// Of a pool or its adjoint: the windows over the image.
+/// The windows over the image of a pool or its adjoint.
 ir::Sliding windows_of(const ir::Op& op, const Shape& image) {
   return std::visit(
       [&]<class O>(const O& o) -> ir::Sliding {
@@ -26,7 +26,7 @@ ir::Sliding windows_of(const ir::Op& op, const Shape& image) {
 
 }  // namespace
 
-/// Calls body with each place of a window: unrolled if there are few.
+/// Calls body with each position of a window: unrolled if there are few.
 void KernelEmitter::for_each_tap(const ir::Sliding& s, bool backwards, const std::function<void(Value*, Value*)>& body) {
   const std::int64_t all = s.h.size * s.w.size;
   const auto at = [&](std::int64_t i) { return backwards ? all - 1 - i : i; };
@@ -74,7 +74,7 @@ Vec KernelEmitter::load_pool(ir::NodeId id, const Site& site) {
       builder_.CreateStore(builder_.CreateSelect(here, value.value, before.value), best);
       return;
     }
-    // The first greatest; the first NaN before all. The place is wanted even where all are -infinity.
+    // The first greatest element; a NaN wins, the first one. The position is needed even where all are -infinity.
     Value* none = builder_.CreateICmpEQ(builder_.CreateLoad(places, where), llvm::Constant::getAllOnesValue(places));
     Value* nan = builder_.CreateAnd(builder_.CreateFCmpUNO(value.value, value.value), builder_.CreateFCmpORD(before.value, before.value));
     Value* better = builder_.CreateOr(builder_.CreateFCmpOGT(value.value, before.value), nan);
@@ -88,7 +88,7 @@ Vec KernelEmitter::load_pool(ir::NodeId id, const Site& site) {
   return present();
 }
 
-/// pool_put and average_spread. Windows come in ascending order: those in which the pixel has a late place first.
+/// pool_put and average_spread. Windows are visited in ascending order: those in which the pixel has a late position first.
 Vec KernelEmitter::load_unpool(ir::NodeId id, const Site& site) {
   const ir::Node& node = context_.graph.node(id);
   const bool put = std::holds_alternative<ir::PoolPut>(node.op);
@@ -99,7 +99,7 @@ Vec KernelEmitter::load_unpool(ir::NodeId id, const Site& site) {
   llvm::Type* floats = memory_type(DType::f32, site.width);
   llvm::AllocaInst* sum = variable(floats, "sum", 64);
   const auto vector = [&](Value* scalar) { return site.width == 1 ? scalar : builder_.CreateVectorSplat(site.width, scalar); };
-  /// Places of a window along an axis that are no pads.
+  /// Elements of a window along an axis that are not padding.
   const auto covered = [&](const ir::SlidingAxis& axis, Value* o) {
     Value* first = builder_.CreateSub(builder_.CreateMul(o, constant(axis.stride)), constant(axis.before));
     Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(first, constant(axis.size)), constant(axis.in));

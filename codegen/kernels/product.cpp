@@ -1,4 +1,4 @@
-// Products: tiles of the result in registers, as codegen/kernels/product_plan.h lays them out, then the epilogue over the rows that are finished,
+// Products: tiles of the result in registers, as planned in codegen/kernels/product_plan.h, then the epilogue over the finished rows,
 // while they are in the first-level cache.
 #include <llvm/IR/Intrinsics.h>
 
@@ -56,7 +56,7 @@ class ProductEmitter {
   }
 
   // ---- a single row ----
-  /// The kernel's pieces of one row: b is read once, where it lies, a few adjacent vectors of each of its rows.
+  /// The kernel's pieces of one row: b is read once, in place, a few adjacent vectors of each of its rows.
   void emit_row() {
     const std::int64_t stride = right_stride(), each = std::min<std::int64_t>(piece_columns, most_row_vectors * e_.context_.unit.lanes),
                        whole = stride / each * each;
@@ -81,13 +81,13 @@ class ProductEmitter {
     e_.emit_epilogue_of_row(begin_, first, last);
   }
 
-  // ---- words ----
+  // ---- helpers ----
   Value* number(std::int64_t n) const { return e_.constant(n); }
   Value* least(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
   Value* floats_at(Value* base, Value* row, std::int64_t stride, Value* offset) {
     return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {b_.CreateAdd(b_.CreateMul(row, number(stride)), offset)});
   }
-  /// Contracted indices of a pass at most, where that is known.
+  /// The most contracted indices of a pass, if known.
   std::int64_t most_k() const { return plan_.k_block ? plan_.k_block : product_.sizes.k.is_fixed() ? product_.sizes.k.factor() : 0; }
   std::int64_t right_stride() const { return product_.right_layout.stride.factor(); }
   llvm::AllocaInst* memory(std::int64_t floats, const char* name) {
@@ -97,7 +97,7 @@ class ProductEmitter {
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {where, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
   }
 
-  // ---- products that tiles don't serve ----
+  // ---- products without tiles ----
   /// One call of the launcher's product.
   void call() {
     const ValueId a = e_.value_of(product_.left), b = e_.value_of(product_.right);
@@ -112,7 +112,7 @@ class ProductEmitter {
   }
 
   // ---- the left operand ----
-  /// As it lies in memory; rows that an index picks from a leaf; or such rows with arithmetic on them, converted into memory of the kernel's own.
+  /// In place; rows that an index picks from a leaf; or such rows with arithmetic on them, converted into the kernel's own memory.
   enum class Left : std::uint8_t { stored, picked, converted };
 
   void choose_left() {
@@ -129,7 +129,7 @@ class ProductEmitter {
     copy_ = memory(copy_stride_ * (op_.transpose_a ? most_k() : most_tile_rows) + most_tile_rows, "left");
   }
 
-  /// Element of the left operand where it lies, or of the leaf that its rows are picked from.
+  /// Element of the left operand in place, or of the leaf that its rows are picked from.
   Value* left_at(Value* row, Value* column) {
     if (kind_ == Left::stored) return e_.address(e_.value_of(left_), row, column);
     const ir::Node& gather = e_.context_.graph.node(picked_from_);
@@ -150,7 +150,7 @@ class ProductEmitter {
     });
   }
 
-  /// What a pass over [k, k_stop) of a transposed left operand needs first.
+  /// The preparation of a pass over [k, k_stop) of a transposed left operand.
   void begin_transposed(Value* k, Value* k_stop) {
     if (kind_ == Left::stored) return;
     e_.loop(k, k_stop, 1, [&](Value* i) {
@@ -160,8 +160,8 @@ class ProductEmitter {
     });
   }
 
-  /// The rows of the next pass over a batch come from far away, in pieces too short for the processor to see a pattern. Each tile fetches its share
-  /// of them, so that the fetches don't wait for each other.
+  /// The rows of the next pass over a batch are scattered, in pieces too short for the hardware prefetcher. Each tile prefetches its share
+  /// of them, so that the prefetches overlap.
   void fetch_share(const Panels& panels, Value* row, Value* k_stop) {
     const DType dtype = kind_ == Left::stored ? DType::f32 : e_.type_of(picked_from_).dtype;
     const auto line = static_cast<std::int64_t>(64 / size_of(dtype));
@@ -176,7 +176,7 @@ class ProductEmitter {
     });
   }
 
-  /// Where the next tile's picked rows begin; the processor sees the pattern from there on.
+  /// Prefetches the start of the next tile's picked rows; the hardware prefetcher continues from there.
   void fetch_next_rows(Value* row, unsigned rows, Value* k) {
     const auto bytes = product_.left_layout.stride.factor() * static_cast<std::int64_t>(size_of(e_.type_of(picked_from_).dtype));
     for (unsigned i = 0; i < rows; ++i) {
@@ -191,14 +191,14 @@ class ProductEmitter {
     return kind_ == Left::picked ? Tile::Walk::list : Tile::Walk::columns;
   }
 
-  /// The left operand's arguments of the tile of rows from `row` on.
+  /// The left operand's arguments of the tile of rows that starts at `row`.
   void add_left(std::vector<Value*>& arguments, Value* row, unsigned rows, Value* k, Value* k_stop) {
     if (op_.transpose_a) {
       if (kind_ == Left::picked) arguments.insert(arguments.end(), {list_, row});
       else arguments.push_back(kind_ == Left::stored ? left_at(k, row) : floats_at(copy_, number(0), copy_stride_, b_.CreateSub(row, begin_)));
       return;
     }
-    // Rows past the last are computed from the last and written to where nobody reads.
+    // Rows past the last are computed from the last and written to memory that is never read.
     for (unsigned i = 0; i < rows; ++i) {
       Value* mine = least(b_.CreateAdd(row, number(i), "", true, true), last_);
       if (kind_ == Left::converted) {
@@ -219,7 +219,7 @@ class ProductEmitter {
     return b_.CreateICmpSGE(e_.extent(m), number(paying_rows));
   }
 
-  /// A pack that later calls use is made whatever this call's rows.
+  /// A pack that later calls use is made for any number of rows of this call.
   bool packs_for_later_calls() const { return e_.kernel_.kind == Kernel::Kind::pack && e_.context_.schedule.phases[e_.kernel_.phase].once; }
 
   Value* packed_at(const Panels& panels, Value* column, Value* k) {
@@ -227,7 +227,7 @@ class ProductEmitter {
     return floats_at(panel, k, panels.columns, number(0));
   }
 
-  /// Rows [k, k_stop) of the columns of a panel, one after the other, to `to`.
+  /// Copies rows [k, k_stop) of the columns of a panel, contiguously, to `to`.
   void copy(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* to) {
     const ValueId right = e_.value_of(product_.right);
     if (!op_.transpose_b) {
@@ -241,7 +241,7 @@ class ProductEmitter {
       });
       return;
     }
-    // Squares of 8 columns × 8 rows, then the rows that are left. Columns past the last (pads) repeat it: no result depends on them.
+    // Squares of 8 columns × 8 rows, then the remaining rows. Columns past the last (padding) repeat it: no result depends on them.
     Value* last = b_.CreateSub(e_.extent(product_.sizes.f), number(1));
     Value* whole = b_.CreateAdd(k, b_.CreateAnd(b_.CreateSub(k_stop, k), number(-8)));
     e_.loop(number(0), number(panels.columns), 8, [&](Value* j) {
@@ -264,7 +264,7 @@ class ProductEmitter {
     });
   }
 
-  /// A square of vectors, transposed: each round swaps what lies across the diagonal in blocks half as large.
+  /// Transposes a square of vectors: each round swaps blocks across the diagonal, half as large as in the previous one.
   std::vector<Value*> transposed(std::vector<Value*> rows) {
     const std::size_t size = rows.size();
     for (std::size_t half = size / 2; half > 0; half /= 2) {
@@ -371,7 +371,7 @@ void KernelEmitter::run_gemm(Value* a, Value* b, Value* c, Value* m, const ir::P
   set(offsetof(GemmCall, transpose_a), builder_.getInt32(transpose_a));
   set(offsetof(GemmCall, transpose_b), builder_.getInt32(transpose_b));
   if (context_.checked) {
-    // What lies behind the pointers: matrices of so many rows and columns.
+    // The matrices behind the pointers: so many rows and columns.
     const auto touch = [&](Value* matrix, Value* rows, Value* columns, Dim stride, bool stored) {
       Value* floats = builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(rows, constant(1)), extent(stride)), columns);
       tell_touched(builder_, matrix, builder_.CreateMul(floats, constant(4)), stored);

@@ -11,12 +11,12 @@ namespace {
 
 /// Bytes of b that a pass may keep in the second-level cache while tiles stream over it.
 constexpr std::int64_t pass_bytes = 288 * 1024;
-/// Contracted indices a pass where a block of b is copied, or where each is another row (another page) of a.
+/// Contracted indices per pass where a block of b is copied, or where each is another row (another page) of a.
 constexpr std::int64_t copied_block = 256, transposed_block = 64;
-/// Rows of b from this stride on, in elements, are worth packing: each lies in another page. So is a transposed b of so many elements.
+/// The least stride of b, in elements, that is worth packing: each row is in another page. So is a transposed b of so many elements.
 constexpr std::int64_t long_stride = 512, many_elements = 16 * 1024;
 
-/// Vectors of a tile row at most, by rows: what leaves registers for a row of b and an element of a.
+/// The most vectors of a tile row, by rows: leaves registers for a row of b and an element of a.
 unsigned most_vectors(VectorUnit unit) { return unit.registers >= 32 ? 5 : 3; }
 unsigned tile_rows(std::size_t vectors, VectorUnit unit) {
   const auto fits = static_cast<std::int64_t>((unit.registers - 1 - vectors) / vectors);
@@ -92,7 +92,7 @@ std::string to_text(const ProductPlan& plan, const Product& product) {
   for (const Panels& p : plan.panels)
     text +=
         str(&p == plan.panels.data() ? "" : " and ", p.count, p.count == 1 ? " panel of " : " panels of ", p.columns, " columns × ", p.rows, " rows");
-  if (plan.k_block) text += str(", ", plan.k_block, " of the contracted index a pass");
+  if (plan.k_block) text += str(", ", plan.k_block, " contracted indices per pass");
   if (plan.right == ProductPlan::Right::packed) text += ", b packed once a step";
   if (plan.right == ProductPlan::Right::copied) text += ", b transposed in each chunk";
   return text;

@@ -1,4 +1,4 @@
-// How a product is cut into register tiles and cache blocks: a function of its shape and the target's registers, printed by explain().
+// How a product is cut into register tiles and cache blocks: depends on its shape and the target's registers; printed by explain().
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sinter::codegen {
 
-/// What a product multiplies: a matmul, or the product of a dense.
+/// The operands of a product: a matmul, or the product of a dense.
 struct Product {
   ir::Matmul op;
   ir::NodeId left = ir::no_node, right = ir::no_node;
@@ -20,16 +20,16 @@ struct Product {
 };
 /// `anchor` is a matmul or dense.
 Product product_of(const ir::Graph& graph, ir::NodeId anchor);
-/// Whether a step packs the right operand, in a kernel of its own: panel after panel, each a row of its columns after the other. Else tiles read it
-/// where it lies, or from a copy that each chunk makes. False for other anchors.
+/// Whether a step packs the right operand, in a separate kernel: panel after panel, each with its columns row by row. Else tiles read it
+/// in place, or from a copy that each chunk makes. False for other anchors.
 bool packs_right(const ir::Graph& graph, ir::NodeId anchor);
-/// Rows of the result from which on a product that can also read the right operand in place reads it packed.
+/// The least rows of the result for which a product that can also read the right operand in place reads it packed.
 inline constexpr std::int64_t paying_rows = 16;
 
 /// The vector registers of a target.
 struct VectorUnit {
-  unsigned lanes = 16;      ///< floats a register
-  unsigned registers = 32;  ///< of them
+  unsigned lanes = 16;      ///< floats per register
+  unsigned registers = 32;  ///< their number
 };
 
 /// Adjacent panels of columns with the same tile.
@@ -41,11 +41,11 @@ struct Panels {
 };
 
 /// c[m,f] = op(a)[m,k] · op(b)[k,f]. For each block of k, for each panel, for each tile of rows: the tile stays in registers over the block.
-/// Every element is one chain of fused multiply-adds in the order of k, so no choice here shows in the result.
+/// Every element is one chain of fused multiply-adds in the order of k, so no choice here affects the result.
 struct ProductPlan {
   std::vector<Panels> panels;
-  std::int64_t k_block = 0;  ///< contracted indices a pass; 0: all
-  /// Where tiles read b: as it lies; from what the step has packed; from a copy of the block that each chunk makes, for a small b that is transposed.
+  std::int64_t k_block = 0;  ///< contracted indices per pass; 0: all
+  /// Where tiles read b: in place; from what the step has packed; from a copy of the block that each chunk makes, for a small b that is transposed.
   enum class Right : std::uint8_t { in_place, packed, copied } right = Right::in_place;
   bool one_pass() const { return k_block == 0 && panels.size() == 1 && panels.front().count == 1; }
   std::int64_t widest() const;  ///< columns of the widest panel
@@ -58,13 +58,13 @@ std::string to_text(const ProductPlan& plan, const Product& product);
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Columns cut into panels of `each`, and one of what is left; rows are still to be chosen.
+/// Columns cut into panels of `each`, and one for the rest; rows are not chosen yet.
 std::vector<Panels> cut_panels(std::int64_t columns, std::int64_t each, unsigned lanes);
 
-/// Vectors that cover so many columns (a multiple of 8): whole registers, then one of what is left.
+/// Vectors that cover so many columns (a multiple of 8): whole registers, then one for the rest.
 std::vector<unsigned> widths_of(std::int64_t columns, unsigned lanes);
 
-/// Vectors of a tile of one row: enough chains of multiply-adds to hide what each waits for.
+/// Vectors of a tile of one row: enough chains of multiply-adds to hide their latency.
 inline constexpr std::int64_t most_row_vectors = 8;
 
 /// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.

@@ -47,7 +47,7 @@ void define(EmitContext& context, const Tile& tile) {
       Value* zero = llvm::ConstantFP::get(vector(j), 0);
       sums.push_back(tile.accumulate ? build.CreateSelect(first, zero, build.CreateAlignedLoad(vector(j), c_at(i, j), llvm::Align(4))) : zero);
     }
-  // What a loop carries: where b and a are, then the sums.
+  // The loop-carried values: pointers to b and a, then the sums.
   const bool one_pointer = tile.walk == Tile::Walk::columns || tile.walk == Tile::Walk::spread;
   std::vector<Value*> carried{function->getArg(1), one_pointer ? function->getArg(5) : nullptr};
   carried.insert(carried.end(), sums.begin(), sums.end());

@@ -21,7 +21,7 @@ Reduction reduction_of(const ir::Op& op) {
       op);
 }
 
-/// So many sums take turns, that none waits for the one before it.
+/// The number of independent sums, to hide the latency of additions.
 constexpr unsigned turns = 4;
 
 }  // namespace
@@ -34,7 +34,7 @@ void KernelEmitter::emit_reduction() {
   else emit_column_reduction();
 }
 
-/// A variable that holds what changes nothing.
+/// A variable that holds the neutral element.
 llvm::AllocaInst* KernelEmitter::neutral_variable(Combine how, DType dtype, unsigned width, const char* name) {
   llvm::AllocaInst* result = variable(memory_type(dtype, width), name, 64);
   const Vec like(llvm::Constant::getNullValue(result->getAllocatedType()), dtype);
@@ -133,7 +133,7 @@ void KernelEmitter::emit_partial() {
   builder_.CreateStore(total.value, builder_.CreateInBoundsGEP(memory_type(total.dtype, 1), pointer(kernel_.slots), {chunk_}));
 }
 
-/// The slots in order, then what follows: of a reduction to one number, or of a weight's gradient.
+/// The slots in order, then the epilogue: of a reduction to one number, or of a weight's gradient.
 void KernelEmitter::emit_combine() {
   const Shape& shape = kernel_.shape;
   const ir::Node& anchor = context_.graph.node(kernel_.anchor);
@@ -147,7 +147,7 @@ void KernelEmitter::emit_combine() {
     llvm::AllocaInst* total = neutral_variable(how, dtype, site.width, "total");
     loop(constant(0), slots, 1, [&](Value* slot) {
       Value* row = builder_.CreateAdd(flat ? site.last : site.row, builder_.CreateMul(slot, rows));
-      // One number a row of the slots: these are adjacent.
+      // One number per row of the slots: these are adjacent.
       Value* from =
           adjacent ? builder_.CreateInBoundsGEP(memory_type(dtype, 1), pointer(kernel_.slots), {row}) : address(kernel_.slots, row, site.last);
       const Vec x = load(from, dtype, site.width, false);

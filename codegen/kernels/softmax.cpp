@@ -1,4 +1,4 @@
-// Softmax, log-softmax and argmax: what looks at a row as a whole.
+// Softmax, log-softmax and argmax: kernels that need a whole row.
 #include "codegen/emit/kernel_emitter.h"
 
 namespace sinter::codegen {
@@ -62,7 +62,7 @@ void KernelEmitter::emit_argmax() {
     loop(constant(1), constant(cols), 1, [&](Value* i) {
       const Vec candidate = load(element_address(x, builder_.CreateAdd(start, i)), DType::f32, 1, false),
                 present(builder_.CreateLoad(builder_.getFloatTy(), best), DType::f32);
-      // A NaN beats all but an earlier NaN.
+      // A NaN wins over everything but an earlier NaN.
       Value* better =
           builder_.CreateAnd(builder_.CreateFCmpORD(present.value, present.value), builder_.CreateFCmpUGT(candidate.value, present.value));
       builder_.CreateStore(builder_.CreateSelect(better, candidate.value, present.value), best);

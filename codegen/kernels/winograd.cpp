@@ -21,7 +21,7 @@ class WinogradEmitter : ImageWords {
     const ir::Matrix& matrix = plan_.form->kernel;
     Value* packed = e_.pointer(e_.kernel_.packed);
     const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
-    const std::int64_t rows = adjoint ? plan_.columns : plan_.channels;  // of a place of the kernel
+    const std::int64_t rows = adjoint ? plan_.columns : plan_.channels;  // per position of the kernel
     if (!adjoint) {
       e_.loop(e_.begin_, e_.end_, 1, [&](Value* channel) {
         for_each_part(stride, [&](Value* column, std::int64_t vectors) {
@@ -31,13 +31,13 @@ class WinogradEmitter : ImageWords {
       });
       return;
     }
-    // Turned round, and with channels and features exchanged: columns are gathered first.
+    // Rotated, and with channels and features exchanged: columns are gathered first.
     Value* turned = e_.variable(llvm::ArrayType::get(b_.getFloatTy(), static_cast<std::uint64_t>(taps * taps * lanes_)), "turned", 64);
     e_.loop(e_.begin_, e_.end_, 1, [&](Value* feature) {
       const auto gathered = [&](Value* column) {
         e_.loop(number(0), number(taps * taps), 1, [&](Value* place) {
           e_.loop(number(0), number(lanes_), 1, [&](Value* i) {
-            Value* channel = least(add(column, i), number(rows - 1));  // pads repeat the last: no result depends on them
+            Value* channel = least(add(column, i), number(rows - 1));  // padding repeats the last: no result depends on it
             Value* x = b_.CreateLoad(b_.getFloatTy(), e_.address(w, add(mul(place, rows), channel), feature));
             b_.CreateStore(x, float_at(turned, add(mul(sub(number(taps * taps - 1), place), lanes_), i)));
           });
@@ -104,7 +104,7 @@ class WinogradEmitter : ImageWords {
     Value* end = last_strip();
     e_.loop(first_strip(), end, plan_.block, [&](Value* first) { body(first, least(add(first, number(plan_.block)), end)); });
   }
-  /// Calls body with each strip and its place in the block.
+  /// Calls body with each strip and its index in the block.
   void each_strip(Value* first, Value* last, const std::function<void(Value*, Value*)>& body) {
     e_.loop(first, last, 1, [&](Value* strip) { body(strip, sub(strip, first)); });
   }
@@ -115,7 +115,7 @@ class WinogradEmitter : ImageWords {
     b_.CreateCall(transform_function(e_.context_, t), {to, number(to_row), number(to_column), from, number(from_row), number(from_column),
                                                        number(vectors), rows ? rows : number(0), columns ? columns : number(0)});
   }
-  /// Calls body for the whole vectors of so many columns, and again for the last vector if it is not one of them: what it has in common with the one
+  /// Calls body for the whole vectors of so many columns, and again for the last vector if it is not one of them: its overlap with the one
   /// before is computed twice.
   void for_each_part(std::int64_t columns, const std::function<void(Value*, std::int64_t)>& body) {
     body(number(0), columns / lanes_);
@@ -134,7 +134,7 @@ class WinogradEmitter : ImageWords {
     });
   }
 
-  /// Calls body with the first pixel of each tile of a strip in the other image, the tile's place in the block, and how many of its rows and columns
+  /// Calls body with the first pixel of each tile of a strip in the other image, the tile's index in the block, and how many of its rows and columns
   /// lie in the image.
   void each_tile(Value* strip, Value* place, const std::function<void(Value*, Value*, Value*, Value*)>& body) {
     Value *image = div(strip, plan_.strips), *top = mul(rem(strip, plan_.strips), plan_.results());
@@ -173,7 +173,7 @@ class WinogradEmitter : ImageWords {
   }
 
   // ---- products ----
-  /// [tiles, channels] · [channels, columns] for each number of a tile. The last register tile may have rows that are no tiles: nobody reads them.
+  /// [tiles, channels] · [channels, columns] for each number of a tile. The last register tile may have rows past the last tile, never read.
   void multiply(Value* tiles) {
     e_.loop(number(0), number(plan_.numbers()), 1, [&](Value* n) {
       for_each_panel(panels_, [&](const Panels& panels, Value* column) {

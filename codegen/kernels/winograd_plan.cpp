@@ -6,12 +6,12 @@ namespace sinter::codegen {
 
 namespace {
 
-/// What the rows of every register tile divide.
+/// A multiple of the rows of every register tile.
 constexpr std::int64_t granule = 24;
 constexpr std::int64_t most_tiles = 3 * granule;
 
-/// Strips a block: as few tiles as fill register tiles well, since what is made of them should stay in the second-level cache; but the transformed
-/// kernel is read once a block.
+/// Strips per block: as few tiles as fill register tiles well, since their transforms should stay in the second-level cache; but the transformed
+/// kernel is read once per block.
 std::int64_t strips_a_block(std::int64_t tiles_a_strip) {
   constexpr double rows = 6, reading = 2, spilling = 1.0 / 400;
   std::int64_t best = 1;

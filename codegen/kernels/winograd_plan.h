@@ -19,7 +19,7 @@ struct WinogradPlan {
   std::int64_t out_h = 1, out_w = 1;     ///< extents of the other image: the results, or for the adjoint in the kernel the gradients
   std::int64_t columns = 1, stride = 1;  ///< channels of the other image, and floats from pixel to pixel
   std::int64_t strips = 1, tiles_a_strip = 1;
-  std::int64_t block = 1;  ///< strips, rows of tiles, whose tiles are multiplied at once
+  std::int64_t block = 1;  ///< strips, rows of tiles, whose tiles are multiplied together
   bool weight = false;     ///< the adjoint in the kernel
 
   std::int64_t results() const { return form->results; }
@@ -27,7 +27,7 @@ struct WinogradPlan {
   std::int64_t numbers() const { return size() * size(); }
   /// Tiles of a block; rows of a register tile divide it.
   std::int64_t capacity() const;
-  // What lies in the staging memory, in floats. Numbers of a tile lie a little more than a multiple of 4 KiB apart, so that they share no cache set.
+  // The layout of the staging memory, in floats. Numbers of a tile are a little more than a multiple of 4 KiB apart, so that they share no cache set.
   std::int64_t copy_row() const { return w.copy * channels; }
   std::int64_t source_stride() const { return (channels + 15) / 16 * 16; }
   std::int64_t source_number() const { return capacity() * source_stride() + 16; }
@@ -39,7 +39,7 @@ struct WinogradPlan {
   std::int64_t elements() const { return sums_at() + (weight ? numbers() * sums_number() : 0) + 16; }
 };
 
-/// Nothing for convolutions that are computed directly.
+/// Empty for convolutions that are computed directly.
 std::optional<WinogradPlan> plan_winograd(const ir::Graph& graph, ir::NodeId anchor);
 
 /// Panels of columns, each with the rows of its register tile, which divide the tiles of a block.

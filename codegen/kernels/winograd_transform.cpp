@@ -68,7 +68,7 @@ class LinearMap {
     return same > 0 && same < a.size();
   }
   Value* sum(const Terms& terms) {
-    // What needs no multiplication comes first.
+    // Terms without a multiplication come first.
     const auto plain = [](const auto& term) { return std::abs(term.second) == 1; };
     Terms order;
     for (const bool first : {true, false})

@@ -10,7 +10,7 @@ namespace sinter {
 
 namespace {
 
-/// Of the names of arrays: lists of numbers (f64 as bytes) and tensors.
+/// Prefixes of the names of arrays: lists of numbers (f64 as bytes) and tensors.
 const std::string numbers_prefix = "saved.numbers/", tensors_prefix = "saved.tensor/";
 
 void append(runtime::Archive& archive, const SavedState& saved) {
@@ -55,7 +55,7 @@ void Checkpoints::warn(const std::string& message) const {
 // ---- resume ----
 
 void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
-  (void)impl_.train->record(impl_.table_specs());  // the optimizer's slots are there from then on
+  (void)impl_.train->record(impl_.table_specs());  // creates the optimizer's slots
   std::set<std::string> names;
   std::vector<std::pair<Parameter, Tensor>> values;
   for (const Parameter& p : trainer_.parameters()) {
@@ -83,7 +83,7 @@ RunState Checkpoints::resume(RunState fresh) {
     RunState state = RunState::restore(saved.part("run."));
     if (state.first_epoch != fresh.first_epoch)
       throw UserError("fit", str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
-                                 fresh.first_epoch, "; use a folder of its own for each call of fit"));
+                                 fresh.first_epoch, "; use a separate folder for each call of fit"));
     if (state.epoch > state.first_epoch + options_.epochs)
       throw UserError("fit", str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but epochs is ", options_.epochs));
     restore_parameters(found->archive);
@@ -121,7 +121,7 @@ void Checkpoints::save(const RunState& state) {
     if (names.insert(p.name()).second) archive.arrays.push_back(to_array(p.name(), p.type(), p.cell()->buffer));
   append(archive, saved);
   pending_ = std::async(std::launch::async, [this, step = state.step, archive = std::move(archive)]() mutable {
-    const runtime::Archive written = std::move(archive);  // its memory goes when it is written, not with the next checkpoint
+    const runtime::Archive written = std::move(archive);  // its memory is freed when it is written, not with the next checkpoint
     folder_.write(step, written, options_.checkpoint.keep);
   });
 }
@@ -132,7 +132,7 @@ void Checkpoints::finish() {
     pending_.get();
   } catch (const UserError& error) {
     if (options_.checkpoint.on_write_error == OnWriteError::fail) throw;
-    warn(str("this checkpoint is left out, training goes on: ", error.what()));
+    warn(str("this checkpoint is skipped, training continues: ", error.what()));
   }
 }
 

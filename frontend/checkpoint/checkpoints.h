@@ -24,9 +24,9 @@ class Checkpoints {
   /// The callbacks' part of resume(), after their on_train_begin.
   void restore_callbacks() const;
   bool due(std::int64_t step) const { return options_.checkpoint.every_steps > 0 && step % options_.checkpoint.every_steps == 0; }
-  /// Takes a copy of everything and writes it on a thread of its own, after the checkpoint before.
+  /// Takes a copy of everything and writes it on a background thread, once the previous checkpoint is written.
   void save(const RunState& state);
-  /// Returns when all is written.
+  /// Waits until everything is written.
   void finish();
 
  private:

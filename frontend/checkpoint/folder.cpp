@@ -27,7 +27,7 @@ bool is_checkpoint(const std::string& name) {
   return std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// What AtomicFile writes before the file has its name.
+/// A temporary file of AtomicFile.
 bool is_temporary(const std::string& name) {
   const std::size_t at = name.find(suffix + std::string(runtime::temporary_infix));
   return at != std::string::npos && is_checkpoint(name.substr(0, at + suffix.size()));
@@ -63,10 +63,10 @@ CheckpointFolder::CheckpointFolder(std::string folder, Warn warn) : folder_(std:
   require("open", lock_ < 0 ? locked : 0);
   try {
     if (locked == EWOULDBLOCK)
-      throw UserError(folder_, "another run writes checkpoints to this folder; wait for it, or give each run a folder of its own");
+      throw UserError(folder_, "another run writes checkpoints to this folder; wait for it, or give each run its own folder");
     if (locked) warn_(str("[", folder_, "] cannot be locked (", std::strerror(locked), "); take care that no other run writes checkpoints to it"));
     for (const std::string& name : names(folder_, is_temporary)) system.remove((fs::path(folder_) / name).string());
-    // Whether it can be written to: better now than after an epoch.
+    // Checks that it can be written to now rather than after an epoch.
     const std::string probe = str(path_of(0).string(), runtime::temporary_infix, ::getpid());
     int descriptor = -1;
     require("write to", system.create(probe, 0600, descriptor));
@@ -92,7 +92,7 @@ std::optional<CheckpointFolder::Found> CheckpointFolder::newest() const {
       bool renamed = true;
       for (const fs::path& other : damaged) renamed = FileSystem::current().rename(other.string(), other.string() + ".damaged") == 0 && renamed;
       const char* fate = renamed ? "set aside as .damaged" : "left in place, as it cannot be renamed";
-      if (!damaged.empty()) warn_(str(problems, fate, ", training goes on from ", path.string()));
+      if (!damaged.empty()) warn_(str(problems, fate, ", training resumes from ", path.string()));
       return found;
     } catch (const runtime::SystemError&) {
       throw;
@@ -102,7 +102,7 @@ std::optional<CheckpointFolder::Found> CheckpointFolder::newest() const {
     }
   }
   if (damaged.empty()) return std::nullopt;
-  throw UserError(folder_, str("none of the ", damaged.size(), " checkpoints can be read (", problems, "); remove the folder to begin anew"));
+  throw UserError(folder_, str("none of the ", damaged.size(), " checkpoints can be read (", problems, "); remove the folder to start over"));
 }
 
 fs::path CheckpointFolder::path_of(std::int64_t step) const {

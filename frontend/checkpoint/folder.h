@@ -16,8 +16,8 @@ namespace sinter {
 class CheckpointFolder {
  public:
   using Warn = std::function<void(const std::string&)>;
-  /// Makes the folder if it's missing, takes it for this process until destroyed, and removes what a process that died while writing has left. Says
-  /// so where the file system has no locks, and takes it without. Throws UserError if it cannot be made or written to, or another process has it.
+  /// Makes the folder if it's missing, locks it for this process until destroyed, and removes what a process that died while writing left. Warns
+  /// where the file system has no locks, and uses it unlocked. Throws UserError if it cannot be made or written to, or another process has it.
   explicit CheckpointFolder(std::string folder, Warn warn = [](const std::string&) {});
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
@@ -27,8 +27,8 @@ class CheckpointFolder {
     std::filesystem::path path;
     runtime::Archive archive;
   };
-  /// The newest checkpoint that is whole; none if the folder has none. Damaged newer ones are set aside under another name, and that is said. Throws
-  /// UserError if all are damaged, and SystemError if one cannot be read for another reason: it may be whole, and stays.
+  /// The newest checkpoint that is whole; none if the folder has none. Damaged newer ones are renamed, with a warning. Throws
+  /// UserError if all are damaged, and SystemError if one cannot be read for another reason: it may be whole, so it stays.
   std::optional<Found> newest() const;
   /// The file of the checkpoint after `step` steps.
   std::filesystem::path path_of(std::int64_t step) const;

@@ -22,7 +22,7 @@ std::string text_of(const std::vector<double>& numbers) {
   return result.empty() ? "none" : result;
 }
 
-/// What differs first in two graphs, "`%3 = relu(%2)`, now `%3 = tanh(%2)`"; empty if nothing does.
+/// The first difference of two graphs, "`%3 = relu(%2)`, now `%3 = tanh(%2)`"; empty if they are equal.
 std::string first_difference(const ir::Graph& then, const ir::Graph& now) {
   std::istringstream before(ir::to_text(then, {false, false})), after(ir::to_text(now, {false, false}));
   std::string was, is;
@@ -57,7 +57,7 @@ RunIdentity::RunIdentity(Trainer& trainer, Trainer::Impl& impl, const FitOptions
   now_.set("seed", static_cast<double>(options_.seed & 0xffffffffu));
   now_.set("seed / 2^32", static_cast<double>(options_.seed >> 32));
   now_.set("class_weights", options_.class_weights);
-  if (!options_.schedule) now_.set(first_rate, trainer.learning_rate());  // else the schedule's rates decide
+  if (!options_.schedule) now_.set(first_rate, trainer.learning_rate());  // with a schedule, its rates are compared
   std::vector<double> steps;
   for (std::int64_t i = 0, count = options_.schedule ? std::min(extent_.steps, most_rates) : 0; i < count; ++i)
     steps.push_back(std::floor(static_cast<double>(i) / static_cast<double>(count) * static_cast<double>(extent_.steps)));
@@ -78,7 +78,7 @@ void RunIdentity::check(const SavedState& then) const {
   for (const char* name : {"batch_size", "steps_per_epoch", "samples of an epoch", "shuffle", "seed", "seed / 2^32", "class_weights"})
     if (const std::vector<double> before = of(then, name), is = of(now_, name); then.has(name) && before != is)
       throw UserError("fit", str("the checkpoint was made with ", name, " ", text_of(before), ", now it is ", text_of(is), use_the_same));
-  if (!then.has("class_weights")) return;  // written before the rest was
+  if (!then.has("class_weights")) return;  // from a version that saved no more
   for (const char* name : {"data", "validation data"})
     if (of(then, name) != of(now_, name)) {
       const char* what = !then.has(name) ? " that was not there" : !now_.has(name) ? " that is not there now" : " that has other samples now";
@@ -106,7 +106,7 @@ void RunIdentity::check_graphs(const runtime::Archive& then, const std::function
       {"predict", "model"}, {"evaluate", "loss"}, {"train", "optimizer, regularizer, penalty or set of frozen layers"}};
   for (const auto& [graph, what] : parts)
     if (!then.find_graph(graph)) throw UserError("fit", str("the checkpoint lacks the graph '", graph, "'; it is damaged"));
-  // Whether samples have weights is not known before the first piece: the checkpoint tells.
+  // Whether samples have weights is not known before the first piece: take it from the checkpoint.
   const bool weighted = std::exchange(
       impl_.weighted, inputs(then.find_graph("train")->graph) > static_cast<std::ptrdiff_t>(impl_.x_types.size() + impl_.y_types.size() + 1));
   const runtime::Archive now = impl_.archive("fit");
@@ -118,7 +118,7 @@ void RunIdentity::check_graphs(const runtime::Archive& then, const std::function
     const auto version = then.metadata.find(version_key);
     const std::string made = str("the checkpoint was made with another ", what, ": ", difference);
     if (version != then.metadata.end() && version->second == SINTER_VERSION) throw UserError("fit", made + use_the_same);
-    return warn(made + ", or another version of Sinter wrote the same differently; training goes on");
+    return warn(made + ", or another version of Sinter wrote the same differently; training continues");
   }
 }
 

@@ -1,4 +1,4 @@
-// What a checkpoint and the run that goes on from it must have in common: options, data, and what the model, loss and optimizer compute.
+// What a checkpoint and the run that resumes from it must have in common: options, data, and what the model, loss and optimizer compute.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ class RunIdentity {
   /// save is not compared.
   void check(const SavedState& then) const;
   /// Throws UserError if model, loss or optimizer compute something else than the graphs of a checkpoint. One that another version of Sinter wrote
-  /// may have other graphs for the same model: `warn` is told instead.
+  /// may have other graphs for the same model: `warn` is called instead.
   void check_graphs(const runtime::Archive& then, const std::function<void(const std::string&)>& warn) const;
-  /// What check_graphs() knows the version of a checkpoint by.
+  /// Records this version of Sinter in a checkpoint, for check_graphs().
   static void mark_version(runtime::Archive& archive);
 
  private:

@@ -14,7 +14,7 @@ void save_state(const std::string& path, const std::vector<StatePart>& parts) {
     for (const Parameter& p : parts[i].parameters()) {
       std::string name = str(i, "/", p.name());
       if (std::any_of(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; }))
-        throw UserError("save_state", str("part ", i, " has two parameters '", p.name(), "'; give each a name of its own"));
+        throw UserError("save_state", str("part ", i, " has two parameters '", p.name(), "'; give each its own name"));
       all.emplace_back(std::move(name), p);
     }
   weights::write(path, all);

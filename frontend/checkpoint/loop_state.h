@@ -1,4 +1,4 @@
-// The state of a training loop that is written by hand, in one file.
+// The state of a hand-written training loop, in one file.
 #pragma once
 
 #include <concepts>
@@ -31,7 +31,7 @@ class StatePart {
 /// Writes what the parts hold to a .safetensors or .npz file, each under the number of its part and its name: `0/dense_1.weight`, `1/adam/step`. The
 /// file is there whole or not at all. Throws UserError if it cannot be written and for two parameters of one name in a part.
 void save_state(const std::string& path, const std::vector<StatePart>& parts);
-/// Puts it back into the same parts in the same order. Slots that an optimizer has not made yet start with what was saved. Throws UserError, and
+/// Puts it back into the same parts in the same order. Slots that an optimizer has not created yet start with what was saved. Throws UserError, and
 /// changes nothing, for a file of other parts, names or types.
 void load_state(const std::string& path, const std::vector<StatePart>& parts);
 

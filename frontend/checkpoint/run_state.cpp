@@ -6,7 +6,7 @@ namespace sinter {
 
 namespace {
 
-/// Whole numbers that a double holds exactly, and those that the name of a file has digits for.
+/// Limits of whole numbers: those that a double holds exactly, and those that fit into the digits of a file's name.
 constexpr std::int64_t most = std::int64_t{1} << 53, most_steps = 999'999'999'999;
 
 using Columns = std::vector<std::pair<std::string, std::vector<double>>>;

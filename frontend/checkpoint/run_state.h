@@ -1,4 +1,4 @@
-// Where a call of Trainer::fit is: with the values of all parameters, enough to go on.
+// How far a call of Trainer::fit has come: with the values of all parameters, enough to resume it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct RunState {
     std::int64_t piece = 0;  ///< number of the piece that is trained on
     std::int64_t steps_before_piece = 0;
     std::int64_t row = 0;                   ///< samples of the piece that have been trained on
-    std::int64_t draws = 0;                 ///< random numbers drawn when the piece was about to be shuffled
+    std::int64_t draws = 0;                 ///< random numbers drawn before the piece was shuffled
     std::vector<double> piece_digest = {};  ///< digest_of the piece, if a generator made it
     double seconds = 0;
     SavedState tally = {};  ///< sums and metrics

@@ -16,7 +16,7 @@ class SavedState {
   void set(const std::string& name, const Tensor& tensor) { tensors_[name] = tensor; }
 
   bool has(const std::string& name) const { return numbers_.contains(name) || tensors_.contains(name); }
-  /// What was set, to the last bit. Each throws UserError if there is nothing of this name and kind.
+  /// What was set, bit for bit. Each throws UserError if there is nothing of this name and kind.
   const std::vector<double>& numbers(const std::string& name) const;
   const Tensor& tensor(const std::string& name) const;
   /// A single number; also throws if there are several.

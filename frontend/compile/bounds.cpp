@@ -34,7 +34,7 @@ ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in
 }
 
 /// How far the result moves when each operand of a mask moves by its error, up where `up` has its bit, else down; a boolean with an error is the
-/// other one. Infinite where the result is no number any more, or becomes one.
+/// other one. Infinite where the result becomes NaN, or stops being NaN.
 std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n,
                           unsigned mask, unsigned up) {
   std::vector<ir::Array> operands;
@@ -54,8 +54,8 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
   return differences;
 }
 
-/// Moves each operand by its error both ways and adds up how far the result moves; or, where that is further, all of them together: near x y = 0 a
-/// product moves by nothing if one factor does.
+/// Moves each operand by its error both ways and adds up how far the result moves; or all of them together, where that is more: near x y = 0 a
+/// product does not move if only one factor does.
 void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
   unsigned all = 0;
   for (std::size_t k = 0; k < in.size(); ++k)
@@ -79,7 +79,7 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
 }
 
-/// Whatever the order, what is multiplied on the way lies between the product of the elements below 1 and that of those above: it may overflow, to
+/// In any order, intermediate products are between the product of the elements below 1 and that of those above: they may overflow, to
 /// infinity times 0 at worst, or be flushed to 0.
 void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
   const ir::Array most = evaluate(op, type, {mapped(in, [](double v, double e) { return std::max(std::abs(v) + e, 1.0); })}, n),
@@ -99,7 +99,7 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
   const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, n);
   if (mixed) terms += winograd_terms;
-  for (std::size_t i = 0; i < result.error.size(); ++i)  // the sum may overflow on the way
+  for (std::size_t i = 0; i < result.error.size(); ++i)  // an intermediate sum may overflow
     result.error[i] += total.data[i] > greatest ? std::numeric_limits<double>::infinity() : 2 * terms * 0x1p-24 * total.data[i];
   for (std::size_t k = first_float; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
@@ -112,7 +112,7 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   }
 }
 
-/// Sums of integers are exact: only errors of the operand reach the result. It may be any number where they may make it wrap.
+/// Sums of integers are exact: only errors of the operand reach the result. It may be any number where they could make it wrap.
 void carry_whole_sum(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
   if (!has_error(in)) return;
   const auto sum_of = [&](const auto& f) {
@@ -129,7 +129,7 @@ void carry_whole_sum(Bounded& result, const ir::Op& op, const Type& type, const 
   }
 }
 
-/// A product of integers may be anything where an operand is not certain.
+/// A product of integers may be any number where an operand is not certain.
 void carry_whole_product(Bounded& result, const ir::Prod& op, const Type& type, const Bounded& in, std::int64_t n) {
   ir::Array errors = mapped(in, [](double, double e) { return e; });
   errors.dtype = DType::f32;
@@ -141,7 +141,7 @@ void carry_whole_product(Bounded& result, const ir::Prod& op, const Type& type, 
 template <class O>
 concept IsComparison = std::is_base_of_v<ir::Elementwise<2, ir::Compares>, O>;
 
-/// Either answer, where the operands are as near to each other as their errors.
+/// Both results are allowed where the operands differ by no more than their errors.
 void carry_comparison(Bounded& result, std::span<const Bounded* const> in, const Type& type, std::int64_t n) {
   if (!has_error(*in[0]) && !has_error(*in[1])) return;
   const Type numbers{DType::f32, type.shape};
@@ -190,7 +190,7 @@ void carry_top_k(Bounded& result, const Bounded& in) {
   }
 }
 
-/// The place of a pool's greatest element may be any that is within the errors of it.
+/// The position of a pool's greatest element may be that of any element within the errors of it.
 void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded& in) {
   const ir::Sliding s = ir::pool_windows(Shape::fixed(in.value.extents), op.kernel, op.strides, op.pads);
   const std::int64_t channels = in.value.extents[3];
@@ -212,7 +212,7 @@ void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded
   });
 }
 
-/// Where the place is not certain, all places of the window may have the value.
+/// Where the position is not certain, every element of the window may have the value.
 void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Bounded* const> in) {
   const Bounded &places = *in[0], &values = *in[1];
   const ir::Sliding s = ir::pool_windows(Shape::fixed(result.value.extents), op.kernel, op.strides, op.pads);
@@ -299,7 +299,7 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
       const double size = std::abs(result.value.data[i]);
       if (std::isnan(size)) continue;
       result.error[i] += ulps * ulp * size + (ulps > 0 ? smallest : 0);
-      // What a double holds may be infinite as f32, and what comes of it, as 1 / x, finite again.
+      // A value that a double holds may be infinite in f32, and a function of it, such as 1 / x, finite again.
       if (std::isfinite(size) && size + result.error[i] > greatest) result.error[i] = std::numeric_limits<double>::infinity();
     }
   }
@@ -324,7 +324,7 @@ std::int64_t first_difference(const ir::Array& got, const Bounded& wanted, doubl
     const double rounded = is_float(got.dtype) ? static_cast<double>(static_cast<float>(w)) : w;
     if (g == rounded || (std::isnan(g) && std::isnan(w))) continue;
     const double difference = std::abs(g - w);
-    // Where the error has no bound (log of what may be 0), NaN may come of it too: infinity less infinity.
+    // Where the error has no bound (log of what may be 0), NaN is possible too: infinity minus infinity.
     if (std::isnan(difference) ? !std::isinf(allowed) : difference > allowed) {
       if (first < 0) first = static_cast<std::int64_t>(i);
     } else {

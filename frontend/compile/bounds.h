@@ -15,7 +15,7 @@ struct Bounded {
   std::vector<double> error;
 };
 
-/// One op: operand errors are carried through (products and sums by their absolute values, all else by moving the operand by its error both ways, so
+/// One op: operand errors are carried through (products and sums by their absolute values, others by moving the operand by its error both ways, so
 /// that ties of comparisons, relu and argmax are judged by value), and the op's own rounding is added: its `ulps` for pointwise ops,
 /// 2·K·2^-24·sum|ab| for sums and products over K terms.
 Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n);
@@ -26,7 +26,7 @@ Bounded exact(const Tensor& tensor);
 /// error over its tolerance.
 std::int64_t first_difference(const ir::Array& got, const Bounded& wanted, double& worst);
 
-/// How far `got` is from `wanted`, in units of the last place that an f32 of wanted's size has; infinite if one is infinite or NaN and the other not.
+/// How far `got` is from `wanted`, in units in the last place of an f32 of wanted's magnitude; infinite if one is infinite or NaN and the other not.
 double ulps_apart(double got, double wanted);
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// What the object cache has saved this process.
+// Statistics of the object cache.
 #pragma once
 
 #include "runtime/file/object_cache.h"

@@ -1,4 +1,4 @@
-// explain(): what became of a step.
+// explain(): a report on how a step was compiled.
 #include <algorithm>
 #include <iomanip>
 
@@ -62,7 +62,7 @@ std::string StepCore::explain() const {
   }
   ir::Cost flops;
   for (const ir::NodeId id : compiled.graph.topological_order()) flops += ir::flops(compiled.graph, id);
-  out << std::setprecision(0) << "arithmetic a call: " << flops.fixed << " + " << flops.per_sample << " N flops";
+  out << std::setprecision(0) << "arithmetic per call: " << flops.fixed << " + " << flops.per_sample << " N flops";
   if (compiled.sample_batch && flops.per_sample > 0)
     out << ", " << static_cast<double>(flops.at(compiled.sample_batch)) << " at N = " << compiled.sample_batch;
   out << "\n";
@@ -82,7 +82,7 @@ std::string StepCore::explain() const {
       states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
     const std::int64_t arenas = image.fixed_bytes + image.batch_bytes * padded_batch(n), scratch = image.scratch_bytes * threads;
     out << "peak memory at N = " << n << ": " << arenas + scratch + states << " bytes; of them " << states << " of states, " << arenas
-        << " of arenas, " << scratch << " of chunk scratch; inputs and outputs come on top\n";
+        << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";
   }
   if (!compiled.report.products.empty()) out << "products:\n";
   for (const std::string& product : compiled.report.products) out << "  " << product << "\n";
@@ -91,7 +91,7 @@ std::string StepCore::explain() const {
       << compiled.pass_seconds * 1e3;
   for (const auto& [stage, seconds] : compiled.report.stages) out << ", " << stage << " " << seconds * 1e3;
   const CacheStatistics cache = cache_statistics();
-  out << " (object cache: " << compiled.cache << ")\nobject cache, by this process so far: " << cache.hits << " hits, " << cache.misses << " misses, "
+  out << " (object cache: " << compiled.cache << ")\nobject cache, this process so far: " << cache.hits << " hits, " << cache.misses << " misses, "
       << cache.written << " written, " << cache.rejected << " rejected, " << cache.swept << " swept\n";
 #endif
   return out.str();

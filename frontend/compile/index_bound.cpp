@@ -11,13 +11,13 @@ namespace {
 std::size_t last_extent(const Bounded& x) { return static_cast<std::size_t>(x.value.extents.back()); }
 std::size_t count_of(const Bounded& x) { return x.value.data.size(); }
 
-/// An element's distance from a result that may be it, or not a number where the result is one.
+/// The distance of a candidate element from the result; NaN where the result is NaN.
 double distance(const Bounded& from, std::size_t at, double result) {
   const double d = std::abs(from.value.data[at] - result);
   return from.value.data[at] == result ? from.error[at] : std::isnan(d) ? std::numeric_limits<double>::infinity() : d + from.error[at];
 }
 
-/// Element i of the result is one of `choices` elements of `from`, from first(i) on, `step` apart; which, says the index at chooser(i).
+/// Element i of the result is one of `choices` elements of `from`, `step` apart from first(i); the index at chooser(i) selects it.
 template <class Chooser, class First>
 void carry_picked(Bounded& result, const Bounded& from, const Bounded& index, std::size_t choices, std::size_t step, const Chooser& chooser,
                   const First& first) {
@@ -33,7 +33,7 @@ void carry_picked(Bounded& result, const Bounded& from, const Bounded& index, st
   }
 }
 
-/// Update i may go to any of `choices` elements of the result, from first(i) on, `step` apart, where the index at chooser(i) is not certain.
+/// Update i may go to any of `choices` elements of the result, `step` apart from first(i), where the index at chooser(i) is not certain.
 template <class Chooser, class First>
 void carry_scattered(Bounded& result, const Bounded& updates, const Bounded& index, std::size_t choices, std::size_t step, const Chooser& chooser,
                      const First& first) {
@@ -70,7 +70,7 @@ void carry(Bounded& result, const ir::OneHot& op, std::span<const Bounded* const
     if (in[0]->error[i / depth] != 0) result.error[i] = 1;
 }
 
-/// 0 where the place is one of the pads.
+/// 0 where the position is in the padding.
 void carry(Bounded& result, const ir::PoolTake& op, std::span<const Bounded* const> in) {
   const Bounded &x = *in[0], &places = *in[1];
   const ir::Sliding s = ir::pool_windows(Shape::fixed(x.value.extents), op.kernel, op.strides, op.pads);

@@ -23,7 +23,7 @@ std::string range_text(const Tensor& value) {
   return low <= high ? str(value.type(), " from ", low, " to ", high) : str(value.type(), " without a finite number");
 }
 
-/// The node of the values that a bad one comes from: back through bad operands, the one made first each time, until all operands are finite.
+/// The node where a non-finite value first appears: goes back through non-finite operands, always to the earliest, until all operands are finite.
 ir::NodeId first_bad(const ir::Graph& graph, const std::vector<Tensor>& values, ir::NodeId bad) {
   std::vector<std::size_t> position(graph.size());
   const auto order = graph.topological_order();
@@ -62,7 +62,7 @@ void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::strin
   const std::string rest = str(", in ", when, "; parameters and optimizer are as before that step");
   if (found == results.end())
     throw UserError("non-finite", str("the compiled step gives a number that is not finite where the same step line by line does not", rest,
-                                      "; this is a fault of Sinter, please report it"));
+                                      "; this is a bug in Sinter, please report it"));
   const ir::NodeId id = first_bad(graph, values, *found);
   const ir::Node& node = graph.node(id);
   const auto bad = first_non_finite(values[id]);

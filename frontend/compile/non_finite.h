@@ -1,4 +1,4 @@
-// Where the first NaN or infinite number of a step comes from.
+// Finds the first NaN or infinite number of a step.
 #pragma once
 
 #include <span>
@@ -9,18 +9,18 @@
 
 namespace sinter {
 
-/// Watches the states of a step: call before() ahead of each call of it and failed() behind it.
+/// Watches the states of a step: call before() before each call of the step and failed() after it.
 class NonFiniteFinder {
  public:
   /// The step as recorded: StepCore::record.
   explicit NonFiniteFinder(Traced traced) : traced_(std::move(traced)) {}
 
-  /// Keeps the states as they are.
+  /// Keeps the present states.
   void before();
   /// Whether an output or a state has a NaN or infinite number now.
   bool failed(std::span<const Tensor> outputs) const;
-  /// Puts the states back and runs the step line by line on the same inputs. Throws UserError that names layer, line, op and place of the first such
-  /// number on the way to a bad result; `when` tells the step.
+  /// Restores the states and runs the step line by line on the same inputs. Throws UserError that names layer, line, op and index of the first such
+  /// number on the way to a bad result; `when` names the step.
   [[noreturn]] void report(std::span<const Tensor* const> in, const std::string& when);
 
  private:

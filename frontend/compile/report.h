@@ -14,7 +14,7 @@ struct Disagreement {
   std::string node;       ///< "%4 = sigmoid   # dense_1, mlp.cpp:14"
   std::size_t index = 0;  ///< first differing element, row-major
   double got = 0, wanted = 0, tolerance = 0;
-  double ulps = 0;  ///< from got to wanted, in units of the last place that an f32 of wanted's size has; of integers the difference
+  double ulps = 0;  ///< from got to wanted, in units in the last place of an f32 of wanted's magnitude; for integers the difference
 };
 
 struct VerifyReport {
@@ -22,7 +22,7 @@ struct VerifyReport {
   std::size_t nodes = 0;                    ///< nodes judged
   double worst = 0;                         ///< greatest error as a fraction of its tolerance
   bool ok() const { return disagreements.empty(); }
-  /// Where a wrong number appears first: what comes behind it may only have read it. Throws UserError if all agree.
+  /// Where a wrong number appears first: later nodes may only have read it. Throws UserError if all agree.
   const Disagreement& first() const;
 };
 /// `verify: 52 values agree; …`, or each disagreement with both values, their distance and what was allowed, the first one first.

@@ -13,9 +13,9 @@ namespace sinter {
 /// order as that input: the index is what is cut into batches.
 struct RunOptions {
   std::int64_t steps = 1;
-  std::int64_t batch = 0;                       ///< samples a step: consecutive ones of the batch inputs, from the start again after the last; 0: all
-  std::optional<Parameter> learning_rate = {};  ///< a scalar f32 parameter that has a value of its own in each step, and keeps the last
-  std::span<const float> learning_rates = {};   ///< its values, one a step
+  std::int64_t batch = 0;                       ///< samples per step: consecutive ones of the batch inputs, wrapping around after the last; 0: all
+  std::optional<Parameter> learning_rate = {};  ///< a scalar f32 parameter that is set before each step, and keeps the last value
+  std::span<const float> learning_rates = {};   ///< its values, one per step
 };
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Modes, and the environment variables that the front end heeds.
+// Modes, and the environment variables that the front end reads.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace sinter {
 
 enum class Mode { eager, graph };
 
-/// Where the machine code of steps lasts from process to process.
+/// Where the machine code of steps is kept between processes.
 struct CacheSettings {
   std::string folder;       ///< $XDG_CACHE_HOME/sinter, else $HOME/.cache/sinter; "" for none: SINTER_CACHE=off, or neither of them is set
   std::uint64_t bytes = 0;  ///< at most; SINTER_CACHE_SIZE
 };
 
-/// What the environment asks of compiling, read anew each time.
+/// Compile settings from the environment, read at each compile.
 struct Settings {
   std::string dump_folder;  ///< SINTER_DUMP: graphs after each pass, schedule and machine code are written there
   std::string stop_after;   ///< SINTER_STOP_AFTER: last pass to run, to bisect

@@ -27,7 +27,7 @@ Spec Spec::table(DType dtype, const std::vector<std::int64_t>& dims) { return {t
 
 namespace {
 
-/// A recorded graph in which what is frozen keeps its value, and so do the optimizer's slots of it, `adam/dense_1.weight/m`.
+/// A recorded graph in which frozen parameters keep their values, and so do their optimizer slots, `adam/dense_1.weight/m`.
 Traced with_frozen(Traced traced) {
   ir::Graph& graph = traced.graph;
   for (std::size_t i = 0; i < traced.cells.size(); ++i) {
@@ -85,7 +85,7 @@ Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
       if (specs[i].type != recorded->graph.inputs()[i].type)
         throw UserError(options.name,
                         str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
-    return with_frozen(*recorded);  // a clone's has its own cells already
+    return with_frozen(*recorded);  // that of a clone has the clone's cells already
   }
   Trace trace(options.name);
   std::vector<Tensor> inputs;
@@ -100,7 +100,7 @@ void StepCore::Impl::make_own(Traced& traced) const {
   for (std::size_t i = 0; i < traced.cells.size(); ++i)
     if (traced.graph.updates()[i] != ir::no_node)
       throw UserError(options.name, str("clone() is for steps that assign nothing, this one assigns '", traced.cells[i]->name,
-                                        "'; run it on one thread, and publish() what clones of other steps shall read"));
+                                        "'; run it on one thread, and publish() what clones of other steps read"));
   traced.cells = published->in_place_of(traced.cells);
   traced.flags.clear();  // those of the parameters and modules that another thread may freeze
 }
@@ -128,7 +128,7 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   if (variants.size() == most_variants) {
     if (options.log)
       options.log(str("[", options.name, "] more than ", most_variants,
-                      " combinations of input shapes and types; the one used least recently is dropped and will be compiled anew. "
+                      " combinations of input shapes and types; the one used least recently is dropped and will be compiled again. "
                       "Only the leading (batch) dimension may vary freely"));
     variants.pop_back();
   }
@@ -156,7 +156,7 @@ void StepCore::Impl::verify_latest(std::span<const Tensor* const> in) {
     const std::lock_guard lock(changing);
     variants.erase(variants.begin());
   }
-  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed.\n", report));
+  throw UserError(options.name, str("SINTER_VERIFY: the compiled step is wrong, this is a bug in Sinter; nothing was changed.\n", report));
 }
 
 const Variant& StepCore::Impl::latest() const {

@@ -32,17 +32,17 @@ struct Spec {
   static Spec batch(DType dtype, const std::vector<std::int64_t>& dims);
   /// Exactly this shape at every call.
   static Spec fixed(DType dtype, const std::vector<std::int64_t>& dims);
-  /// [R, dims...]: a data set or the like, of any number of rows, that only gather_rows reads.
+  /// [R, dims...]: a data set or similar, with any number of rows, that only gather_rows reads.
   static Spec table(DType dtype, const std::vector<std::int64_t>& dims);
 };
 
 struct StepOptions {
   std::string name = "step";
   Mode mode = Mode::graph;
-  int threads = 0;                                   ///< at most so many; 0: as OMP_NUM_THREADS, affinity and cgroup quota say
+  int threads = 0;                                   ///< at most so many; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
   bool force = false;                                ///< exactly `threads` threads, whatever the cost model says: for tests
-  std::vector<InputKind> kinds = {};                 ///< one an input; those not listed are batch (scalars: fixed)
-  std::function<void(const std::string&)> log = {};  ///< warnings go here; without it nowhere
+  std::vector<InputKind> kinds = {};                 ///< one per input; those not listed are batch (scalars: fixed)
+  std::function<void(const std::string&)> log = {};  ///< receives warnings; without it they are dropped
 };
 
 /// What a Step is inside: the function, its compiled variants and their buffers. One caller at a time; clone() for more.
@@ -61,10 +61,10 @@ class StepCore {
   std::vector<Tensor> call(std::span<const Tensor* const> in);
   /// One sample: dense row-major f32 in and out, for a step of one input and one output. Allocates nothing.
   void call_one(std::span<const float> in, std::span<float> out);
-  /// `run.steps` calls in a row, in one dispatch of the thread team; out holds what each returned, [steps] an output. Outputs must be scalars.
+  /// `run.steps` calls in a row, in one dispatch of the thread team; out[i] holds output i of every call, as [steps]. Outputs must be scalars.
   void run(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run);
   void compile(std::span<const Spec> specs);
-  /// The graph for inputs of these types, traced anew and not compiled.
+  /// The graph for inputs of these types, freshly traced and not compiled.
   Traced record(std::span<const Spec> specs) const;
 
   std::string explain() const;
@@ -79,7 +79,7 @@ class StepCore {
   const StepOptions& options() const;
   void set_mode(Mode mode);
   void set_threads(int threads, bool force);
-  /// Of a recorded step, before the first call: it returns these outputs alone, but record() has them all.
+  /// For a recorded step, before the first call: it returns only these outputs, but record() has all of them.
   void keep_outputs(std::vector<std::size_t> indices);
   /// The kinds of the inputs, before the first call.
   void set_kinds(std::vector<InputKind> kinds);
@@ -188,7 +188,7 @@ class Step<R(A...)> {
     }
   }
 
-  /// Many steps in a row on slices of the batch inputs, with nothing but the steps between them: what each scalar output was, as [steps].
+  /// Many steps in a row on slices of the batch inputs, without returning to the caller in between: the values of each scalar output, as [steps].
   R run(const A&... data, const RunOptions& options) {
     const std::array<const Tensor*, sizeof...(A)> in{&data...};
     std::array<Tensor, static_cast<std::size_t>(std::max(0, detail::Results<R>::count))> out;
@@ -200,14 +200,14 @@ class Step<R(A...)> {
   /// One sample, dense row-major, for a step of one f32 input and one f32 output: [dims...] in, [dims...] out. Allocates nothing.
   void predict_one(std::span<const float> in, std::span<float> out) { core_->call_one(in, out); }
 
-  /// Why it compiled, what each pass removed, the phases and kernels, where the compile time went.
+  /// Why it was compiled, what each pass removed, the phases and kernels, where the compile time went.
   std::string explain() const { return core_->explain(); }
   /// Judges kernels, memory plan, graph and eager run against double arithmetic, node by node (docs/guide.md, "Verify"). State is restored.
   VerifyReport verify(const A&... args) {
     const std::array<const Tensor*, sizeof...(A)> in{&args...};
     return core_->verify(in);
   }
-  /// Eager beside graph, node by node, compile time apart. State is restored.
+  /// Times eager against compiled, node by node, and the compile time separately. State is restored.
   TimeReport time(const A&... args) {
     const std::array<const Tensor*, sizeof...(A)> in{&args...};
     return core_->time(in, 20);
@@ -215,9 +215,9 @@ class Step<R(A...)> {
   const ir::Graph& graph() const { return core_->graph(); }
   std::size_t compile_count() const { return core_->compile_count(); }
   void save(const std::string& path) const { core_->save(path); }
-  /// A step for another thread: shares the code, has memory of its own, and reads parameters as they were published last (see publish()), those that
-  /// never were as they are now. Waits for nobody; any thread may call it while another runs this step. Throws UserError for a step that assigns
-  /// parameters; if nobody has called this one yet, only when the clone is called.
+  /// A step for another thread: shares the code, has its own memory, and reads parameters as last published (see publish()); those that
+  /// never were, as they are now. Never blocks; any thread may call it while another runs this step. Throws UserError for a step that assigns
+  /// parameters; if this step has not been called yet, only when the clone is called.
   Step clone() const { return Step(core_->clone()); }
   const std::shared_ptr<StepCore>& core() const { return core_; }
 
@@ -233,7 +233,7 @@ auto compile(F function, StepOptions options = {}, std::source_location where = 
   return Step<Signature>(std::make_shared<StepCore>(detail::erase(std::move(function), static_cast<Signature*>(nullptr)), std::move(options), where));
 }
 
-/// The same, compiled at once for inputs of these types.
+/// The same, compiled immediately for inputs of these types.
 template <class F, class... Specs>
   requires(sizeof...(Specs) > 0 && (std::is_same_v<Specs, Spec> && ...))
 auto compile(F function, Specs... specs) {

@@ -12,7 +12,7 @@ void StepCore::save(const std::string& path) const {
 std::shared_ptr<StepCore> load_step(const std::string& path, StepOptions options) {
   ModelFile file = read_model_file(path);
   const auto found = file.graphs.find("step");
-  if (found == file.graphs.end()) throw UserError(path, "holds no step; it was saved by something else, a Trainer say");
+  if (found == file.graphs.end()) throw UserError(path, "holds no step; is it the file of a Trainer?");
   options.kinds.clear();
   for (const ir::InputSpec& input : found->second.graph.inputs()) options.kinds.push_back(input.kind);
   return std::make_shared<StepCore>(std::move(found->second), std::move(options));

@@ -17,13 +17,13 @@ namespace sinter {
 struct StepCore::Impl {
   Function function;                                     ///< what to trace, or
   std::shared_ptr<Traced> recorded;                      ///< what was traced before
-  std::optional<std::vector<std::size_t>> kept_outputs;  ///< of what was recorded; all without
+  std::optional<std::vector<std::size_t>> kept_outputs;  ///< of what was recorded; without a value, all
   StepOptions options;
   std::source_location where;
   std::vector<std::unique_ptr<Variant>> variants;  ///< most recently used first
-  std::mutex changing;                             ///< held while the list of variants changes, and by clone(), which may come from another thread
-  std::optional<std::vector<Spec>> seen;           ///< of the first eager call, to know the cells by; under `changing`
-  std::unique_ptr<PublishedCells> published;       ///< of a clone: what it has in place of the cells that its function reads
+  std::mutex changing;                             ///< held while the list of variants changes, and by clone(), which another thread may call
+  std::optional<std::vector<Spec>> seen;           ///< of the first eager call, to find the cells; guarded by `changing`
+  std::unique_ptr<PublishedCells> published;       ///< of a clone: its own cells, in place of those that its function reads
   std::atomic<bool> busy{false};
   std::size_t compiles = 0;
   double compile_seconds = 0;
@@ -33,18 +33,18 @@ struct StepCore::Impl {
   Traced trace(std::span<const Spec> specs) const;
   /// What was recorded with the outputs that are asked for.
   Traced kept(Traced traced) const;
-  /// Gives what a clone runs the clone's own cells. Throws UserError if it assigns any.
+  /// Replaces the cells of what a clone runs by the clone's own. Throws UserError if it assigns any.
   void make_own(Traced& traced) const;
   /// Throws UserError with the report, and forgets the variant, if the one made last does not compute what was traced.
   void verify_latest(std::span<const Tensor* const> in);
-  /// Traces and compiles; `in`, where a call asks for it, tells the batch size that reports use.
+  /// Traces and compiles; `in`, where a call asks for it, has the batch size that reports use.
   Variant& build(std::span<const Spec> specs, std::span<const Tensor* const> in = {});
   Variant& variant_for(std::span<const Tensor* const> in);
   const Variant& latest() const;
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
 };
 
-/// A call: the step is busy while it lives, and a clone reads what was published when it begins. Throws UserError if the step is busy already.
+/// A call: the step is busy while it lives, and a clone reads what is published when it begins. Throws UserError if the step is busy already.
 class Call {
  public:
   explicit Call(StepCore::Impl& step) : busy_(step.busy) {

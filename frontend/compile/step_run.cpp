@@ -7,7 +7,7 @@ namespace sinter {
 
 namespace {
 
-/// Samples of a batch input as a tensor of its own.
+/// A slice of the samples of a batch input, as a tensor.
 Tensor copy_slice(const Tensor& from, const SampleSlice& slice) {
   const Type type{from.dtype(), from.shape().with(0, Dim(slice.count))};
   const std::size_t bytes = static_cast<std::size_t>(from.elements()) * size_of(from.dtype()),
@@ -23,14 +23,14 @@ void check(const std::string& name, const RunOptions& run) {
   if (run.learning_rates.empty()) return;
   if (!run.learning_rate) throw UserError(name, "run: learning_rates needs learning_rate, the parameter that takes them");
   if (run.learning_rates.size() != static_cast<std::size_t>(run.steps))
-    throw UserError(name, str("run: learning_rates needs a value a step: ", run.steps, ", got ", run.learning_rates.size()));
+    throw UserError(name, str("run: learning_rates needs one value per step: ", run.steps, ", got ", run.learning_rates.size()));
 }
 
 }  // namespace
 
 void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run) {
   check(impl_->options.name, run);
-  if (Trace::current()) throw UserError(impl_->options.name, "run: cannot be traced; call the step once a step");
+  if (Trace::current()) throw UserError(impl_->options.name, "run: cannot be traced; call the step once per step");
   if (effective_mode(impl_->options.mode) == Mode::graph) {
     const Call call(*impl_);
     Variant& variant = impl_->variant_for(in);

@@ -1,4 +1,4 @@
-// time(): eager beside graph.
+// time(): eager and compiled times.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

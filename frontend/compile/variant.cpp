@@ -67,7 +67,7 @@ void generate_code(CompiledGraph&, const CompileOptions&) {
 
 bool matches_beyond_first(const Shape& a, const Shape& b) { return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1); }
 
-/// Where the index operand of a node that met an index out of range comes from, for the message.
+/// The origin of the index operand of a node that met an index out of range, for the message.
 std::string index_message(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const std::size_t operand = std::holds_alternative<ir::GatherRows>(node.op) || std::holds_alternative<ir::TakeAlong>(node.op) ? 1 : 0;
@@ -142,7 +142,7 @@ namespace {
 
 bool has_trailing_batch(const Shape& shape) { return shape.rank() > 1 && shape.back().is_batch(); }
 
-/// A new tensor for a result, its tail zero: a vector over the batch is written without pads.
+/// A new tensor for a result, its tail zeroed: a vector over the batch is written without padding.
 Tensor result_tensor(const Type& type) {
   Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
   const Layout at = result.view().layout();
@@ -278,7 +278,7 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
   struct Loop {
     Variant& self;
     std::vector<std::byte*> inputs, outputs;  ///< of step 0
-    std::vector<std::size_t> sample_bytes;    ///< one an input: from sample to sample, 0 for what all steps share
+    std::vector<std::size_t> sample_bytes;    ///< one per input: the stride between samples, 0 for inputs that all steps share
     std::int64_t samples, batch;
     std::span<const float> rates;
     std::size_t rate = 0;  ///< the state that takes them
@@ -297,7 +297,8 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Type& type = graph.node(graph.outputs()[i]).type;
     if (!type.shape.is_scalar())
-      throw UserError(graph.name(), str("run: output ", i, " is ", type, "; many steps in a row return scalars alone, call the step for the rest"));
+      throw UserError(graph.name(),
+                      str("run: output ", i, " is ", type, "; many steps in a row return only scalars; call the step for other outputs"));
     out[i] = result_tensor({type.dtype, {run.steps}});
     loop.outputs.push_back(out[i].buffer().data());
   }
@@ -305,7 +306,7 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
   if (!run.learning_rates.empty()) {
     while (loop.rate < cells.size() && cells[loop.rate] != run.learning_rate->cell()) ++loop.rate;
     if (loop.rate == cells.size())
-      throw UserError(graph.name(), str("run: the step does not read '", run.learning_rate->name(), "', which has a value a step"));
+      throw UserError(graph.name(), str("run: the step does not read '", run.learning_rate->name(), "', which has a value per step"));
     if (graph.updates()[loop.rate] != ir::no_node)
       throw UserError(graph.name(), str("run: the step assigns '", run.learning_rate->name(), "' itself; leave learning_rates empty"));
   }
@@ -316,7 +317,7 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
     for (std::size_t i = 0; i < l.sample_bytes.size(); ++i) v.inputs_[i] = l.inputs[i] + static_cast<std::size_t>(begin) * l.sample_bytes[i];
     for (std::size_t i = 0; i < l.outputs.size(); ++i)
       v.outputs_[i] = l.outputs[i] + static_cast<std::size_t>(step) * size_of(v.compiled_->graph.node(v.compiled_->graph.outputs()[i]).type.dtype);
-    if (!l.rates.empty())  // read-only memory of the caller's: checked above that the step only reads it
+    if (!l.rates.empty())  // memory of the caller: checked above that the step only reads it
       v.states_[l.rate] = reinterpret_cast<std::byte*>(const_cast<float*>(&l.rates[static_cast<std::size_t>(step)]));
     bindings = {v.inputs_, v.states_, v.outputs_, v.table_rows_, count};
   };

@@ -20,7 +20,7 @@
 
 namespace sinter {
 
-/// What compiling yields. A clone's has the same code, but cells of its own.
+/// The result of compiling. A clone's has the same code, but its own cells.
 struct CompiledGraph {
   Traced traced;    ///< as recorded
   ir::Graph graph;  ///< optimized and grouped
@@ -31,7 +31,7 @@ struct CompiledGraph {
   std::vector<codegen::Tap> taps;
   std::string cache;  ///< what the object cache had: "hit", "miss", "off" or why it is not used
 #endif
-  runtime::ChromeTrace* trace = nullptr;  ///< told of every kernel that runs; null: nobody asked
+  runtime::ChromeTrace* trace = nullptr;  ///< is notified of every kernel that runs; null: not profiled
   std::int64_t sample_batch = 0;          ///< the batch size of the call that asked for it; 0: unknown
   double trace_seconds = 0, pass_seconds = 0, codegen_seconds = 0;
   double seconds() const { return trace_seconds + pass_seconds + codegen_seconds; }
@@ -58,7 +58,7 @@ void set_graph_filter(GraphFilter filter);
 /// Whether a tensor can be passed for this input.
 bool accepts(const ir::InputSpec& spec, const Type& type);
 
-/// Where the samples of one step of a run lie: step k takes `batch` of them from the k-th multiple on, from the start again after the last.
+/// The samples of one step of a run: step k takes `batch` of them from k * batch on, wrapping around after the last.
 struct SampleSlice {
   std::int64_t begin, count;
 };
@@ -70,12 +70,12 @@ class Variant {
   explicit Variant(std::shared_ptr<const CompiledGraph> compiled);
 
   const CompiledGraph& compiled() const { return *compiled_; }
-  /// Whether it was made for inputs of these types, and nothing that decided it was frozen or freed since.
+  /// Whether it was made for inputs of these types, and nothing that it depends on was frozen or unfrozen since.
   bool accepts(std::span<const Tensor* const> in) const;
   /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ, an index out of range, and states that a step
   /// on another thread assigns at the same time.
   void run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force);
-  /// Many steps in one dispatch, each on the next `batch` samples; out: what each step returned, one after the other. Throws UserError for outputs
+  /// Many steps in one dispatch, each on the next `batch` samples; out: the results of all steps in order. Throws UserError for outputs
   /// that are not scalars and for an index out of range.
   void run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force);
   std::size_t output_count() const { return compiled_->graph.outputs().size(); }
@@ -92,13 +92,13 @@ class Variant {
   std::vector<std::byte*> inputs_, states_, outputs_;
   std::vector<Cell*> assigned_;            ///< the states that it assigns
   std::vector<std::uint64_t> versions_;    ///< of the states in the last call
-  bool states_unchanged_ = false;          ///< since the call before
-  bool finished_ = false;                  ///< the call before ran
+  bool states_unchanged_ = false;          ///< since the previous call
+  bool finished_ = false;                  ///< the previous call ran to its end
   std::vector<runtime::Buffer> unpadded_;  ///< for outputs whose batch is the last of several dimensions
   std::vector<std::int64_t> table_rows_;
 };
 
-/// A tensor of what a step keeps for a value of this symbolic type at `data`. Steps don't pad a batch that is the last dimension, tensors do.
+/// A tensor with the value of this symbolic type that a step keeps at `data`. Tensors pad a batch that is the last dimension, steps do not.
 Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* data);
 
 /// The batch size of a call: the leading dimension of the batch inputs, 1 without any. Throws UserError if they differ.

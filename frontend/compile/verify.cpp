@@ -72,7 +72,7 @@ void judge_bytes(VerifyReport& report, const std::string& node, const Tensor& go
 #ifdef SINTER_JIT
 namespace {
 
-/// Holds the cells' values and puts them back.
+/// Holds the cells' values and restores them.
 class SavedState {
  public:
   explicit SavedState(std::vector<std::shared_ptr<Cell>> cells) : cells_(std::move(cells)) {
@@ -144,8 +144,8 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
   return values;
 }
 
-/// Where log(softmax(x)) and its gradient are one stable op, they are numbers that line by line are none: there log of a probability of 0 is
-/// infinite, and its gradient 1 / 0 · 0. Those elements of the results are what the op says.
+/// Where log(softmax(x)) and its gradient became one stable op, they are finite where the single ops are not: log of a probability of 0 is
+/// infinite, and its gradient 1 / 0 · 0. Those elements of the reference are taken from the stable op.
 std::vector<Bounded> with_stable_results(std::vector<Bounded> reference, const CompiledGraph& compiled, std::span<const Tensor* const> in,
                                          std::int64_t n) {
   constexpr std::string_view pass = "log_softmax";
@@ -213,7 +213,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
 #endif
 
 const Disagreement& VerifyReport::first() const {
-  if (ok()) throw UserError("verify", "all values agree: there is no first that does not; ask ok() before");
+  if (ok()) throw UserError("verify", "all values agree: there is no first disagreement; check ok() before");
   return disagreements.front();
 }
 

@@ -37,7 +37,7 @@ struct Grid {
   }
 };
 
-/// The transformed tile of size × size pixels from (h, w) on, for each channel.
+/// The transformed tile of size × size pixels at (h, w), for each channel.
 std::vector<Matrix> tiles_of(const Grid& image, const Matrix& transform, std::int64_t n, std::int64_t h, std::int64_t w) {
   const auto size = static_cast<std::int64_t>(transform.front().size());
   const Matrix other = ir::transposed(transform);
@@ -71,7 +71,7 @@ struct Form {
   Matrix zeros() const { return Matrix(size, std::vector<double>(size)); }
 };
 
-/// A convolution of an image, padded by (top, left), or of gradients by the kernel turned round if `adjoint`.
+/// A convolution of an image, padded by (top, left), or of gradients by the kernel rotated by 180 degrees if `adjoint`.
 ir::Array convolved(const Form& form, const ir::Array& source, const ir::Array& kernel, std::int64_t top, std::int64_t left, bool adjoint,
                     const std::vector<std::int64_t>& extents) {
   ir::Array result(DType::f32, extents);

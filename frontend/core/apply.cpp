@@ -21,7 +21,7 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
   bool recorded = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i]->is_traced())
-      throw UserError(str("operand ", *in[i], " is traced, and its trace is over; return it from the compiled function instead"));
+      throw UserError(str("operand ", *in[i], " is traced, and its trace has ended; return it from the compiled function instead"));
     if (!in[i]->defined()) throw UserError(str("operand ", i, " was never set"));
     types[i] = in[i]->type();
     views[i] = in[i]->view();

@@ -1,4 +1,4 @@
-// The one door through which every op of the front end goes: evaluated now, or recorded.
+// The single entry point for all ops of the front end: evaluated immediately, or recorded.
 #pragma once
 
 #include <initializer_list>

@@ -15,7 +15,7 @@ struct NonFinite {
 /// The first element that is NaN or infinite; tensors of other element types than f32 have none.
 std::optional<NonFinite> first_non_finite(const Tensor& tensor);
 
-/// "[3, 0]": the indices of a row-major place in a fixed shape.
+/// "[3, 0]": the indices of a row-major position in a fixed shape.
 std::string place_text(const Shape& shape, std::int64_t place);
 
 }  // namespace sinter

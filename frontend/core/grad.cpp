@@ -12,7 +12,7 @@ namespace sinter {
 
 namespace {
 
-/// With respect to what `wrt` says, undefined where that is undefined or the loss does not depend on it.
+/// Gradients with respect to `wrt`; undefined where that is undefined or the loss does not depend on it.
 std::vector<Tensor> gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where) {
   std::vector<Tensor> wanted;
   for (const Tensor& w : wrt)
@@ -27,7 +27,7 @@ std::vector<Tensor> gradients(const Tensor& loss, std::span<const Tensor> wrt, c
 
 Tensor zeros(const Type& type) { return Trace::current() ? broadcast_to(0, type.shape) : Tensor::zeros(type); }
 
-/// `wrt_any`: whether a gradient is asked for that is not 0 anyway.
+/// `wrt_any`: whether any gradient is asked for that is not known to be 0.
 void require_loss(const Tensor& loss, bool wrt_any, const std::string& origin) {
   if (loss.type() != Type{}) throw UserError(origin, str("grad needs a scalar f32 loss, got ", loss.type(), "; take its mean or sum first"));
   if (wrt_any && !Trace::current() && !loss.record())
@@ -60,8 +60,7 @@ std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> tensors, Gr
     if (!is_float(tensors[i].dtype())) throw UserError(origin, str("tensor ", i, " is ", tensors[i].type(), ", and only f32 tensors have gradients"));
     if (!tensors[i].is_traced() && !tensors[i].record())
       throw UserError(origin, str("tensor ", i, ", ", tensors[i].type(),
-                                  ", is a constant to what was computed from it; compute the loss from watch(x) and "
-                                  "ask for the gradient by that"));
+                                  ", is a constant in this computation; compute the loss from watch(x), and its gradient by that"));
   }
   std::vector<Tensor> result = gradients(loss, tensors, where);
   for (std::size_t i = 0; i < result.size(); ++i) {

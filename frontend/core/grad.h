@@ -1,4 +1,4 @@
-// Gradients, eagerly and in a trace alike.
+// Gradients, the same eagerly and in a trace.
 #pragma once
 
 #include <initializer_list>
@@ -16,11 +16,11 @@ struct GradOptions {
 };
 
 /// d loss / d parameter for each parameter, in its shape. A frozen parameter is a constant: its gradient is 0. Gradients have gradients themselves:
-/// take detach() of one that is kept from step to step, or what it was made of is kept too. Throws UserError for a loss that is no f32 scalar, for
+/// detach() one that is kept from step to step, or all that it was computed from is kept too. Throws UserError for a loss that is no f32 scalar, for
 /// one that was not computed from trainable parameters or watched tensors, and, unless allow_unused, for a parameter that the loss does not reach.
 std::vector<Tensor> grad(const Tensor& loss, std::span<const Parameter> parameters, GradOptions options = {},
                          std::source_location where = std::source_location::current());
-/// The same with respect to tensors: inputs of a compiled function, what was computed on the way, or tensors from watch(). Throws UserError for one
+/// The same with respect to tensors: inputs of a compiled function, intermediate results, or tensors from watch(). Throws UserError for one
 /// that is none of these.
 std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> tensors, GradOptions options = {},
                          std::source_location where = std::source_location::current());
@@ -33,7 +33,7 @@ inline std::vector<Tensor> grad(const Tensor& loss, std::initializer_list<Tensor
   return grad(loss, std::span(tensors.begin(), tensors.size()), options, where);
 }
 
-/// The tensor as something that gradients can be asked for: `const Tensor x = watch(data); grad(f(x), {x})`. Inputs of compiled functions are watched
+/// Lets gradients be taken with respect to a tensor: `const Tensor x = watch(data); grad(f(x), {x})`. Inputs of compiled functions are watched
 /// already; inside a trace nothing changes. Throws UserError for another element type than f32.
 Tensor watch(const Tensor& x, std::source_location where = std::source_location::current());
 

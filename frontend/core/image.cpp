@@ -16,7 +16,7 @@ Padding Padding::around(std::vector<std::int64_t> places) {
 std::array<std::int64_t, 2> Padding::along(std::size_t axis, std::size_t axes, std::int64_t extent, std::int64_t window, std::int64_t stride) const {
   if (!same_ && sides_.empty()) return {0, 0};
   if (!same_) {
-    if (sides_.size() != axes) throw UserError("padding", str("needs places for ", axes, axes == 1 ? " axis" : " axes", ", got ", sides_.size()));
+    if (sides_.size() != axes) throw UserError("padding", str("needs numbers for ", axes, axes == 1 ? " axis" : " axes", ", got ", sides_.size()));
     return sides_[axis];
   }
   const std::int64_t windows = (extent + stride - 1) / stride, all = std::max<std::int64_t>(0, (windows - 1) * stride + window - extent);
@@ -25,7 +25,7 @@ std::array<std::int64_t, 2> Padding::along(std::size_t axis, std::size_t axes, s
 
 namespace {
 
-/// One number an axis, of one an axis or one for all.
+/// One number per axis, given one per axis or one for all.
 std::vector<std::int64_t> by_axis(const char* what, const std::vector<std::int64_t>& numbers, std::size_t axes) {
   if (numbers.size() == axes) return numbers;
   if (numbers.size() != 1) throw UserError(what, str("must be one number or one for each of ", axes, " axes, got ", numbers.size()));
@@ -53,7 +53,7 @@ Shape pads_of(const Padding& padding, const Shape& image, const Shape& window, c
   return {sides[0][0], sides[1][0], sides[0][1], sides[1][1]};
 }
 
-/// What a dilated kernel covers.
+/// The extent that a dilated kernel covers.
 Shape covered(const Shape& kernel, const Shape& dilations) {
   const auto along = [&](std::size_t i) { return (kernel[i].factor() - 1) * dilations[i].factor() + 1; };
   return {along(0), along(1)};
@@ -145,14 +145,14 @@ Tensor conv2d_transpose(const Arg& x, const Arg& kernel, const ConvOptions& opti
     require_kernel(w, 4, "[height, width, channels / groups, features]");
     const Shape strides = pair(by_axis("strides", options.strides, 2)), dilations = pair(by_axis("dilations", options.dilations, 2)),
                 window = covered({w.shape()[0], w.shape()[1]}, dilations);
-    // The least image whose windows are the input's pixels: (pixels - 1) · stride + window - pads; with padding same, pixels · stride.
+    // The smallest image whose windows are the input's pixels: (pixels - 1) · stride + window - padding; with padding same, pixels · stride.
     Shape image{1, 1};
     for (std::size_t i = 0; i < 2; ++i) {
       const std::int64_t pixels = input.shape()[1 + i].factor(), stride = strides[i].factor(), size = window[i].factor();
       const auto [before, after] = options.padding.along(i, 2, pixels * stride, size, stride);
       const bool same = options.padding.is_same();
       const std::int64_t extent = same ? pixels * stride : (pixels - 1) * stride + size - before - after;
-      if (extent < 1) throw UserError("padding", str("leaves nothing of the result: ", extent, " places along axis ", i + 1));
+      if (extent < 1) throw UserError("padding", str("leaves nothing of the result: ", extent, " elements along axis ", i + 1));
       image = image.with(i, extent);
     }
     const Shape pads = pads_of(options.padding, image, window, strides);

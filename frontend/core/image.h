@@ -9,20 +9,20 @@
 
 namespace sinter {
 
-/// What stands around an image while a window moves over it.
+/// Padding of an image along each spatial axis.
 class Padding {
  public:
-  /// Nothing: windows lie within the image.
+  /// None: windows lie within the image.
   static Padding valid() { return Padding(false, {}); }
-  /// As much as makes ceil(extent / stride) windows along each axis; the odd one comes last, as in Keras.
+  /// As much as makes ceil(extent / stride) windows along each axis; an odd element is added at the end, as in Keras.
   static Padding same() { return Padding(true, {}); }
-  /// As many places on both sides of each axis; one number an axis.
+  /// So many elements on both sides of each axis; one number per axis.
   static Padding around(std::vector<std::int64_t> places);
   /// {before, after} for each axis.
   static Padding sides(std::vector<std::array<std::int64_t, 2>> places) { return Padding(false, std::move(places)); }
 
   bool is_same() const { return same_; }
-  /// {before, after} along an axis. Throws UserError if there are explicit places for another number of axes.
+  /// {before, after} along an axis. Throws UserError if explicit padding is for another number of axes.
   std::array<std::int64_t, 2> along(std::size_t axis, std::size_t axes, std::int64_t extent, std::int64_t window, std::int64_t stride) const;
 
  private:
@@ -32,7 +32,7 @@ class Padding {
 };
 
 struct ConvOptions {
-  std::vector<std::int64_t> strides = {1};    ///< one number an axis, or one for all
+  std::vector<std::int64_t> strides = {1};    ///< one number per axis, or one for all
   std::vector<std::int64_t> dilations = {1};  ///< likewise
   Padding padding = Padding::valid();
   std::int64_t groups = 1;
@@ -43,17 +43,17 @@ Tensor conv2d(const Arg& x, const Arg& kernel, const ConvOptions& options = {});
 /// x [N, L, C], kernel [K, C / groups, F] -> [N, OL, F].
 Tensor conv1d(const Arg& x, const Arg& kernel, const ConvOptions& options = {});
 /// The adjoint of conv2d in its input: x [N, H, W, F], kernel [KH, KW, C / groups, F] -> [N, OH, OW, C], where conv2d with the same options makes x's
-/// extents of OH and OW: with padding same the input's times the strides, else the least such extents.
+/// extents of OH and OW: with padding same the input's times the strides, else the smallest such extents.
 Tensor conv2d_transpose(const Arg& x, const Arg& kernel, const ConvOptions& options = {});
 
 struct PoolOptions {
-  std::vector<std::int64_t> strides = {};  ///< one number an axis, or one for all; none: as large as the window
+  std::vector<std::int64_t> strides = {};  ///< one number per axis, or one for all; empty: the window's size
   Padding padding = Padding::valid();
 };
 
-/// Of each window of [height, width] places the greatest element, by channel. Pads count for nothing.
+/// The greatest element of each window of [height, width], per channel. Padding is ignored.
 Tensor max_pool2d(const Arg& x, const std::vector<std::int64_t>& window, const PoolOptions& options = {});
-/// The mean of the places that are no pads.
+/// The mean of each window's elements. Padding is ignored and not counted.
 Tensor average_pool2d(const Arg& x, const std::vector<std::int64_t>& window, const PoolOptions& options = {});
 /// Over [N, L, C].
 Tensor max_pool1d(const Arg& x, std::int64_t window, const PoolOptions& options = {});

@@ -11,7 +11,7 @@ namespace sinter {
 
 struct InterpretOptions {
   std::int64_t batch = 1;                                              ///< N
-  bool keep_all = false;                                               ///< keep every node's value; else each goes after its last use
+  bool keep_all = false;                                               ///< keep every node's value; else each is dropped after its last use
   std::function<void(ir::NodeId, double seconds)> observer = nullptr;  ///< called after each evaluated node
 };
 

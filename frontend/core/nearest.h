@@ -7,10 +7,10 @@
 
 namespace sinter {
 
-/// The known name that fewest insertions, deletions and changes of a character lead to (Levenshtein 1966); empty if there are none.
+/// The known name with the least edit distance (Levenshtein 1966); empty if there are none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
 
-/// Whether a name is what the pattern says, in which `*` stands for any text and `?` for any character.
+/// Whether a name matches the pattern, in which `*` stands for any text and `?` for any character.
 bool matches(const std::string& pattern, const std::string& name);
 
 /// "; the nearest is 'dense_1.weight'", or nothing if there is none.

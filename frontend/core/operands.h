@@ -1,4 +1,4 @@
-// What the functions of the language (frontend/core/ops) do with their operands.
+// Checks and conversions of operands that the functions of the language (frontend/core/ops) share.
 #pragma once
 
 #include "frontend/core/apply.h"
@@ -10,11 +10,11 @@ namespace sinter {
 Tensor unary(const ir::Op& op, const Arg& x);
 /// A number takes the element type of the other operand.
 Tensor binary(const ir::Op& op, const Arg& a, const Arg& b);
-/// What two operands of which either may be a number are of.
+/// The common element type of two operands, either of which may be a number.
 DType common_dtype(const Arg& a, const Arg& b);
-/// f32, i32 and u32 as they are; u8 and bool, which have no arithmetic, as i32.
+/// f32, i32 and u32 unchanged; u8 and bool, which have no arithmetic, as i32.
 Tensor numbers(const Arg& x);
-/// Numbers in the opposite order, exactly: -x of floats, what is left to -1 or to the greatest u32 of integers.
+/// Numbers in the opposite order, exactly: -x for floats, -1 - x for i32, the greatest u32 minus x for u32.
 Tensor backwards(const Arg& x);
 
 /// Throws UserError that names layer and line.

@@ -1,4 +1,4 @@
-// The functions and operators of the language. Each works eagerly and in a trace alike; operands broadcast as in NumPy.
+// The functions and operators of the language. Each works the same eagerly and in a trace; operands broadcast as in NumPy.
 #pragma once
 
 #include "frontend/core/ops/activation.h"

@@ -20,7 +20,7 @@ void Cell::changed() {
 }
 
 void Cell::require_unassigned(const char* advice) const {
-  if (is_assigning()) throw UserError(name, str("a step on another thread assigns it at this moment; ", advice));
+  if (is_assigning()) throw UserError(name, str("a step on another thread is assigning it; ", advice));
 }
 
 bool Parameter::trainable() const {

@@ -24,43 +24,43 @@ struct Cell {
   std::string name;
   Type type;
   bool trainable = true;
-  std::uint64_t version = 0;  ///< of the value: another after each assignment, those by compiled steps too, and never one that any value had before
+  std::uint64_t version = 0;  ///< of the value: a new one after each assignment, also by a compiled step; never reused
   runtime::Buffer buffer;
-  mutable bool assigning = false;        ///< a compiled step that assigns it runs at this moment; atomic
-  std::optional<CellValue> published{};  ///< what clones of steps read, see publish(), whose lock this is under
+  mutable bool assigning = false;        ///< a compiled step that assigns it is running; atomic
+  std::optional<CellValue> published{};  ///< what clones of steps read; guarded by the lock of publish()
   std::shared_ptr<Cell> original{};      ///< of a clone's cell: the one that it stands for
 
-  /// To be called after each change of the value.
+  /// Must be called after each change of the value.
   void changed();
   CellValue value() const { return {buffer, version}; }
-  /// Gives it a value that it, or the cell that it stands for, has had before.
+  /// Sets a value that it, or the cell that it stands for, had before.
   void set(CellValue value) {
     buffer = std::move(value.buffer);
     version = value.version;
   }
   bool is_assigning() const { return std::atomic_ref(assigning).load(std::memory_order_acquire); }
-  /// Throws UserError, which ends with what to do, if a step assigns it at this moment.
+  /// Throws UserError, which ends with what to do, if a running step assigns it.
   void require_unassigned(const char* advice) const;
 };
 
 class Parameter {
  public:
   Parameter() = default;
-  /// Throws UserError for an empty name or a traced or missing initial value. Made inside a trace, it starts outside of it.
+  /// Throws UserError for an empty name or a traced or missing initial value. Created inside a trace, it starts with this value too.
   Parameter(std::string name, const Tensor& initial, bool trainable = true);
 
   const std::string& name() const { return cell_->name; }
   void set_name(std::string name) { cell_->name = std::move(name); }
   const Type& type() const { return cell_->type; }
   const Shape& shape() const { return cell_->type.shape; }
-  /// Whether it is not frozen. What a compiled step does may depend on it: the step is traced anew once it has changed.
+  /// Whether it is not frozen. A compiled step may depend on it: the step is traced again after it has changed.
   bool trainable() const;
-  /// Freezes it, or frees it. A frozen parameter is a constant: its gradient is 0, and optimizers leave it as it is.
+  /// Freezes it (false) or unfreezes it. A frozen parameter is a constant: its gradient is 0, and optimizers leave it as it is.
   void set_trainable(bool trainable) { cell_->trainable = trainable; }
   std::uint64_t version() const { return cell_->version; }
   bool defined() const { return cell_ != nullptr; }
 
-  /// The present value; a snapshot that later assignments don't change. Inside a trace, the value that the trace has given it so far.
+  /// The present value; a snapshot that later assignments don't change. Inside a trace, the value last assigned in the trace.
   Tensor read() const;
   operator Tensor() const { return read(); }  // NOLINT: a parameter reads as its value
   /// Throws UserError if the type differs.

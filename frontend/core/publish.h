@@ -1,4 +1,4 @@
-// publish(): what clones of steps read while another step trains, all parameters replaced together.
+// publish(): makes new parameter values visible to clones of steps, all of them together, while another step trains.
 #pragma once
 
 #include <initializer_list>
@@ -9,9 +9,9 @@
 namespace sinter {
 
 /// From now on clones of steps (Step::clone) read the values that these parameters have now: a call of a clone that begins after this returns reads
-/// all of them, one that began before reads none. No clone ever waits. To be called between steps, by the thread that trains. Copies nothing: the
+/// all of them, one that began before reads none. Clones never block. Call it between steps, from the training thread. Copies nothing: the
 /// next step that assigns such a parameter copies it first. Throws UserError inside a trace, for a parameter that was never set, and if a compiled
-/// step assigns one of them at this moment.
+/// step that is running assigns one of them.
 void publish(std::span<const Parameter> parameters);
 inline void publish(std::initializer_list<Parameter> parameters) { publish(std::span<const Parameter>(parameters.begin(), parameters.size())); }
 

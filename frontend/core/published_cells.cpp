@@ -12,10 +12,10 @@ namespace sinter {
 
 namespace {
 
-/// All clones' cells there are. Never destroyed: clones in static storage may outlive any other static. A fork must not leave the lock to a thread
+/// The cells of all clones. Never destroyed: clones in static storage may outlive any other static. A fork must not leave the lock to a thread
 /// that the child lacks.
 struct Readers {
-  std::mutex mutex;  ///< also of Cell::published
+  std::mutex mutex;  ///< also guards Cell::published
   std::vector<PublishedCells*> all;
 
   static Readers& instance() {
@@ -86,7 +86,7 @@ std::vector<std::shared_ptr<Cell>> PublishedCells::in_place_of(std::span<const s
       if (!add(cell, false))
         throw UserError("clone",
                         str("reads '", cell->name, "', which was never published; publish() the parameters, or call the step once before clone()"));
-      send();  // what the others were sent may be newer than what they hold
+      send();  // what was sent to the others may be newer than what they hold
       take();
       found = find();
     }

@@ -15,8 +15,8 @@ class PublishedCells {
  public:
   /// What sinter::publish does.
   static void publish(std::span<const Parameter> parameters);
-  /// With what was published last, and of cells that never were with what they hold now. Throws UserError if a compiled step assigns such a one at
-  /// this moment.
+  /// With what was published last; cells that were never published with their present values. Throws UserError if a running compiled step assigns one
+  /// of the latter.
   explicit PublishedCells(std::span<const std::shared_ptr<Cell>> cells);
   ~PublishedCells();
   PublishedCells(const PublishedCells&) = delete;
@@ -26,13 +26,13 @@ class PublishedCells {
   std::vector<std::shared_ptr<Cell>> in_place_of(std::span<const std::shared_ptr<Cell>> cells);
   /// All of its own cells; from any thread.
   std::vector<std::shared_ptr<Cell>> all() const;
-  /// Takes the values that were published since, all of them. Waits for nobody and allocates nothing.
+  /// Takes the values that were published since, all of them. Never blocks and allocates nothing.
   void refresh() {
     if (mail_.load(std::memory_order_relaxed)) take();
   }
 
  private:
-  using Values = std::vector<CellValue>;  ///< one a cell, empty where nothing was published
+  using Values = std::vector<CellValue>;  ///< one per cell, empty where nothing was published
   struct Pair {
     std::shared_ptr<Cell> original, own;
   };
@@ -40,8 +40,8 @@ class PublishedCells {
   void send();
   void take();
 
-  std::vector<Pair> cells_;             ///< changed by the user's thread, under the lock of publish()
-  std::atomic<Values*> mail_{nullptr};  ///< put there by publish(); who takes it out owns it
+  std::vector<Pair> cells_;             ///< changed by the clone's thread, under the lock of publish()
+  std::atomic<Values*> mail_{nullptr};  ///< stored by publish(); whoever takes it out owns it
 };
 
 }  // namespace sinter

@@ -15,7 +15,7 @@ namespace sinter {
 
 namespace {
 
-/// What a record stands for. Records of the same read, gradient or result are one value.
+/// The identity of a record's value. Records of the same read, gradient or result are one value.
 using Key = std::pair<const void*, std::uint64_t>;
 
 struct KeyHash {
@@ -36,8 +36,8 @@ std::span<const Tensor> made_of(const Record& record, bool through_custom) {
   return {};
 }
 
-/// Calls visit(tensor) for each tensor with a record that the roots were made of, the roots too, after those that it was made of, each value once.
-/// With a stack of its own: records can be deep.
+/// Calls visit(tensor) for each tensor with a record that the roots depend on, including the roots, in topological order, each value once.
+/// Uses an explicit stack: records can be deep.
 template <class Visit>
 void walk(std::span<const Tensor> roots, bool through_custom, std::unordered_set<Key, KeyHash>& visited, Visit visit) {
   struct Frame {
@@ -65,7 +65,7 @@ void walk(std::span<const Tensor> roots, bool through_custom, std::unordered_set
   }
 }
 
-/// Records as a graph, with the values that its nodes already have. What is neither an op nor a gradient is a leaf.
+/// Records as a graph, with the values that its nodes already have. Everything but ops and gradients is a leaf.
 class RecordedGraph {
  public:
   RecordedGraph() : graph_("gradient") {}
@@ -83,7 +83,7 @@ class RecordedGraph {
   ir::Values gradients(const Pullback& of) {
     return ir::differentiate(values_of(of.all().first(of.outputs)), values_of(of.seeds()), values_of(of.wrt()));
   }
-  /// Computes these; undefined where a value is none.
+  /// Computes these; undefined for empty values.
   std::vector<Tensor> evaluate(const ir::Values& wanted) {
     std::vector<ir::NodeId> outputs;
     for (const ir::Value v : wanted)
@@ -179,7 +179,7 @@ void add_to(Tensor& total, const Tensor& term) {
 std::vector<Tensor> pull_back(std::span<const Tensor> outputs, std::span<const Tensor> seeds, std::span<const Tensor> wrt) {
   std::vector<std::shared_ptr<const CustomCall>> calls = custom_calls(outputs);
   if (calls.empty()) return pull_back_ops(outputs, seeds, wrt);
-  // What is asked for, then the results of the calls: their gradients are complete when all that depends on them has been passed.
+  // The requested tensors, then the results of the calls: their gradients are complete when everything that depends on them was processed.
   std::vector<Tensor> targets(wrt.begin(), wrt.end());
   for (const auto& call : calls)
     for (const Tensor& result : recorded_results(call))

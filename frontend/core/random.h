@@ -18,7 +18,7 @@ class RandomStream {
   double normal();                           ///< mean 0, variance 1 (Box and Muller 1958)
   std::uint32_t below(std::uint32_t bound);  ///< in [0, bound), without bias (Lemire 2019)
 
-  /// How many numbers next() has given, and from which it goes on: any place of the stream costs the same.
+  /// How many numbers next() has returned; go_to() continues from any position of the stream at the same cost.
   std::uint64_t place() const { return counter_ * 4 - static_cast<std::uint64_t>(left_); }
   void go_to(std::uint64_t place);
 

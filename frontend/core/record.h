@@ -11,7 +11,7 @@ struct Record;
 class RecordRef {
  public:
   RecordRef() = default;
-  explicit RecordRef(Record* record) noexcept;  ///< takes over the reference that a new record is born with
+  explicit RecordRef(Record* record) noexcept;  ///< takes over the initial reference of a new record
   RecordRef(const RecordRef& other) noexcept;
   RecordRef(RecordRef&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
   RecordRef& operator=(RecordRef other) noexcept {

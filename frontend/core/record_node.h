@@ -16,7 +16,7 @@ namespace sinter {
 
 struct Cell;
 
-/// One call of grad: the vector-Jacobian products of `outputs` with `seeds` (one an output, of its type), with respect to some tensors.
+/// One call of grad: the vector-Jacobian products of `outputs` with `seeds` (one per output, of its type), with respect to some tensors.
 struct Pullback {
   std::vector<Tensor> tensors;  ///< the outputs, their seeds, and what the gradients are with respect to
   std::size_t outputs = 0;      ///< how many
@@ -31,10 +31,10 @@ struct CustomCall {
   GradientRule rule;
 };
 
-/// How a value came about. Gradients are not recorded op by op: what they were made of is enough to make them again where their own gradient is asked
+/// How a value was computed. Gradients are not recorded op by op: they are recomputed from what they were made of where their own gradient is asked
 /// for.
 struct Record {
-  /// Of a trainable cell, at a version.
+  /// The value of a trainable cell, at a version.
   struct Read {
     std::shared_ptr<Cell> cell;
     std::uint64_t version;

@@ -19,7 +19,7 @@ namespace sinter {
 
 class Trace;
 
-/// The place of a row, counted from 0 or, if it is negative, from the end; with the user's source line, which operator[] cannot take.
+/// The index of a row, from 0 or, if negative, from the end; carries the user's source line, which operator[] cannot take.
 struct Index {
   Index(std::int64_t number, std::source_location where = std::source_location::current()) : number(number), where(where) {}  // NOLINT: a number
   std::int64_t number;
@@ -39,7 +39,7 @@ class Tensor {
   /// Doubles become f32, rounded; 64-bit integers i32. Throws UserError that names the element and its value if one does not fit.
   Tensor(std::span<const double> data, const Shape& shape, std::source_location where = std::source_location::current());
   Tensor(std::span<const std::int64_t> data, const Shape& shape, std::source_location where = std::source_location::current());
-  /// bool. A template, so that no list in braces is taken for one.
+  /// bool. A template, so that no braced list of numbers converts to it.
   template <std::same_as<std::vector<bool>> Bits>
   Tensor(const Bits& data, const Shape& shape, std::source_location where = std::source_location::current())
       : Tensor(from_bits(data, shape, where)) {}

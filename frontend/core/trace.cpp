@@ -64,7 +64,7 @@ void Trace::assign(const std::shared_ptr<Cell>& cell, const Tensor& value, const
   StateOf& state = states_[cell.get()];
   const ir::NodeId node = node_of(value, where);
   result_.graph.set_update(state.index, node);
-  // As in eager mode, what is read from now on carries no gradient record of how it was made.
+  // As in eager mode, later reads carry no gradient record of how the value was computed.
   const ir::OriginScope scope(result_.graph, Origin::from(where, current_layer()));
   state.present = is_float(cell->type.dtype) ? result_.graph.add(ir::StopGradient{}, {ir::Value{&result_.graph, node}}).id : node;
 }

@@ -11,14 +11,14 @@
 
 namespace sinter::data {
 
-/// Row-major, without pads. `bytes` has exactly the elements of `shape`.
+/// Row-major, without padding. `bytes` has exactly the elements of `shape`.
 struct HostArray {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;  ///< empty for a scalar
   std::vector<std::byte> bytes;
 
   std::int64_t elements() const {
-    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // the product of the others may be too large for a number
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // the product of the others may overflow
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count *= extent;
     return count;

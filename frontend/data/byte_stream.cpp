@@ -37,7 +37,7 @@ ByteStream::~ByteStream() {
 void ByteStream::fail(const std::string& message) const { throw UserError(name_, message); }
 
 std::uint64_t ByteStream::most_left() const {
-  constexpr std::uint64_t deflate_ratio = 1032;  // the most that deflate can unpack from one byte
+  constexpr std::uint64_t deflate_ratio = 1032;  // the most bytes that deflate expands one byte to
   const std::uint64_t most = compressed() ? file_.size() * deflate_ratio : file_.size();
   return most - std::min(most, at_);
 }

@@ -1,4 +1,4 @@
-// The bytes of a file in order, unpacked if it is compressed by gzip.
+// The bytes of a file in order, decompressed if it is a gzip file.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class ByteStream {
 
   /// Reads up to into.size() bytes; fewer only at the end. Throws UserError for damaged gzip data.
   std::size_t read(std::span<std::byte> into);
-  /// No more than this many bytes can still come: exact for a plain file, a bound for a compressed one.
+  /// The most bytes that can follow: exact for a plain file, an upper bound for a compressed one.
   std::uint64_t most_left() const;
   bool compressed() const { return gzip_ != nullptr; }
   [[noreturn]] void fail(const std::string& message) const;
@@ -29,7 +29,7 @@ class ByteStream {
  private:
   std::string name_;
   runtime::InputFile file_;
-  std::uint64_t at_ = 0;  ///< unpacked bytes read so far
+  std::uint64_t at_ = 0;  ///< decompressed bytes read so far
   void* gzip_ = nullptr;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 9> always_missing{"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"};
 
-/// Of any size, infinity and NaN too.
+/// A number of any size, including infinity and NaN.
 std::optional<double> parsed(std::string_view field, char decimal) {
   if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
   std::string point;
@@ -24,7 +24,7 @@ std::optional<double> parsed(std::string_view field, char decimal) {
   const char* last = field.data() + field.size();
   double value = 0;
   auto [end, error] = std::from_chars(field.data(), last, value);
-  if (error == std::errc::result_out_of_range) {  // too large or too small, which a wider type tells
+  if (error == std::errc::result_out_of_range) {  // too large or too small: a wider type decides
     long double wide = 0;
     const auto again = std::from_chars(field.data(), last, wide);
     end = again.ptr;

@@ -1,4 +1,4 @@
-// What the text of a table's field says.
+// The meaning of a table's fields: a number, a category, or missing.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace sinter::data {
 
-/// A field is missing if it is empty or NA, N/A, NaN, nan, null, NULL, None or ?, or one of `missing`. It is a number if it is one as C++ or JSON
-/// writes them, with `decimal` ('.' or ',') before the decimals, a sign or none.
+/// A field is missing if it is empty or NA, N/A, NaN, nan, null, NULL, None or ?, or one of `missing`. It is a number if written as in C++ or JSON,
+/// with an optional sign and `decimal` ('.' or ',') as the decimal separator.
 struct CellRules {
   std::vector<std::string> missing = {};
   char decimal = '.';
 
   bool is_missing(std::string_view field) const;
-  /// A number that f32 can hold; none for infinity and NaN.
+  /// The field as a number that f32 can hold; empty for infinity and NaN.
   std::optional<double> number(std::string_view field) const;
-  /// Whether someone meant a number: one by these rules, or with the other decimal sign, or one beyond f32, infinity or NaN.
+  /// Whether a number was probably meant: one by these rules, with the other decimal separator, beyond f32, infinity or NaN.
   bool resembles_number(std::string_view field) const;
 
   bool operator==(const CellRules&) const = default;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t side = 32, pixels = side * side, channels = 3;
 
-/// Labels before each image, of which the last counts.
+/// The number of labels before each image, of which the last counts.
 std::size_t labels_of(int classes) {
   if (classes != 10 && classes != 100) throw UserError("CIFAR", str("there are 10 or 100 classes, got ", classes));
   return classes == 10 ? 1 : 2;

@@ -56,7 +56,7 @@ class Reader {
     if (decoder_ && !decoder_->complete()) fail_to_decode();
     if (csv_fini(&parser_, field, end_of_row, this) != 0) fail_to_parse();
     if (failure_) std::rethrow_exception(failure_);
-    if (table_.rows() == 0) throw UserError(where_, header_ ? "has no rows behind its header" : "has no rows");
+    if (table_.rows() == 0) throw UserError(where_, header_ ? "has no rows after its header" : "has no rows");
     std::vector<std::string_view> names(table_.names.begin(), table_.names.end());
     std::sort(names.begin(), names.end());
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
@@ -77,7 +77,7 @@ class Reader {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (!begun_ && text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     begun_ = begun_ || !text.empty();
-    while (!text.empty()) {  // line by line, so that the parser's callbacks know where they are
+    while (!text.empty()) {  // line by line, so that the parser's callbacks know the line
       const std::size_t end = std::min(text.find_first_of("\r\n"), text.size() - 1);
       const std::string_view part = text.substr(0, end + 1);
       if (csv_parse(&parser_, part.data(), part.size(), field, end_of_row, this) != part.size()) fail_to_parse();
@@ -123,8 +123,8 @@ class Reader {
     const auto byte = static_cast<unsigned char>(text[wrong]);
     std::to_chars(digits.data() + (byte < 16), digits.data() + digits.size(), byte, 16);
     const std::string name = !reads_names() && fields_ <= table_.names.size() ? str(" (", table_.names[fields_ - 1], ")") : "";
-    throw UserError(where_, str("line ", row_line_, ", column ", fields_, name, ": byte 0x", std::string_view(digits.data(), 2), " behind '",
-                                text.substr(0, wrong).substr(0, 40), "' is no UTF-8 text; name the encoding of the file, as in --encoding latin1"));
+    throw UserError(where_, str("line ", row_line_, ", column ", fields_, name, ": byte 0x", std::string_view(digits.data(), 2), " after '",
+                                text.substr(0, wrong).substr(0, 40), "' is not UTF-8; name the encoding of the file, as in --encoding latin1"));
   }
 
   void end_row() {
@@ -147,8 +147,8 @@ class Reader {
   std::optional<Decoder> decoder_;
   csv_parser parser_;
   Table table_;
-  std::size_t number_ = 0, fields_ = 0;  ///< rows that have ended, fields of the row that has not
-  std::size_t line_ = 1, row_line_ = 1;  ///< that is being read, in which the row began
+  std::size_t number_ = 0, fields_ = 0;  ///< complete rows; fields of the current row
+  std::size_t line_ = 1, row_line_ = 1;  ///< the current line; the line in which the row began
   char last_ = '\0';
   std::exception_ptr failure_;
 };

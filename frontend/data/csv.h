@@ -15,13 +15,13 @@ struct CsvOptions {
 };
 
 /// Fields may be quoted, quotes in them doubled; space around unquoted fields is dropped, as are empty lines. Texts become UTF-8. Throws UserError
-/// `[file] …` for a missing file, a file without rows, a row with another number of fields than the first, a name that is empty or there twice, open
+/// `[file] …` for a missing file, a file without rows, a row with another number of fields than the first, a name that is empty or given twice, open
 /// quotes, an encoding that is not known, and bytes that are not of the encoding, with line and column.
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 
 /// With a header; fields are quoted where they must be.
 std::string csv_text(const Table& table, char delimiter = ',');
-/// csv_text as a file, whole or not at all. Throws UserError.
+/// Writes csv_text atomically: the whole file or none. Throws UserError.
 void write_csv(const std::filesystem::path& path, const Table& table, char delimiter = ',');
 
 }  // namespace sinter::data

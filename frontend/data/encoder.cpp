@@ -21,7 +21,7 @@ constexpr int deepest_description = 4;  // the description, its columns, a colum
 
 bool contains(const std::vector<std::string>& list, const std::string& name) { return std::find(list.begin(), list.end(), name) != list.end(); }
 
-/// Finds the numbers of categories.
+/// Maps categories to their numbers.
 class CategoryIndex {
  public:
   explicit CategoryIndex(const std::vector<std::string>& categories) {
@@ -68,7 +68,7 @@ Numbers numbers_of(const Table& table, std::size_t column, const CellRules& rule
 
 [[noreturn]] void refuse(const Table& table, std::size_t column, const Numbers& numbers, const char* advice) {
   throw UserError("encoder", str("column '", table.names[column], "' holds numbers, but ", numbers.wrong.size(), " of its ", table.rows(),
-                                 " fields are none that f32 can hold: ", cells_text(table, column, numbers.wrong), "; ", advice));
+                                 " fields are not numbers that f32 can hold: ", cells_text(table, column, numbers.wrong), "; ", advice));
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
     for (const std::string& name : *names) (void)table.column(name);
   if (!options.target.empty()) (void)table.column(options.target);
   for (const std::size_t row : options.rows)
-    if (row >= table.rows()) throw UserError("encoder", str("row ", row, " is none of the table's ", table.rows(), ", counted from 0"));
+    if (row >= table.rows()) throw UserError("encoder", str("row ", row, " is outside of [0, ", table.rows(), "), the rows of the table"));
   if (options.decimal != '.' && options.decimal != ',') throw UserError("encoder", str("decimal must be . or , but is ", options.decimal));
   Encoder encoder;
   encoder.rules_ = {options.missing, options.decimal};
@@ -108,7 +108,7 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
   column.categorical = contains(options.categorical, name) || 2 * numbers.resembling < numbers.present;
   if (!column.categorical) {
     if (!numbers.wrong.empty())
-      refuse(table, number, numbers, "mend them, say what they mean with missing or decimal, or name the column in categorical or ignore");
+      refuse(table, number, numbers, "fix them, say what they mean with missing or decimal, or name the column in categorical or ignore");
     // Mean and spread in one pass (Welford 1962).
     double mean = 0, spread = 0, count = 0;
     for (const std::size_t row : rows) {
@@ -122,7 +122,7 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
     column.deviation = spread > 0 ? std::sqrt(spread / count) : 1;
     return column;
   }
-  if (is_target) {  // a class that only held-out rows have is a class
+  if (is_target) {  // classes that only held-out rows have count too
     rows.resize(table.rows());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
   }
@@ -168,7 +168,7 @@ std::vector<std::string> Encoder::feature_names() const {
 
 float Encoder::standardized(const Table& table, std::size_t row, std::size_t number, const Column& column) const {
   const auto x = rules_.number(table.field(row, number));
-  if (!x) refuse(table, number, numbers_of(table, number, rules_), "mend them");
+  if (!x) refuse(table, number, numbers_of(table, number, rules_), "fix them");
   const auto result = static_cast<float>((*x - column.mean) / column.deviation);
   if (!std::isfinite(result))
     throw UserError("encoder", str("column '", column.name, "': line ", table.line(row), " has ", *x, ", which is too far from the mean ",
@@ -211,7 +211,7 @@ Tensor Encoder::target(const Table& table) const {
     for (std::size_t r = 0; r < table.rows(); ++r) {
       const std::size_t at = categories.place(table.field(r, number));
       if (at == none)
-        throw UserError("encoder", str("line ", table.line(r), ": '", table.field(r, number), "' is none of the ", column.categories.size(),
+        throw UserError("encoder", str("line ", table.line(r), ": '", table.field(r, number), "' is not one of the ", column.categories.size(),
                                        " classes of '", column.name, "'"));
       classes.push_back(static_cast<std::int32_t>(at));
     }

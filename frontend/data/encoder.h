@@ -1,4 +1,4 @@
-// Tables as tensors: numbers are standardized, categories become one-hot, and the same is done to every later table.
+// Tables as tensors: numbers are standardized, categories become one-hot, and every later table is converted in the same way.
 #pragma once
 
 #include <cstdint>
@@ -14,59 +14,59 @@ namespace sinter::data {
 
 struct EncoderOptions {
   std::string target = {};                    ///< column to predict; none if empty
-  std::vector<std::string> categorical = {};  ///< columns of categories although their fields are numbers; may hold the target
+  std::vector<std::string> categorical = {};  ///< columns to treat as categories although they hold numbers; may include the target
   std::vector<std::string> ignore = {};       ///< columns that are left out
-  std::vector<std::string> missing = {};      ///< texts that stand for missing values, beside the usual ones (CellRules)
-  char decimal = '.';                         ///< before the decimals of numbers: '.' or ','
-  /// Numbers of the rows whose means, deviations and categories are learnt; none: all. What a column holds, and which classes the target has, is
+  std::vector<std::string> missing = {};      ///< texts that mean a missing value, besides the usual ones (CellRules)
+  char decimal = '.';                         ///< decimal separator: '.' or ','
+  /// Indices of the rows from which means, deviations and categories are learnt; empty: all. What a column holds and which classes the target has are
   /// decided by all rows.
   std::vector<std::size_t> rows = {};
 };
 
-/// What a column was taken for, and what a table has in it.
+/// A column as the encoder treats it, and what a table has in it.
 struct ColumnSummary {
   std::string name;
   bool is_target = false, categorical = false;
-  std::size_t categories = 0;     ///< that the encoder knows
-  std::size_t missing = 0;        ///< fields of the table
+  std::size_t categories = 0;     ///< known to the encoder
+  std::size_t missing = 0;        ///< fields without a value
   std::size_t unseen = 0;         ///< fields with a category that the encoder does not know
   std::string first_unseen = {};  ///< the first of these
 };
 
-/// What was learnt of a table, so that others become tensors in the same way. Missing fields and numbers are told by CellRules. A column is numeric
+/// What was learnt from a table, to convert others in the same way. CellRules decide which fields are missing or numbers. A column is numeric
 /// if at least half of the fields that are not missing resemble numbers; all of them must be numbers then.
 class Encoder {
  public:
-  /// Throws UserError for names that are not in the table; a field of a numeric column that is no number which f32 can hold, with line, column and
+  /// Throws UserError for names that are not in the table; a field of a numeric column that is no number or beyond f32, with line, column and
   /// text; a target with missing fields or a single class; a column without fields; and categories that are too many (more than 1000).
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
-  /// [rows, width] f32. A number becomes (x - mean) / deviation, and 0 if it is missing; where the first table had missing ones, a column of 0 and 1
-  /// that says so follows. A category becomes one-hot, all zeros if it is missing or was not there before (summary() counts those). Throws UserError
+  /// [rows, width] f32. A number becomes (x - mean) / deviation, or 0 if it is missing; where the first table had missing ones, a 0/1 column
+  /// marks them. A category becomes one-hot, all zeros if it is missing or was not in the first table (summary() counts those). Throws UserError
   /// for a table without one of the columns, and for a field of a numeric column that is no number, with line, column and text.
   Tensor features(const Table& table) const;
-  /// Class numbers (i32 [rows]), or standardized numbers (f32 [rows, 1]). Throws UserError for a class that was not there before.
+  /// Class numbers (i32 [rows]), or standardized numbers (f32 [rows, 1]). Throws UserError for a class that the first table lacks.
   Tensor target(const Table& table) const;
-  /// Both.
+  /// Features and targets.
   Dataset dataset(const Table& table) const { return {features(table), target(table)}; }
   /// The columns in the order of the first table, and what this one has in them; without the target if this one has none.
   std::vector<ColumnSummary> summary(const Table& table) const;
 
   bool has_target() const { return target_ >= 0; }
   bool is_classification() const { return has_target() && columns_[static_cast<std::size_t>(target_)].categorical; }
-  /// Numbers a row of features() has.
+  /// Columns of features().
   std::int64_t width() const;
   /// The classes of the target, in the order of their numbers.
   const std::vector<std::string>& classes() const;
-  /// A standardized number of the target as it was.
+  /// A standardized number of the target in its original unit.
   double unscaled(double standardized) const;
-  /// What a difference of 1 between standardized numbers of the target is in its own unit.
+  /// The original unit's difference for a difference of 1 between standardized numbers of the target: its deviation.
   double target_unit() const;
   const std::string& target_name() const;
-  /// Names of the numbers of a row: "age", "age missing", "city=Bonn".
+  /// Names of the columns of features(): "age", "age missing", "city=Bonn".
   std::vector<std::string> feature_names() const;
 
-  /// For files. to_json throws UserError for names and categories that are not UTF-8.
+  /// For saving. to_json throws UserError for names and categories that are not UTF-8.
   std::string to_json() const;
   static Encoder from_json(const std::string& text);
 

@@ -1,4 +1,4 @@
-// Text of files: UTF-8, and what becomes UTF-8.
+// Text encodings: checks UTF-8, and converts others to it.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace sinter::data {
 
-/// The place of the first byte that is no UTF-8; npos if all of it is.
+/// The index of the first byte that is not valid UTF-8; npos if there is none.
 std::size_t first_not_utf8(std::string_view text);
 
-/// Turns text into UTF-8 piece by piece, by iconv of the C library.
+/// Converts text to UTF-8 piece by piece, with iconv of the C library.
 class Decoder {
  public:
   /// Throws UserError `[where] …` for an encoding that iconv does not know.
@@ -20,8 +20,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// Appends the text of the bytes that follow; a character may begin in one piece and end in the next. False at bytes that are none of the encoding,
-  /// behind the text before them.
+  /// Appends the text of the bytes that follow; a character may begin in one piece and end in the next. False at bytes invalid in the encoding,
+  /// after appending the text before them.
   bool decode(std::span<const std::byte> bytes, std::string& text);
   /// Whether the last character is whole.
   bool complete() const { return rest_.empty(); }

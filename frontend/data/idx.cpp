@@ -30,7 +30,7 @@ DType element_type(const ByteStream& stream, std::byte code) {
   stream.fail(str("IDX element type ", static_cast<int>(code), " is not supported; u8 (8), i32 (12) and f32 (13) are"));
 }
 
-/// Grows with what really comes, so that a claim takes no more memory than the file backs.
+/// Grows with the bytes read, so that a false claim takes no more memory than the file justifies.
 std::vector<std::byte> read_elements(ByteStream& stream, std::uint64_t size) {
   constexpr std::uint64_t step = std::uint64_t{4} << 20;
   std::vector<std::byte> bytes;

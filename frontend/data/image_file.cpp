@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;
 
-/// `most` are the pixels that the file can hold: nothing is taken for a claim that it cannot keep.
+/// `most`: the pixels that a file of this size can hold; nothing is allocated for a larger claim.
 HostArray empty_image(const std::string& path, std::uint64_t height, std::uint64_t width, int channels, double most) {
   if (height == 0 || width == 0 || height > most_pixels / width)
     throw UserError(path, str("has ", height, " × ", width, " pixels; images have 1 to ", most_pixels));
@@ -35,13 +35,13 @@ HostArray read_png(const std::string& path, const std::vector<unsigned char>& da
   const auto fail = [&] {
     const std::string message = png.message;
     png_image_free(&png);
-    throw UserError(path, "is no sound PNG file: " + message);
+    throw UserError(path, "is a damaged PNG file: " + message);
   };
   if (!png_image_begin_read_from_memory(&png, data.data(), data.size())) fail();
   png.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   HostArray image;
   try {
-    // Deflate makes at most 1032 bytes of one; the first chunk, which has been checked, tells how many bits a pixel takes.
+    // Deflate expands one byte to at most 1032; the first chunk, which has been checked, has the bits per pixel.
     constexpr std::size_t depth_place = 24, colour_place = 25;
     constexpr std::array<int, 7> colour_channels{1, 1, 3, 1, 2, 1, 4};
     const int bits = data[depth_place] * colour_channels[data[colour_place]];
@@ -57,7 +57,7 @@ HostArray read_png(const std::string& path, const std::vector<unsigned char>& da
 
 HostArray read_jpeg(const std::string& path, const std::vector<unsigned char>& data, int channels) {
   const std::unique_ptr<std::remove_pointer_t<tjhandle>, int (*)(tjhandle)> jpeg(tjInitDecompress(), tjDestroy);
-  const auto fail = [&] { throw UserError(path, str("is no sound JPEG file: ", tjGetErrorStr2(jpeg.get()))); };
+  const auto fail = [&] { throw UserError(path, str("is a damaged JPEG file: ", tjGetErrorStr2(jpeg.get()))); };
   int width = 0, height = 0, sampling = 0, space = 0;
   const auto size = static_cast<unsigned long>(data.size());
   if (tjDecompressHeader3(jpeg.get(), data.data(), size, &width, &height, &sampling, &space) != 0) fail();

@@ -29,14 +29,14 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
 struct Pixels {
   Type type;
   std::int64_t height, width;
-  std::size_t pixel;  ///< bytes of a pixel
+  std::size_t pixel;  ///< bytes per pixel
   std::vector<std::byte> bytes;
   Tensor labels;
   float scale;
 
   std::size_t image_bytes() const { return static_cast<std::size_t>(height * width) * pixel; }
 
-  /// Image `from` at `to`, moved and mirrored.
+  /// Writes image `from` to `to`, shifted and mirrored.
   void copy(std::int64_t from, std::byte* to, std::int64_t down, std::int64_t right, bool mirrored) const {
     const std::byte* image = bytes.data() + static_cast<std::size_t>(from) * image_bytes();
     for (std::int64_t h = 0; h < height; ++h)
@@ -63,7 +63,7 @@ ImageFolder image_folder(const std::string& folder, int channels) {
       if (first.empty()) all.shape = image.shape, first = file.string();
       if (image.shape != all.shape)
         throw UserError(file.string(), str("has ", image.shape[0], " × ", image.shape[1], " pixels, but ", first, " has ", all.shape[0], " × ",
-                                           all.shape[1], "; bring all to one size"));
+                                           all.shape[1], "; resize all to one size"));
       all.bytes.insert(all.bytes.end(), image.bytes.begin(), image.bytes.end());
       labels.push_back(static_cast<std::int32_t>(result.classes.size()));
     }

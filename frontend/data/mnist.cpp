@@ -42,7 +42,7 @@ Part read_part(const std::filesystem::path& folder, const std::string& name) {
   require(image_path, part.images, 3, "images");
   require(label_path, part.labels, 1, "labels");
   if (part.images.shape[0] != part.labels.shape[0])
-    throw UserError(label_path.string(), str("there must be one label an image, got ", part.labels.shape[0], " labels for ", part.images.shape[0],
+    throw UserError(label_path.string(), str("there must be one label per image, got ", part.labels.shape[0], " labels for ", part.images.shape[0],
                                              " images; take both files from one data set"));
   const auto labels = part.labels.values<std::uint8_t>();
   const auto wrong = std::find_if(labels.begin(), labels.end(), [](std::uint8_t label) { return label >= classes; });

@@ -1,4 +1,4 @@
-// The four files of MNIST and of data sets that keep its form, such as Fashion-MNIST.
+// The four files of MNIST and of data sets in its format, such as Fashion-MNIST.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Elements of files as the types that Sinter computes with.
+// Conversion of elements of files to the types that Sinter computes with.
 #pragma once
 
 #include <cstddef>

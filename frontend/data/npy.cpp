@@ -17,7 +17,7 @@ namespace sinter::data {
 
 namespace {
 
-/// A type as NumPy writes it and what it becomes.
+/// A type as NumPy writes it, and ours.
 struct Stored {
   std::string_view descr;
   DType dtype;
@@ -31,7 +31,7 @@ constexpr std::array<Stored, 7> stored_types{{{"<f4", DType::f32, 4},
                                               {"<f8", DType::f32, 8},
                                               {"<i8", DType::i32, 8}}};
 
-/// Bytes in memory, read as a file is.
+/// Bytes in memory with the interface of a file.
 class MemoryFile {
  public:
   explicit MemoryFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -44,7 +44,7 @@ class MemoryFile {
   std::span<const std::byte> bytes_;
 };
 
-/// What NumPy's file says and how long its header is.
+/// The header of NumPy's file, and its length.
 template <class File>
 std::pair<NpyHeader, std::uint64_t> read_header(const File& file, const std::string& where) {
   constexpr std::string_view magic = "\x93NUMPY";
@@ -52,7 +52,7 @@ std::pair<NpyHeader, std::uint64_t> read_header(const File& file, const std::str
   const std::size_t have = std::min<std::uint64_t>(file.size(), start.size());
   file.read(0, std::as_writable_bytes(std::span(start).first(have)));
   if (have < 10 || std::string_view(start.data(), magic.size()) != magic)
-    throw UserError(where, "is no .npy file: it does not begin with NumPy's mark; write it with numpy.save");
+    throw UserError(where, "is no .npy file: it does not begin with NumPy's magic string; write it with numpy.save");
   const int version = start[6];
   if (version != 1 && version != 2)
     throw UserError(where, str(".npy format version ", version, " is not supported, 1 and 2 are; write it with numpy.save and plain types"));

@@ -20,7 +20,7 @@ HostArray parse_npy(std::span<const std::byte> bytes, const std::string& where);
 
 /// Format 1.0. Throws UserError for an array whose bytes do not fit its shape.
 std::vector<std::byte> npy_bytes(const HostArray& array, const std::string& where);
-/// Writes them, the file whole or not at all. Throws UserError.
+/// Writes them atomically: the whole file or none. Throws UserError.
 void write_npy(const std::filesystem::path& path, const HostArray& array);
 
 }  // namespace sinter::data

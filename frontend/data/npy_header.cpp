@@ -32,7 +32,7 @@ class Parser {
     }
     if (keys.size() != 3) fail("'descr', 'fortran_order' and 'shape' are needed");
     skip();
-    if (at_ != text_.size()) fail("the dictionary is over");
+    if (at_ != text_.size()) fail("more text follows the dictionary");
     return header;
   }
 

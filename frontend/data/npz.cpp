@@ -39,7 +39,7 @@ Archive open(const runtime::InputFile& file, const std::string& where) {
 }
 
 std::vector<std::byte> unpack(const Archive& archive, zip_uint64_t member, const zip_stat_t& entry, const std::string& where) {
-  // Deflate makes at most 1032 bytes of one: what claims more is damaged or meant to fill the memory.
+  // Deflate expands one byte to at most 1032: a larger claim is damage or an attempt to exhaust memory.
   if (entry.size > entry.comp_size * 1032 + 64) throw UserError(where, str("claims to unpack to ", entry.size, " bytes from ", entry.comp_size));
   std::vector<std::byte> bytes(entry.size);
   const std::unique_ptr<zip_file_t, Discard> file(zip_fopen_index(archive.get(), member, 0));
@@ -60,7 +60,7 @@ NamedArrays read_npz(const std::filesystem::path& path) {
   const runtime::InputFile file(path);
   const Archive archive = open(file, where);
   std::vector<zip_stat_t> members(static_cast<std::size_t>(std::max<zip_int64_t>(0, zip_get_num_entries(archive.get(), 0))));
-  // Members lie in the file one behind the other: together they are no larger than it, or some bytes would be unpacked again and again.
+  // Members do not overlap in the file: together they are no larger than it, or some bytes would be decompressed repeatedly.
   std::uint64_t left = file.size();
   for (std::size_t i = 0; i < members.size(); ++i) {
     constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
@@ -103,7 +103,7 @@ void write_npz(const std::filesystem::path& path, const NamedArrays& arrays) {
       throw UserError(where, str("cannot hold '", name, "' (", zip_strerror(archive.get()), ")"));
     }
     zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(member), ZIP_CM_STORE, 0);
-    zip_file_set_mtime(archive.get(), static_cast<zip_uint64_t>(member), 315532800, 0);  // 1980: the same arrays, the same file
+    zip_file_set_mtime(archive.get(), static_cast<zip_uint64_t>(member), 315532800, 0);  // 1980, so that equal arrays give equal files
   }
   if (zip_close(archive.get()) != 0) throw UserError(where, str("cannot be written (", zip_strerror(archive.get()), ")"));
   archive.release();

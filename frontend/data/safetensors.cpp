@@ -46,7 +46,7 @@ std::vector<std::byte> converted(const std::string& where, const Stored& type, s
   return raw;
 }
 
-/// An extent or offset. The JSON library would make one of 2.5 and, undefined, of 1e40.
+/// An extent or offset. The JSON library would also convert 2.5 and, with undefined behaviour, 1e40.
 std::int64_t whole_number(const std::string& at, const nlohmann::ordered_json& value) {
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)

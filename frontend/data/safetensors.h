@@ -7,11 +7,11 @@
 
 namespace sinter::data {
 
-/// F32, I32, U32, U8 and BOOL as they are; F64, F16 and BF16 as f32 and I64 as i32. In the order of their places in the file. Throws UserError
+/// F32, I32, U32, U8 and BOOL as they are; F64, F16 and BF16 as f32 and I64 as i32. In the order of their offsets in the file. Throws UserError
 /// `[file] …` for a missing, truncated or damaged file, overlapping tensors, another type, and values that do not fit.
 NamedArrays read_safetensors(const std::filesystem::path& path);
 
-/// The file whole or not at all. Throws UserError for a name that is empty, there twice or reserved.
+/// Writes atomically: the whole file or none. Throws UserError for a name that is empty, given twice or reserved.
 void write_safetensors(const std::filesystem::path& path, const NamedArrays& arrays);
 
 }  // namespace sinter::data

@@ -18,12 +18,12 @@ struct ModelFile {
   std::map<std::string, std::string> metadata;  ///< kind, epoch, …
 };
 
-/// An array of a file, of a value that `buffer` holds: the value of now, since a shared buffer is not written to.
+/// An array of a file, from the present value of `buffer`: it stays, since a shared buffer is not written to.
 runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer);
-/// What a file of this path has. Throws UserError if two cells of one name differ.
+/// The content of a file at this path. Throws UserError if two different cells have one name.
 runtime::Archive model_archive(const std::string& path, const std::map<std::string, Traced>& graphs,
                                const std::map<std::string, std::string>& metadata);
-/// Writes it. Throws UserError if the file cannot be written.
+/// Writes the file. Throws UserError if that fails.
 void write_model_file(const std::string& path, const std::map<std::string, Traced>& graphs, const std::map<std::string, std::string>& metadata);
 
 /// Throws UserError naming the file for anything missing, damaged or inconsistent.

@@ -9,7 +9,7 @@ namespace sinter::linalg {
 
 namespace {
 
-/// (a + aᵀ) / 2 of a matrix that is symmetric but for rounding. Throws UserError for others.
+/// (a + aᵀ) / 2 of a matrix that is symmetric up to rounding. Throws UserError for others.
 Matrix symmetric(const Call& call, const Tensor& a) {
   require_symmetric(call, a);
   const Matrix m = elements(a);

@@ -1,9 +1,9 @@
-// Eigen for this folder alone. Its templates are compiled here under a name of their own: a program that uses Eigen too may be built for another
-// vector target, and the linker must never take a function of its for one of ours, nor the other way round.
+// Eigen for this folder alone. Its templates are compiled here in a namespace of their own: a program that uses Eigen too may be built for another
+// vector target, and the linker must never exchange its functions with ours.
 #pragma once
 
 #define Eigen sinter_eigen
-#define EIGEN_DONT_PARALLELIZE  // the same bytes on any number of threads
+#define EIGEN_DONT_PARALLELIZE  // so that results have the same bytes on any number of threads
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>

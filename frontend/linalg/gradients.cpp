@@ -44,7 +44,7 @@ Tensor reciprocal_gaps(const Call& call, const Tensor& gaps, const Tensor& rotat
   return reciprocal(gaps);
 }
 
-/// The vectors beside singular values: x / s by columns. Throws UserError for what is not 0 beside a singular value that is.
+/// x / s by columns, for vectors of singular values s. Throws UserError for a column that is not 0 where s is 0.
 Tensor over_values(const Call& call, const Tensor& x, const Tensor& s) {
   const std::vector<float> value = s.to_vector<float>(), weight = sum(abs(x), {0}).to_vector<float>();
   for (std::size_t i = 0; i < value.size(); ++i)
@@ -54,15 +54,15 @@ Tensor over_values(const Call& call, const Tensor& x, const Tensor& s) {
 
 Call gradient_of(const Call& call) { return {"gradient of " + call.name, call.where}; }
 
-/// Of a = q r with at least as many rows as columns: Walter and Lehmann 2010. Throws UserError for columns that depend on each other.
+/// Of a = q r with at least as many rows as columns: Walter and Lehmann 2010. Throws UserError for linearly dependent columns.
 Tensor tall_qr_gradient(const Call& call, const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
   const std::int64_t n = r.dim(0).factor();
   const std::vector<float> elements = r.to_vector<float>(), lengths = sqrt(sum(square(r), {0})).to_vector<float>();
   for (std::int64_t i = 0; i < n; ++i)
     if (const float rest = std::abs(elements[static_cast<std::size_t>(i * n + i)]), length = lengths[static_cast<std::size_t>(i)];
         rest <= static_cast<float>(n) * std::numeric_limits<float>::epsilon() * length)
-      call.fail(str("needs columns that are linearly independent, but column ", i, ", ", length, " long, is ", rest,
-                    " away from a sum of those before it"));
+      call.fail(str("needs columns that are linearly independent, but column ", i, ", of norm ", length, ", is within ", rest,
+                    " of the span of those before it"));
   const Tensor m = matmul(r, dr, false, true) - matmul(dq, q, true);
   const Tensor symmetric = m * lower(r.dim(0), 1, 1) + t(m * lower(r.dim(0), 1, 0));
   return t(solve(call, r, t(dq + matmul(q, symmetric))));
@@ -96,7 +96,7 @@ GradientRule pinv_gradient() {
   };
 }
 
-// The same for p b with a gradient dx by it: no product is larger than a.
+// The same for p b with its gradient dx: no product is larger than a.
 GradientRule lstsq_gradient(const Call& call, std::optional<double> rcond) {
   return [call = gradient_of(call), rcond](Span in, Span out, Span gradients) {
     const Tensor &a = in[0], p = pinv(call, a, rcond), b = columns(in[1]), x = columns(out[0]), dx = columns(gradients[0]);
@@ -128,7 +128,7 @@ GradientRule svd_gradient(const Call& call) {
     const Tensor gaps = reciprocal_gaps(call, (s - columns(s)) * (s + columns(s)), abs(rotation_u) + abs(rotation_v));  // 1 / (s_j² - s_i²)
     const Tensor inner = gaps * (rotation_u - t(rotation_u)) * s + columns(s) * (gaps * (rotation_v - t(rotation_v))) + identity(k) * ds;
     Tensor da = matmul(matmul(u, inner), vh);
-    // What leaves the spaces of u and v.
+    // The parts orthogonal to the spaces of u and v.
     if (in[0].dim(0) != k) da = da + matmul(over_values(call, du - matmul(u, rotation_u), s), vh);
     if (in[0].dim(1) != k) da = da + matmul(u, over_values(call, dv - matmul(v, rotation_v), s), false, true);
     return Tensors{da};

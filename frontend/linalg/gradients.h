@@ -1,5 +1,5 @@
-// Vector-Jacobian products of the functions of linalg.h, written in ops and in these functions, so that they have gradients themselves. Each takes
-// the operands, the results and the gradients by the results, and returns those by the operands. Errors in them name the function whose gradient it
+// Vector-Jacobian products of the functions of linalg.h, written in ops and these functions, so that they have gradients themselves. Each takes
+// the operands, the results and the results' gradients, and returns the operands' gradients. Errors in them name the function whose gradient it
 // is.
 #pragma once
 

@@ -20,7 +20,7 @@ Tensor inv(const Arg& a);
 Tensor det(const Arg& a);
 
 /// The x of least norm among those with the least ||a x - b||, for a [m, n] and b [m] or [m, k]; x is [n] or [n, k]. Singular values up to `rcond`
-/// times the greatest count as 0; without rcond max(m, n) 2^-23, which is what the rounding of a may have left.
+/// times the greatest count as 0; the default rcond is max(m, n) 2^-23, the effect of rounding a to f32.
 Tensor lstsq(const Arg& a, const Arg& b, std::optional<double> rcond = {});
 /// The pseudo-inverse (Moore, Penrose) of a [m, n], [n, m]; rcond as in lstsq.
 Tensor pinv(const Arg& a, std::optional<double> rcond = {});
@@ -28,8 +28,8 @@ Tensor pinv(const Arg& a, std::optional<double> rcond = {});
 struct QR {
   Tensor q, r;
 };
-/// a = q r for a [m, n]: q [m, k] with orthonormal columns, r [k, n] upper triangular, k = min(m, n). Signs as Householder reflections give them
-/// (LAPACK's, NumPy's). The gradient throws UserError where the first k columns of a depend on each other.
+/// a = q r for a [m, n]: q [m, k] with orthonormal columns, r [k, n] upper triangular, k = min(m, n). Signs are those of Householder reflections
+/// (as in LAPACK and NumPy). The gradient throws UserError where the first k columns of a are linearly dependent.
 QR qr(const Arg& a);
 
 struct SVD {

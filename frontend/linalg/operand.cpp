@@ -10,7 +10,7 @@ namespace sinter::linalg {
 
 namespace {
 
-constexpr double symmetric_to = 1e-4;  // of the greatest element: sums in f32 may differ by so much, mistakes differ by more
+constexpr double symmetric_to = 1e-4;  // relative to the greatest element: rounding of sums in f32 is below it, mistakes are above
 
 /// Throws UserError inside a trace, for other element types than f32, no element, and numbers that are not finite.
 void require_values(const Call& call, const Tensor& x) {
@@ -29,7 +29,7 @@ void Call::fail(const std::string& message) const { throw UserError(Origin::from
 
 void require_matrix(const Call& call, const Tensor& a) {
   require_values(call, a);
-  if (a.rank() != 2) call.fail(str("needs a matrix, got ", a.type(), "; one matrix a call"));
+  if (a.rank() != 2) call.fail(str("needs a matrix, got ", a.type(), "; one matrix per call"));
 }
 
 void require_square(const Call& call, const Tensor& a, const char* otherwise) {
@@ -55,7 +55,7 @@ void require_right_side(const Call& call, const Tensor& a, const Tensor& b) {
   require_matrix(call, a);
   require_values(call, b);
   if (b.rank() < 1 || b.rank() > 2 || b.dim(0) != a.dim(0))
-    call.fail(str("needs a right side of shape [", a.dim(0), "] or [", a.dim(0), ", k] beside a matrix ", a.type(), ", got ", b.type()));
+    call.fail(str("needs a right-hand side of shape [", a.dim(0), "] or [", a.dim(0), ", k] beside a matrix ", a.type(), ", got ", b.type()));
 }
 
 }  // namespace sinter::linalg

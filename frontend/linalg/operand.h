@@ -1,4 +1,4 @@
-// What the functions of linalg ask of their operands, and how they say it.
+// Checks of the operands of linalg's functions, and their errors.
 #pragma once
 
 #include <source_location>
@@ -8,7 +8,7 @@
 
 namespace sinter::linalg {
 
-/// What an error names: the function, or the gradient of one, and the user's line.
+/// What errors name: the function or gradient, and the user's line.
 struct Call {
   std::string name;
   std::source_location where;
@@ -19,9 +19,9 @@ struct Call {
 
 /// Throws UserError inside a trace, and unless it is an f32 matrix of finite numbers with at least one element.
 void require_matrix(const Call& call, const Tensor& a);
-/// The same for [n, n]. `otherwise` ends the error: what serves other shapes.
+/// The same for [n, n]. `otherwise` ends the error: the function to use for other shapes.
 void require_square(const Call& call, const Tensor& a, const char* otherwise = "");
-/// The same for a and aᵀ that are equal, but for rounding.
+/// The same for a matrix that equals its transpose up to rounding.
 void require_symmetric(const Call& call, const Tensor& a);
 /// Throws UserError unless a is an f32 matrix and b [rows of a] or [rows of a, k], both of finite numbers.
 void require_right_side(const Call& call, const Tensor& a, const Tensor& b);

@@ -11,7 +11,7 @@ namespace sinter::linalg {
 
 namespace {
 
-/// diag(rows) a diag(columns) in factors. Scaled to a greatest element near 1 in each row and column, so that units say nothing about singularity.
+/// diag(rows) a diag(columns) in factors. Scaled to a greatest element near 1 in each row and column, so that units do not affect singularity.
 struct Factored {
   Vector rows, columns;
   Eigen::PartialPivLU<Matrix> lu;

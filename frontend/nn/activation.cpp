@@ -7,7 +7,7 @@
 namespace sinter {
 
 Tensor leaky_relu(const Tensor& x, float slope) { return where(x > 0, x, x * slope); }
-// The exponential sees no positive numbers, whose infinite results would make 0 · infinity of their gradients.
+// exp is only applied to numbers up to 0: an infinite result would make the gradient 0 · infinity.
 Tensor elu(const Tensor& x, float alpha) { return where(x > 0, x, expm1(minimum(x, 0)) * alpha); }
 Tensor selu(const Tensor& x) { return elu(x, 1.6732632423543772f) * 1.0507009873554805; }
 Tensor gelu(const Tensor& x, bool approximate) {

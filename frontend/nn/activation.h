@@ -34,7 +34,7 @@ Tensor hard_tanh(const Tensor& x);
 
 namespace nn {
 
-/// What a layer can apply; parameters of those that have any are at their defaults.
+/// What a layer can apply; those that have parameters use the defaults.
 enum class Activation {
   none,
   sigmoid,

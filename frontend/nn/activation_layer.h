@@ -6,7 +6,7 @@
 
 namespace sinter::nn {
 
-/// activate(activation, x): the base of those that have a name of their own, and for one that is chosen at run time.
+/// activate(activation, x): base of the classes below, and for an activation that is chosen at run time.
 class ActivationLayer : public Module {
  public:
   explicit ActivationLayer(Activation activation) : Module(std::string(nn::name(activation))), activation_(activation) {}
@@ -96,12 +96,12 @@ class GELU : public Module {
  private:
   bool approximate_;
 };
-/// x where it is positive, else weight · x with a slope that is learned: one, or one a feature of the last axis (He et al. 2015).
+/// x where it is positive, else weight · x with a learned slope: one, or one per feature of the last axis (He et al. 2015).
 class PReLU : public Module {
  public:
   /// `features`: 1, or the size of the last axis. Throws UserError for fewer than 1 and a slope that is not finite.
   explicit PReLU(std::int64_t features = 1, float slope = 0.25f);
-  /// Throws UserError if the last axis of x has other features.
+  /// Throws UserError if the last axis of x has another number of features.
   Tensor forward(const Tensor& x) override;
 
   Parameter weight;  ///< [features]

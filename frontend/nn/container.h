@@ -12,7 +12,7 @@ namespace sinter::nn {
 class Container : public Module {
  public:
   std::size_t size() const { return layers_->size(); }
-  /// Throws UserError if there are not so many.
+  /// Throws UserError for an index out of range.
   Module& operator[](std::size_t i) const;
 
  protected:

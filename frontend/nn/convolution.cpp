@@ -6,14 +6,14 @@ namespace sinter::nn {
 
 namespace {
 
-/// Height and width of a kernel, of one number or two, in front of the rest of a weight's shape.
+/// A weight's shape: height and width of the kernel, given as one number or two, then the rest.
 Shape weight_shape(const std::vector<std::int64_t>& kernel, std::int64_t inner, std::int64_t last) {
   if (kernel.empty() || kernel.size() > 2)
     throw UserError("kernel", str("must be height and width, or one number for both, got ", kernel.size(), " numbers"));
   return {std::max<std::int64_t>(0, kernel.front()), std::max<std::int64_t>(0, kernel.back()), inner, last};
 }
 
-/// Channels a group; 0 where the groups are wrong, which the layer tells.
+/// Channels per group; 0 for invalid groups, which the layer reports.
 std::int64_t a_group(std::int64_t channels, std::int64_t groups) { return groups < 1 || channels % groups ? 0 : channels / groups; }
 
 }  // namespace

@@ -9,19 +9,19 @@
 namespace sinter::nn {
 
 struct ConvolutionOptions {
-  std::vector<std::int64_t> strides = {1}, dilations = {1};  ///< one number an axis, or one for all
+  std::vector<std::int64_t> strides = {1}, dilations = {1};  ///< one number per axis, or one for all
   Padding padding = Padding::valid();
-  std::int64_t groups = 1;  ///< as many as there are channels: a depthwise convolution
+  std::int64_t groups = 1;  ///< as many as channels: a depthwise convolution
   Initializer weight = init::glorot_uniform();
   Initializer bias = init::zeros();
   bool use_bias = true;
   Penalty penalty = {};  ///< of the weight
 };
 
-/// Base of the convolutional layers: activation(a convolution of x by the weight + bias).
+/// Base of the convolutional layers: activation(convolution of x with the weight + bias).
 class Convolution : public Module {
  public:
-  /// Throws UserError if x has another rank or other channels.
+  /// Throws UserError if x has another rank or another number of channels.
   Tensor forward(const Tensor& x) override;
 
   Parameter weight, bias;  ///< bias [features] is undefined without use_bias

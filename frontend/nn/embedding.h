@@ -5,7 +5,7 @@
 
 namespace sinter::nn {
 
-/// Rows of a table by number: indices [N, ...] (i32, u32 or u8) become [N, ..., features]. An index outside [0, entries) is an error that the step
+/// Rows of a table by index: indices [N, ...] (i32, u32 or u8) become [N, ..., features]. An index outside [0, entries) is an error that the step
 /// reports.
 class Embedding : public Module {
  public:

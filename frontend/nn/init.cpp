@@ -54,7 +54,7 @@ Fans fans_of(const Shape& shape) {
   return {field * static_cast<double>(shape[rank - 2].factor()), field * static_cast<double>(shape[rank - 1].factor())};
 }
 
-/// Variance scale / fan, where the fan is made of both.
+/// Variance scale / fan, where the fan is computed from both fans.
 template <class Fan>
 Initializer scaled(double scale, bool uniform, Fan fan) {
   return [=](const Shape& shape) {
@@ -122,7 +122,7 @@ Initializer orthogonal(float gain) {
     std::vector<std::vector<double>> basis(count, std::vector<double>(length));
     for (std::size_t i = 0; i < count; ++i) {
       for (double& x : basis[i]) x = random.normal();
-      for (int again = 0; again < 2; ++again)  // the second pass removes what rounding left of the first
+      for (int again = 0; again < 2; ++again)  // the second pass removes the rounding errors of the first
         for (std::size_t j = 0; j < i; ++j) {
           double dot = 0;
           for (std::size_t k = 0; k < length; ++k) dot += basis[i][k] * basis[j][k];

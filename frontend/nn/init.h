@@ -8,7 +8,7 @@
 
 namespace sinter {
 
-/// Starts the streams of initial values and of random layers anew: the same seed and the same order of construction give the same numbers on every
+/// Restarts the streams of initial values and of random layers: the same seed and the same order of construction give the same numbers on every
 /// machine.
 void seed(std::uint64_t value);
 
@@ -16,7 +16,7 @@ void seed(std::uint64_t value);
 using Initializer = std::function<Tensor(const Shape&)>;
 
 /// Initializers. Random ones draw from the process's stream (see seed). The fans of a weight [..., in, out] are `in` and `out` times the product of
-/// what stands before them; they need at least 2 dimensions and throw UserError otherwise.
+/// the dimensions before them; they need at least 2 dimensions and throw UserError otherwise.
 namespace init {
 
 Initializer constant(float value);
@@ -39,7 +39,7 @@ Initializer lecun_normal();
 /// Orthonormal rows or columns, whichever are fewer, times a gain (Saxe et al. 2014).
 Initializer orthogonal(float gain = 1);
 
-/// The next number of the process: names a stream of random numbers.
+/// The process's next stream number: identifies a stream of random numbers.
 std::uint64_t next_stream();
 
 }  // namespace init

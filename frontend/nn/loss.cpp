@@ -14,9 +14,9 @@ Tensor Loss::operator()(const Tensor& prediction, const Tensor& target) const {
 
 Tensor Loss::operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const {
   const Tensor v = values(prediction, target);
-  if (v.rank() == 0) throw UserError(name_, "the loss is one number for the whole batch, so samples cannot be weighted; return a value a sample");
+  if (v.rank() == 0) throw UserError(name_, "the loss is one number for the whole batch, so samples cannot be weighted; return one value per sample");
   if (weight.rank() != 1 || weight.dim(0) != v.dim(0) || weight.dtype() != DType::f32)
-    throw UserError(name_, str("weights must be f32[", v.dim(0), "], one a sample, got ", weight.type()));
+    throw UserError(name_, str("weights must be f32[", v.dim(0), "], one per sample, got ", weight.type()));
   if (v.rank() == 1) return mean(v * weight);
   std::vector<Dim> dims(v.rank(), 1);
   dims[0] = v.dim(0);
@@ -37,10 +37,10 @@ constexpr float epsilon = 1e-7f;
 
 // ---- targets ----
 
-/// Targets of which false and true are the numbers 0 and 1.
+/// Targets with false and true as the numbers 0 and 1.
 Tensor as_number(const Tensor& target, DType dtype) { return target.dtype() == DType::boolean ? cast(target, dtype) : target; }
 
-/// One-hot targets [N, C], of class numbers [N] if need be.
+/// One-hot targets [N, C], also from class numbers [N].
 Tensor one_hot_targets(const Tensor& prediction, const Tensor& given, const char* loss) {
   const Tensor target = as_number(given, given.rank() == 1 ? DType::u8 : DType::f32);
   if (prediction.rank() != 2) throw UserError(loss, str("predictions must be [batch, classes], got ", prediction.type()));
@@ -114,7 +114,7 @@ const Loss kl_divergence{"kl_divergence", [](const Tensor& p, const Tensor& targ
                            return sum(y * log(y / clip(p, epsilon, 1)), {-1});
                          }};
 
-// ---- yes or no ----
+// ---- binary targets ----
 
 Loss binary(CrossentropyOptions options) {
   const char* name = options.from_logits ? "binary_crossentropy_from_logits" : "binary_crossentropy";

@@ -26,7 +26,7 @@ class Loss {
   Tensor operator()(const Tensor& prediction, const Tensor& target) const;
   /// The mean of values · weight, with a weight [N] for each sample. Throws UserError for another shape and for a loss without values.
   Tensor operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const;
-  /// [N] or [N, ...]. Throws UserError if prediction and target don't fit each other.
+  /// The values: [N] or [N, ...]. Throws UserError if prediction and target don't fit each other.
   Tensor values(const Tensor& prediction, const Tensor& target) const { return values_(prediction, target); }
   const std::string& name() const { return name_; }
 
@@ -35,7 +35,7 @@ class Loss {
   Values values_;
 };
 
-/// The loss of one output of a model, and how much it counts in the sum that is minimized.
+/// The loss of one output of a model, and its factor in the sum that is minimized.
 struct OutputLoss {
   Loss loss;
   double factor = 1;
@@ -66,17 +66,17 @@ struct CrossentropyOptions {
 };
 
 // ---- classes: p [N, C]; y one-hot f32 [N, C] or class numbers (integers, [N]) ----
-/// -sum(y log q) with q = clip(p / sum(p), 1e-7, 1 - 1e-7), as Keras defines it for probabilities; or, from logits, -sum(y log_softmax(p)) with
-/// nothing clipped.
+/// -sum(y log q) with q = clip(p / sum(p), 1e-7, 1 - 1e-7), as Keras defines it for probabilities; from logits, -sum(y log_softmax(p)),
+/// unclipped.
 Loss categorical(CrossentropyOptions options);
 extern const Loss categorical_crossentropy, categorical_crossentropy_from_logits;
-/// Both for class numbers alone. Throws UserError for other targets.
+/// Both for class numbers only. Throws UserError for other targets.
 extern const Loss sparse_categorical_crossentropy, sparse_categorical_crossentropy_from_logits;
 /// sum(y log(y / p)) with both clipped to [1e-7, 1] (Kullback and Leibler 1951), as in Keras.
 extern const Loss kl_divergence;
 
-// ---- yes or no, and numbers: p and y of one shape; y [N] goes with p [N, 1] ----
-/// -y log p - (1 - y) log(1 - p) with p clipped to [1e-7, 1 - 1e-7]; or of p = sigmoid(logit), with nothing clipped. y may be 0 and 1 as integers.
+// ---- binary targets and numbers: p and y of one shape; y [N] also fits p [N, 1] ----
+/// -y log p - (1 - y) log(1 - p) with p clipped to [1e-7, 1 - 1e-7]; from logits p = sigmoid(logit), unclipped. y may be 0 and 1 as integers.
 Loss binary(CrossentropyOptions options);
 extern const Loss binary_crossentropy, binary_crossentropy_from_logits;
 /// max(0, 1 - y p) with y -1 or 1, and its square.

@@ -60,7 +60,7 @@ Parameter Module::add(std::string name, const Tensor& initial, bool trains, Pena
 void Module::add(const Module& child) {
   const std::vector<State*> below = child.state_->all();
   if (std::find(below.begin(), below.end(), state_.get()) != below.end())
-    throw UserError(state_->label(), str("cannot be part of itself: '", child.state_->label(), "' is this module or holds it"));
+    throw UserError(state_->label(), str("cannot be part of itself: '", child.state_->label(), "' is this module or contains it"));
   if (std::find(state_->children.begin(), state_->children.end(), child.state_) != state_->children.end()) return;
   const auto same = std::count_if(state_->children.begin(), state_->children.end(), [&](const auto& other) { return other->kind == child.kind(); });
   state_->children.push_back(child.state_);

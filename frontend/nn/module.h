@@ -20,7 +20,7 @@ struct Penalty {
   float l1 = 0, l2 = 0;
 };
 
-/// While one lives, layers of this thread that differ in training (dropout, batch normalization) train. A Trainer has one around its training step;
+/// While one lives, layers called on this thread are in training mode (dropout, batch normalization). A Trainer has one around its training step;
 /// in a step of your own, declare one before the model runs.
 class TrainingScope {
  public:
@@ -43,49 +43,49 @@ bool is_training();
 ///   };
 ///
 /// A module is a handle: copies share parameters, children and whether they are frozen, so modules can be returned, moved, and kept in vectors and
-/// other modules. What a class of yours holds beside them is copied as usual. Parameter names are the path to them: `residual.dense_1.weight`.
+/// other modules. Other members of your class are copied as usual. Parameter names are the path to them: `residual.dense_1.weight`.
 class Module {
  public:
-  /// `kind` is what the module is called within others, numbered: "dense" becomes `dense_1`. On its own its path is its kind, or `path`.
+  /// `kind` names the module within others, with a number: "dense" becomes `dense_1`. A module on its own has its kind, or `path`, as its path.
   explicit Module(std::string kind) : Module(kind, kind) {}
   Module(std::string kind, std::string path);
-  Module(const Module&) = default;  // also in place of a move: what was moved from still works
+  Module(const Module&) = default;  // also serves as the move: the source stays usable
   Module& operator=(const Module&) = default;
   virtual ~Module() = default;
 
-  /// The output for one batch. Called eagerly or in a trace alike.
+  /// The output for one batch. Called eagerly and in a trace.
   virtual Tensor forward(const Tensor& x) = 0;
   /// forward(), with this module's name on every node that it makes.
   Tensor operator()(const Tensor& x);
-  /// The outputs for one batch of several inputs; of most modules one for one. See Model.
+  /// The outputs for one batch of several inputs; most modules have one of each. See Model.
   virtual std::vector<Tensor> forward_all(std::span<const Tensor> in);
   /// forward_all(), with this module's name on every node.
   std::vector<Tensor> call_all(std::span<const Tensor> in);
 
   const std::string& name() const;
   const std::string& kind() const;
-  /// Parameters of this module and its children, in order of registration; a parameter that is reached twice (tied weights) once.
+  /// Parameters of this module and its children, in order of registration; one that is reached twice (tied weights) is listed once.
   std::vector<Parameter> parameters() const;
   /// The trainable ones.
   std::vector<Parameter> trainable_parameters() const;
-  /// Throws UserError for an unknown name, listing those there are.
+  /// Throws UserError for an unknown name, listing the known ones.
   Parameter parameter(std::string_view name) const;
   /// A module that holds parameters itself: its kind, path, and parameters by their own names.
   struct Layer {
     std::string kind, path;
     std::vector<std::pair<std::string, Parameter>> parameters;
   };
-  /// Those of this module and its children, in order of registration.
+  /// The layers of this module and its children, in order of registration.
   std::vector<Layer> layers() const;
-  /// Makes the present values of all parameters, statistics included, those that clones of steps read, together: sinter::publish(parameters()).
+  /// Makes the present values of all parameters, statistics included, visible to clones of steps, together: sinter::publish(parameters()).
   void publish() const;
-  /// Freezes all parameters of this module and its children, or those that were trainable when made are trained again.
+  /// Freezes all parameters of this module and its children, or unfreezes those that were trainable when created.
   void set_trainable(bool trainable);
-  /// The same for the parameters whose names match, where `*` stands for any text: "encoder_1.*", "*.bias". A layer counts as frozen when all that it
+  /// The same for the parameters whose names match (`*` is any text): "encoder_1.*", "*.bias". A layer counts as frozen when all that it
   /// trains is. Throws UserError if none matches.
   void set_trainable(const std::string& pattern, bool trainable);
   void set_trainable(const char* pattern, bool trainable) { set_trainable(std::string(pattern), trainable); }
-  /// Whether it is not frozen. Frozen layers with statistics (batch normalization) run as in inference.
+  /// Whether it is not frozen. Frozen layers with statistics (batch normalization) run in inference mode.
   bool trainable() const;
   /// The sum of all penalties, to be added to the training loss; 0 if there are none.
   Tensor penalty() const;
@@ -96,12 +96,12 @@ class Module {
   std::string summary_all(std::span<const Type> inputs);
 
  protected:
-  /// Throws UserError for a negative penalty and for a name that this module has given already.
+  /// Throws UserError for a negative penalty and for a name that this module already uses.
   Parameter add(std::string name, const Tensor& initial, Penalty penalty);
   Parameter add(std::string name, const Tensor& initial) { return add(std::move(name), initial, Penalty{}); }
   /// A value that is saved but not trained: statistics, counters.
   Parameter add_state(std::string name, const Tensor& initial);
-  /// A child is named after its kind and its number among its kind, `dense_1`; one that is added again keeps its name. Throws UserError for a module
+  /// A child is named by its kind and its number among that kind, `dense_1`; one that is added again keeps its name. Throws UserError for a module
   /// that holds this one.
   void add(const Module& child);
 
@@ -112,7 +112,7 @@ class Module {
   std::shared_ptr<State> state_;
 };
 
-/// A copy of the module on the heap, which shares its parameters. Throws UserError if it is of a class derived from M, whose forward() would be lost.
+/// A copy of the module on the heap, which shares its parameters. Throws UserError if its class derives from M: the copy would lose its forward().
 template <class M>
   requires(std::derived_from<std::decay_t<M>, Module>)
 std::shared_ptr<Module> share(M&& module) {

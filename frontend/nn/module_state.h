@@ -13,7 +13,7 @@ struct Module::State {
   struct Own {
     Parameter parameter;
     std::string name;
-    bool trains;  ///< when it is not frozen
+    bool trains;  ///< while it is not frozen
     Penalty penalty;
   };
   std::string kind, name;
@@ -23,9 +23,9 @@ struct Module::State {
 
   /// For messages: a Sequential on its own has no name.
   const std::string& label() const { return name.empty() ? kind : name; }
-  /// Gives it and all below it, and their parameters, their new paths.
+  /// Renames it, all below it, and their parameters to their new paths.
   void rename(const std::string& path);
-  /// It and all below it, in order of registration, each once.
+  /// This state and all below it, in order of registration, each once.
   std::vector<State*> all();
 };
 

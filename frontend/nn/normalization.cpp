@@ -34,7 +34,7 @@ BatchNorm::BatchNorm(std::int64_t features, BatchNormOptions options) : Module("
 Tensor BatchNorm::forward(const Tensor& x) {
   require_features(name(), x, features_);
   if (!is_training() || !trainable()) {
-    // Two numbers a feature, whatever the batch.
+    // Two numbers per feature, for any batch size.
     const Tensor root = rsqrt(running_variance + options_.epsilon), factor = gamma.defined() ? gamma * root : root;
     const Tensor shift = beta.defined() ? beta - running_mean * factor : -(running_mean * factor);
     return x * factor + shift;

@@ -6,12 +6,12 @@
 namespace sinter::nn {
 
 struct BatchNormOptions {
-  double momentum = 0.9;  ///< in [0, 1): what stays of the running statistics in a step
+  double momentum = 0.9;  ///< in [0, 1): the share of the running statistics that a step keeps
   double epsilon = 1e-5;  ///< > 0
   bool scale = true, center = true;
 };
 /// (x - mean) / sqrt(variance + epsilon) · gamma + beta for each feature, the last axis (Ioffe and Szegedy 2015). In training mean and variance are
-/// those of the batch over all other axes, and the running ones move towards them (the variance as in Keras, divided by the count); else, and where
+/// those of the batch over all other axes, and the running ones move towards them (the variance as in Keras, divided by the count); else, and when
 /// the layer is frozen, they are the running ones.
 class BatchNorm : public Module {
  public:

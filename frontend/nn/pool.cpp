@@ -24,20 +24,20 @@ Tensor GlobalAveragePool::forward(const Tensor& x) {
   return mean(x, middle(x));
 }
 
-ZeroPadding::ZeroPadding(std::vector<std::int64_t> places) : Module("zero_padding"), places_(std::move(places)) {
-  if (places_.empty()) throw UserError("ZeroPadding", "needs a number of places for each axis, or one for all");
-  for (const std::int64_t p : places_)
-    if (p < 0) throw UserError("ZeroPadding", str("places must be at least 0, got ", p));
+ZeroPadding::ZeroPadding(std::vector<std::int64_t> padding) : Module("zero_padding"), padding_(std::move(padding)) {
+  if (padding_.empty()) throw UserError("ZeroPadding", "needs a number of elements for each axis, or one for all");
+  for (const std::int64_t p : padding_)
+    if (p < 0) throw UserError("ZeroPadding", str("the padding must be at least 0, got ", p));
 }
 
 Tensor ZeroPadding::forward(const Tensor& x) {
   require_channels_last(name(), x);
   const std::size_t axes = x.rank() - 2;
-  if (places_.size() != 1 && places_.size() != axes)
-    throw UserError(name(), str("has places for ", places_.size(), " axes, but the input is ", x.type()));
+  if (padding_.size() != 1 && padding_.size() != axes)
+    throw UserError(name(), str("has padding for ", padding_.size(), " axes, but the input is ", x.type()));
   Tensor y = x;
   for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t p = places_[places_.size() == 1 ? 0 : i];
+    const std::int64_t p = padding_[padding_.size() == 1 ? 0 : i];
     if (p > 0) y = pad(y, static_cast<std::int64_t>(i) + 1, p, p);
   }
   return y;

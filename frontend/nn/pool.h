@@ -1,4 +1,4 @@
-// Pools and what else belongs to images.
+// Pools and other layers for images and series.
 #pragma once
 
 #include "frontend/core/image.h"
@@ -7,7 +7,7 @@
 
 namespace sinter::nn {
 
-/// Base of the pools: windows of height and width (or one number for both), as far apart as they are large unless `options` say otherwise.
+/// Base of the pools: windows of height and width (or one number for both); strides default to the window's size.
 class Pool2D : public Module {
  protected:
   Pool2D(std::string kind, std::vector<std::int64_t> window, PoolOptions options)
@@ -60,25 +60,25 @@ class GlobalMaxPool : public Module {
   Tensor forward(const Tensor& x) override;
 };
 
-/// Their mean.
+/// [N, H, W, C] or [N, L, C] as [N, C]: the mean of each channel.
 class GlobalAveragePool : public Module {
  public:
   GlobalAveragePool() : Module("global_average_pool") {}
   Tensor forward(const Tensor& x) override;
 };
 
-/// Zeros around images or series: `places` as many on both sides of each axis between the first and the last, or one number for all.
+/// Zero padding of images or series: so many elements on both sides of each axis between the first and the last, or one number for all.
 class ZeroPadding : public Module {
  public:
   /// Throws UserError for negative numbers.
-  explicit ZeroPadding(std::vector<std::int64_t> places);
+  explicit ZeroPadding(std::vector<std::int64_t> padding);
   Tensor forward(const Tensor& x) override;
 
  private:
-  std::vector<std::int64_t> places_;
+  std::vector<std::int64_t> padding_;
 };
 
-/// Dropout of whole channels: one draw for all places of a channel of a sample (Tompson et al. 2015).
+/// Dropout of whole channels: one draw for all elements of a channel of a sample (Tompson et al. 2015).
 class SpatialDropout : public Module {
  public:
   /// Throws UserError unless rate is in [0, 1).

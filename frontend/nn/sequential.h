@@ -13,7 +13,7 @@ namespace sinter::nn {
 class Sequential : public Container {
  public:
   Sequential() : Container("sequential", "") {}
-  /// Two or more layers; one alone if it is no Sequential, which would be a copy.
+  /// Layers in order; a single one must not be a Sequential, which would be copied.
   template <IsLayer First, IsLayer... More>
     requires(sizeof...(More) > 0 || !std::is_base_of_v<Sequential, std::decay_t<First>>)
   explicit Sequential(First&& first, More&&... more) : Sequential() {
@@ -23,7 +23,7 @@ class Sequential : public Container {
   /// From layers made at run time. Throws UserError for an empty list or a null layer.
   explicit Sequential(const std::vector<std::shared_ptr<Module>>& layers);
 
-  /// Puts a layer behind the others.
+  /// Appends a layer.
   template <IsLayer Layer>
   Sequential& add(Layer&& layer) {
     append(std::forward<Layer>(layer));

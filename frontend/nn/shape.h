@@ -14,7 +14,7 @@ class Flatten : public Module {
   Tensor forward(const Tensor& x) override;
 };
 
-/// [N, ...] as [N, dims...]; one of them may be -1: what is left.
+/// [N, ...] as [N, dims...]; one of them may be -1: it is inferred.
 class Reshape : public Module {
  public:
   explicit Reshape(std::vector<std::int64_t> dims) : Module("reshape"), dims_(std::move(dims)) {}
@@ -34,7 +34,7 @@ class Lambda : public Module {
   std::function<Tensor(const Tensor&)> function_;
 };
 
-/// Layers side by side on the same input: base of Add and Concat.
+/// Parallel layers on the same input: base of Add and Concat.
 class Branches : public Container {
  protected:
   template <IsLayer... Layers>
@@ -53,7 +53,7 @@ class Add : public Branches {
   Tensor forward(const Tensor& x) override;
 };
 
-/// The results one after the other along the last axis.
+/// The results concatenated along the last axis.
 class Concat : public Branches {
  public:
   template <IsLayer... Layers>

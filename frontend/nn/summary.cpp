@@ -38,7 +38,7 @@ std::string Module::summary_all(std::span<const Type> inputs) {
 }
 
 std::string Summary::table(const Module& model) const {
-  // A module with children stands for them: only those without get a line, and the parameters that a module holds beside its children.
+  // Only modules without children get a line, and the parameters that a module holds besides its children.
   std::vector<SummaryLine> lines;
   std::vector<Parameter> counted;
   for (const Call& call : calls_) {

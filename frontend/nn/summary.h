@@ -1,4 +1,4 @@
-// Module::summary: a run in a trace that is thrown away, during which each call of a module is noted.
+// Module::summary: a run in a temporary trace, during which each call of a module is recorded.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ std::string summary_table(std::span<const SummaryLine> lines, std::span<const Pa
 /// Elements of the parameters.
 std::int64_t count_elements(std::span<const Parameter> parameters);
 
-/// The calls of modules on this thread while one lives.
+/// Records the calls of modules on this thread while it lives.
 class Summary {
  public:
   Summary();

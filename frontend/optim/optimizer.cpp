@@ -39,7 +39,7 @@ void Optimizer::set_learning_rate(double rate) {
 
 void Optimizer::update(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {
   if (parameters.size() != gradients.size())
-    throw UserError(name_, str("needs one gradient a parameter, got ", gradients.size(), " gradients for ", parameters.size(), " parameters"));
+    throw UserError(name_, str("needs one gradient per parameter, got ", gradients.size(), " gradients for ", parameters.size(), " parameters"));
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (gradients[i].shape() != parameters[i].shape())
       throw UserError(name_, str("the gradient of '", parameters[i].name(), "' must be ", parameters[i].shape(), ", got ", gradients[i].shape()));

@@ -1,4 +1,4 @@
-// Optimizers: a handful of traced lines each. What changes between steps (learning rate, slots, counters) is a parameter, never a constant.
+// Optimizers: a few traced lines each. What changes between steps (learning rate, slots, counters) is a parameter, never a constant.
 // w is a parameter, g its gradient, lr the learning rate, t the number of this update from 1.
 #pragma once
 
@@ -23,20 +23,20 @@ struct Clip {
 /// Throws UserError for limits that are negative or not finite.
 std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& clip);
 
-/// Parameters that are trained in another way than the rest.
+/// Parameters that are trained differently from the rest.
 struct Group {
   std::string pattern;                      ///< of their names, where `*` stands for any text: "*.bias", "encoder_1.*"
-  double rate = 1;                          ///< times the learning rate, which schedules set
+  double rate = 1;                          ///< factor of the learning rate, also of a scheduled one
   std::optional<double> weight_decay = {};  ///< in place of the optimizer's
-  bool frozen = false;                      ///< not trained at all
+  bool frozen = false;                      ///< leave them unchanged
 };
-/// A parameter belongs to the first group that its name matches.
+/// A parameter belongs to the first group whose pattern matches its name.
 using Groups = std::vector<Group>;
 
-/// What every optimizer can do.
+/// Options of all optimizers.
 struct Common {
   Clip clip = {};
-  int accumulate = 1;        ///< update with the mean gradient of so many calls, in every so many-th call
+  int accumulate = 1;        ///< update every so many calls, with the mean gradient of these
   double average_decay = 0;  ///< in (0, 1): keep an exponential moving average of each parameter; see exchange_averages()
   Groups groups = {};        ///< each must match a parameter
 };
@@ -46,7 +46,7 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Assigns each parameter its next value, but for frozen ones. Runs eagerly or in a trace alike. Throws UserError if the counts or shapes differ,
+  /// Assigns each parameter its next value, except frozen ones. Runs eagerly and in a trace. Throws UserError if the counts or shapes differ,
   /// and for a group that matches none of the parameters.
   void update(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
 
@@ -54,19 +54,19 @@ class Optimizer {
   const Parameter& learning_rate() const { return learning_rate_; }
   /// Throws UserError for a rate that is negative or not finite.
   void set_learning_rate(double rate);
-  /// Swaps each parameter's value with its moving average: call it before evaluation or saving, and again to go on training. Throws UserError
+  /// Swaps each parameter's value with its moving average: call it before evaluation or saving, and again to continue training. Throws UserError
   /// without average_decay, inside a trace and before the first update.
   void exchange_averages();
-  /// Learning rate, counters and slots, for files. Slots are made by the first update.
+  /// Learning rate, counters and slots, for files. Slots are created by the first update.
   std::vector<Parameter> state() const;
-  /// Assigns what state() had, by name; slots that are still to be made start with it. Throws UserError, and assigns nothing, for another type and
-  /// for a state that is there and not in the list.
+  /// Assigns what state() returned, by name; slots that do not exist yet start with it. Throws UserError, and assigns nothing, for another type and
+  /// for a state that the list lacks.
   void load_state(std::span<const std::pair<std::string, Tensor>> state) const;
   const std::string& name() const { return name_; }
 
  protected:
   Optimizer(std::string name, double learning_rate, const Common& common);
-  /// Called once an update, before update_one of each parameter.
+  /// Called once per update, before update_one of each parameter.
   virtual void begin() {}
   virtual void update_one(const Parameter& w, const Tensor& g) = 0;
   /// The slot of this name that belongs to the parameter: `rmsprop/dense_1.weight/v`. Starts filled with `initial`.
@@ -79,7 +79,7 @@ class Optimizer {
   Tensor bias_correction(double base);
   /// Assigns a parameter, slot or scalar, unless this call only accumulates.
   void set(const Parameter& parameter, const Tensor& value);
-  /// The learning rate of the parameter that update_one is called for.
+  /// The learning rate for the parameter that update_one is called for.
   Tensor rate() const;
   /// Its weight decay; `usual` is that of the optimizer.
   double decay(double usual) const;
@@ -107,9 +107,9 @@ class Optimizer {
   std::shared_ptr<std::vector<Slot>> slots_ = std::make_shared<std::vector<Slot>>();
   Tensor updates_;                ///< while accumulating: whether this call updates
   Tensor step_;                   ///< t, while an update runs
-  const Group* group_ = nullptr;  ///< of the parameter that is updated
+  const Group* group_ = nullptr;  ///< of the parameter that is being updated
   std::shared_ptr<std::map<std::string, Tensor>> loaded_ =
-      std::make_shared<std::map<std::string, Tensor>>();  ///< for slots that are still to be made
+      std::make_shared<std::map<std::string, Tensor>>();  ///< initial values of slots that do not exist yet
 };
 
 struct SGDOptions {

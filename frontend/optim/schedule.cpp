@@ -20,7 +20,7 @@ void require_over(const char* where, std::int64_t over) {
   if (over < 0) throw UserError(where, str("the number of steps must not be negative, got ", over));
 }
 
-/// How far step is of `over` steps (0: all of fit), from 0 to 1.
+/// The progress of a step within `over` steps (0: all of fit), from 0 to 1.
 double part(std::int64_t step, std::int64_t over, std::int64_t steps) {
   const auto all = static_cast<double>(std::max<std::int64_t>(1, over ? over : steps));
   return std::min(1.0, static_cast<double>(step) / all);
@@ -116,7 +116,7 @@ Schedule one_cycle(double rate, double rise, double divide, double final_divide)
   require_rate("schedule::one_cycle", rate);
   require_positive("schedule::one_cycle", "divide", divide);
   require_positive("schedule::one_cycle", "final_divide", final_divide);
-  if (!(rise > 0 && rise < 1)) throw UserError("schedule::one_cycle", str("the rising part must be between 0 and 1, got ", rise));
+  if (!(rise > 0 && rise < 1)) throw UserError("schedule::one_cycle", str("rise must be between 0 and 1, got ", rise));
   return [=](std::int64_t step, std::int64_t steps) {
     const double low = rate / divide, top = rise * static_cast<double>(steps) - 1, last = static_cast<double>(steps) - 1;
     const auto at = static_cast<double>(step);

@@ -56,7 +56,7 @@ std::vector<double> log_ticks(double low, double high) {
 std::vector<std::string> tick_labels(std::span<const double> ticks) {
   double closest = ticks.empty() ? 0 : std::abs(ticks[0]);
   for (std::size_t i = 1; i < ticks.size(); ++i) closest = std::min(closest > 0 ? closest : INFINITY, ticks[i] - ticks[i - 1]);
-  // The fewest digits that say where each tick is.
+  // The fewest digits that give each tick exactly.
   const auto says = [&](double tick, int digits) {
     const std::string label = significant(tick, digits);
     double value = 0;

@@ -7,7 +7,7 @@
 
 namespace sinter::report {
 
-/// Where a chart's numbers lie along one axis, from 0 to 1.
+/// Maps a chart's numbers to positions along one axis, from 0 to 1.
 struct Axis {
   double low = 0, high = 1;
   bool logarithmic = false;

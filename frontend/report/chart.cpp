@@ -12,9 +12,9 @@ namespace sinter::report {
 namespace {
 
 constexpr std::size_t colors = 6;
-constexpr double letter = 6.2;             // width of one in the text of ticks and legends, about
+constexpr double letter = 6.2;             // approximate width of one in the text of ticks and legends
 constexpr std::size_t most_dots = 60;      // a line of so many points or fewer shows each
-constexpr double gap = 16, margin = 14.0;  // between charts; around what a chart holds
+constexpr double gap = 16, margin = 14.0;  // between charts; around the content of a chart
 
 constexpr const char* style = R"(
 svg.chart { font: 11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -45,7 +45,7 @@ std::string text(double x, double y, const char* anchor, std::string_view conten
   return str("<text x=\"", px(x), "\" y=\"", px(y), "\" text-anchor=\"", anchor, "\"", more, ">", escaped(content), "</text>\n");
 }
 
-/// Where the plot of a chart lies.
+/// The area of a chart's plot.
 struct Frame {
   double left, top, right, bottom;
   Axis x, y;
@@ -53,7 +53,7 @@ struct Frame {
   double at_y(double value) const { return bottom - y.place(value) * (bottom - top); }
 };
 
-/// The names of the series from (left, top) on; moves `top` below them.
+/// The names of the series, starting at (left, top); moves `top` below them.
 std::string legend(const Chart& chart, double left, double& top) {
   std::string out;
   double x = left;

@@ -31,7 +31,7 @@ std::string line_charts(std::span<const Chart> charts, std::size_t columns);
 std::vector<double> ticks(double low, double high, int most, bool whole = false);
 /// Powers of ten in [low, high], or also 2 and 5 times these where there would be few. 0 < `low` < `high`.
 std::vector<double> log_ticks(double low, double high);
-/// What stands at ticks: as many digits as tell them apart.
+/// Labels of ticks: as many digits as tell them apart.
 std::vector<std::string> tick_labels(std::span<const double> ticks);
 
 }  // namespace sinter::report

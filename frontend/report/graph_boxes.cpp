@@ -45,7 +45,7 @@ class Reader {
   bool kept(ir::NodeId id) const {
     return graph_.is_output(id) || std::find(graph_.updates().begin(), graph_.updates().end(), id) != graph_.updates().end();
   }
-  /// Constants and the like, which read nothing: marks, unless a call returns them.
+  /// Nodes without operands, such as constants: marks, unless a call returns them.
   bool is_mark(ir::NodeId id) const {
     const ir::Op& op = graph_.node(id).op;
     return (std::holds_alternative<ir::Constant>(op) || std::holds_alternative<ir::Extent>(op)) && !kept(id);

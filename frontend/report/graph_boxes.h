@@ -1,4 +1,4 @@
-// What the drawing of a graph shows: a box a kernel, with what it computes, reads and writes.
+// The content of a graph's drawing: one box per kernel, with what it computes, reads and writes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Mark {
 
 struct GraphBox {
   std::string name;                 ///< "kernel 3", or "%4 matmul" for a node by itself
-  std::string tip;                  ///< the node, where it is one by itself
+  std::string tip;                  ///< the node, if the box is a single one
   std::vector<Mark> ops;            ///< of a kernel, in the order of execution
   std::vector<std::string> types;   ///< of its results, each once
   std::vector<Mark> reads, writes;  ///< inputs, states and constants; new states and outputs
@@ -28,7 +28,7 @@ struct GraphBox {
   std::map<std::size_t, std::vector<std::string>> from;
 };
 
-/// In a graph with kernel groups one box a group, else one a node. Inputs, states and constants are marks of the boxes that read them. What every
+/// One box per kernel group, or per node in a graph without groups. Inputs, states and constants are marks of the boxes that read them. What every
 /// kernel computes for itself (ir::is_recomputable) is in no box: boxes show the inputs and states that it takes.
 std::vector<GraphBox> graph_boxes(const ir::Graph& graph);
 

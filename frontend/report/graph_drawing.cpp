@@ -11,7 +11,7 @@ namespace sinter::report {
 
 namespace {
 
-constexpr double letter = 6.7, small_letter = 6.1;  // widths in the monospaced texts, about
+constexpr double letter = 6.7, small_letter = 6.1;  // approximate widths in the monospaced texts
 constexpr double padding = 10, row = 16, chip_row = 20, chip_height = 16, most_width = 250, margin = 12;
 constexpr std::size_t most_glyphs = 30;
 
@@ -51,10 +51,10 @@ constexpr std::array<const char*, 6> kind_names{"op", "input", "state", "constan
 
 std::string kind_name(Mark::Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
-/// What stands in a mark: an arrow tells that it is written.
+/// The text of a mark: an arrow shows that it is written.
 std::string shown(const Mark& mark) { return (mark.kind == Mark::Kind::update ? "→ " : "") + shortened(mark.text, most_glyphs); }
 
-/// Marks in rows from left to right, as wide as they are but at most `most`.
+/// Marks in rows from left to right, at most `most` wide.
 struct Flow {
   std::vector<double> x, y, widths;
   double width = 0, height = 0;
@@ -88,7 +88,7 @@ std::string chips(const std::vector<Mark>& marks, const Flow& flow, double x, do
   return out;
 }
 
-/// A box with its texts in place.
+/// A box with its texts at their positions.
 class Figure {
  public:
   explicit Figure(const GraphBox& box)
@@ -144,7 +144,7 @@ std::string edges(const std::vector<Link>& links, const std::string& tip, double
              "\n");
 }
 
-/// "kernel 2 gives %4: f32[N,70]" and so on for all that leaves the box.
+/// "kernel 2 gives %4: f32[N,70]", for each value that leaves the box.
 std::string leaving(const std::vector<GraphBox>& boxes, std::size_t from, const std::vector<std::size_t>& users) {
   std::vector<std::string> values;
   for (const std::size_t user : users)
@@ -157,7 +157,7 @@ std::string leaving(const std::vector<GraphBox>& boxes, std::size_t from, const 
   return text;
 }
 
-/// What the colors mean, of those kinds that there are.
+/// The legend of the colors, for the kinds that occur.
 std::vector<Mark> legend(const std::vector<GraphBox>& boxes) {
   std::array<bool, kind_names.size()> seen{};
   for (const GraphBox& box : boxes)
@@ -196,7 +196,7 @@ std::string draw(const ir::Graph& graph) {
   const double left = margin, top = margin + legend_flow.height + (meaning.empty() ? 0 : 10);
   const double width = std::max({layering.width, legend_flow.width, 160.0}) + 2 * margin, height = top + std::max(layering.height, 16.0) + margin;
 
-  // A page may make it smaller, but not so small that its texts cannot be read.
+  // A page may scale it down, but not so far that its texts become unreadable.
   std::string out = str("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"img\" aria-label=\"", escaped("graph " + graph.name()),
                         "\" width=\"", px(width), "\" height=\"", px(height), "\" style=\"min-width:", px(0.8 * width), "px\" viewBox=\"0 0 ",
                         px(width), " ", px(height), "\">\n<style>", style, "</style>\n");

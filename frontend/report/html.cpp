@@ -139,7 +139,7 @@ std::string model_section(Trainer& trainer) {
   std::string out;
   try {
     out = card("<pre>" + escaped(trainer.summary()) + "</pre>");
-  } catch (const UserError& error) {  // it has seen no data yet
+  } catch (const UserError& error) {  // the trainer has seen no data yet
     out = paragraph(error.what());
   }
   const std::vector<Parameter> parameters = trainer.parameters();
@@ -147,7 +147,7 @@ std::string model_section(Trainer& trainer) {
   for (const Parameter& p : parameters)
     rows += str("<tr><td class=\"node\">", escaped(p.name()), "</td><td class=\"node\">", p.type(), "</td><td class=\"number\">",
                 p.shape().elements().factor(), "</td></tr>\n");
-  return out + folded(str("All ", parameters.size(), " states: parameters and what the optimizer keeps"),
+  return out + folded(str("All ", parameters.size(), " states: parameters and optimizer state"),
                       card("<table>\n<thead><tr><th>name</th><th>type</th><th class=\"number\">numbers</th></tr></thead>\n<tbody>\n" + rows +
                            "</tbody>\n</table>"));
 }
@@ -160,10 +160,10 @@ std::string time_section(Trainer& trainer, const Options& options) {
   const auto tile = [&](const char* name, const std::string& value) {
     out += str("<div class=\"tile\"><div class=\"side\">", name, "</div><div class=\"value\">", value, "</div></div>\n");
   };
-  tile("A step, eager", fixed(times.eager_seconds * 1e6, 1) + " µs");
-  tile("A step, compiled", fixed(times.graph_seconds * 1e6, 1) + " µs");
-  tile("Faster by", fixed(times.speedup(), 2) + " ×");
-  tile("To compile", fixed(times.compile_seconds * 1e3, 1) + " ms");
+  tile("Eager step", fixed(times.eager_seconds * 1e6, 1) + " µs");
+  tile("Compiled step", fixed(times.graph_seconds * 1e6, 1) + " µs");
+  tile("Speed-up", fixed(times.speedup(), 2) + " ×");
+  tile("Compile time", fixed(times.compile_seconds * 1e3, 1) + " ms");
   out += "</div>\n<p class=\"soft\">" + str("Shortest of ", options.repeats, " steps on ", options.batch_size, " samples.");
   out += "<span class=\"key eager\"></span>node by node";
   if (compiled) out += "<span class=\"key compiled\"></span>in the compiled step, summed over its threads";
@@ -171,9 +171,8 @@ std::string time_section(Trainer& trainer, const Options& options) {
 }
 
 std::string graph_section(const ir::Graph& graph) {
-  return "<p class=\"soft\">The training step after all passes: what each kernel computes, reads and writes. Point at an op for the line of the "
-         "program "
-         "that it comes from.</p>\n<div class=\"wide card\">" +
+  return "<p class=\"soft\">The training step after all passes: what each kernel computes, reads and writes. Hover over an op to see its "
+         "source line.</p>\n<div class=\"wide card\">" +
          draw(graph) + "</div>\n" + folded("The graph as text", card("<pre>" + escaped(ir::to_text(graph)) + "</pre>"));
 }
 
@@ -189,7 +188,7 @@ void write_html(const std::string& path, Trainer& trainer, std::span<const Epoch
   } catch (const UserError&) {  // nothing was compiled
   }
   if (graph) {
-    body += section("times", "Eager beside compiled", time_section(trainer, options));
+    body += section("times", "Eager and compiled times", time_section(trainer, options));
     body += section("graph", "Compiled graph", graph_section(*graph));
   } else {
     body += section("graph", "Compiled graph",
@@ -208,7 +207,7 @@ namespace sinter::callback {
 
 Report::Report(std::string path, report::Options options) : path_(std::move(path)), options_(std::move(options)) {
   if (path_.empty()) throw UserError("Report", "the path is empty; give the name of the page, such as report.html");
-  const runtime::AtomicFile probe(path_);  // what is wrong with the path is said before training
+  const runtime::AtomicFile probe(path_);  // reports errors in the path before training
 }
 
 void Report::on_epoch_end(Trainer&, const EpochResult& result) { history_.push_back(result); }

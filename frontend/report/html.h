@@ -1,4 +1,4 @@
-// What became of a training, as one page.
+// The report of a training run, as one page.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace sinter::report {
 
 struct Options {
   std::string title = "Training report";
-  const Dataset* sample = nullptr;  ///< on its first samples the training step is timed; null: no times. Must live until the page is written
+  const Dataset* sample = nullptr;  ///< the training step is timed on its first samples; null: no times. Must outlive the writing of the page
   std::int64_t batch_size = 32;     ///< of that step
-  int repeats = 20;                 ///< of which the shortest counts
+  int repeats = 20;                 ///< runs that are timed; the shortest counts
 };
 
 /// Writes one self-contained page that is valid as HTML and as XHTML, without scripts: the figures of the last and the best epoch (by validation
-/// loss, else by loss), learning curves, all epochs, the model, eager beside compiled node by node, and the compiled graph, drawn and as text. What
-/// there is not (in eager mode, without a sample, for a trainer from a file) is said in its place. Throws UserError for an empty history, for a
+/// loss, else by loss), learning curves, all epochs, the model, eager and compiled times by node, and the compiled graph, drawn and as text. What
+/// is not available (in eager mode, without a sample, for a loaded trainer) is replaced by a note. Throws UserError for an empty history, for a
 /// sample that does not fit, and if the file cannot be written.
 void write_html(const std::string& path, Trainer& trainer, std::span<const EpochResult> history, const Options& options = {});
 
-/// The table of times: a group of rows a kernel, with bars.
+/// The table of times: a group of rows per kernel, with bars.
 std::string time_table(const TimeReport& times);
 
 }  // namespace sinter::report
 
 namespace sinter::callback {
 
-/// Writes the page when fit ends, for all epochs that it has seen, those of earlier calls of fit too.
+/// Writes the page when fit ends, for all epochs so far, including those of earlier calls of fit.
 class Report : public Callback {
  public:
   explicit Report(std::string path, report::Options options = {});

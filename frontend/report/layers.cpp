@@ -10,7 +10,7 @@ namespace {
 constexpr double layer_gap = 46, block_gap = 22, lane = 8;
 constexpr std::size_t most_lanes = 20000, none = static_cast<std::size_t>(-1);
 
-/// A block, or the place of a longer edge in a layer on its way ("lane").
+/// A block, or the crossing of a layer by a longer edge ("lane").
 struct Item {
   std::size_t block = none, layer = 0;
   double width = lane, x = 0;  // x: of its middle
@@ -18,7 +18,7 @@ struct Item {
   std::vector<std::size_t> up, down;
 };
 
-/// Longest path from the blocks that read none. Blocks in or behind a cycle stay in layer 0: their edges become stubs.
+/// Longest path from the blocks that read none. Blocks in or after a cycle stay in layer 0: their edges become stubs.
 std::vector<std::size_t> layers_of(std::span<const Block> blocks) {
   std::vector<std::size_t> layer(blocks.size()), waits(blocks.size()), ready;
   std::vector<std::vector<std::size_t>> users(blocks.size());
@@ -32,7 +32,7 @@ std::vector<std::size_t> layers_of(std::span<const Block> blocks) {
       layer[user] = std::max(layer[user], layer[ready[next]] + 1);
       if (--waits[user] == 0) ready.push_back(user);
     }
-  for (std::size_t k = ready.size(); k-- > 0;) {  // what reads one block or none stands just above its first reader: that makes no edge longer in sum
+  for (std::size_t k = ready.size(); k-- > 0;) {  // blocks that read at most one go just above their first reader: the total length is no greater
     const std::size_t b = ready[k];
     if (blocks[b].from.size() > 1 || users[b].empty()) continue;
     std::size_t first = none;
@@ -92,7 +92,7 @@ class Sketch {
         source[*next] = b;
         i = *next;
       }
-    for (Item& item : items_) {  // where edges arrive: from left to right as they come
+    for (Item& item : items_) {  // the ends of edges, from left to right in the order of their starts
       std::sort(item.up.begin(), item.up.end(), [&](std::size_t a, std::size_t b) { return items_[a].x < items_[b].x; });
       const double apart = item.block == none ? 0 : std::min(18.0, 0.7 * item.width / static_cast<double>(item.up.size()));
       for (std::size_t k = 0; k < item.up.size(); ++k) {
@@ -159,7 +159,7 @@ class Sketch {
   std::size_t crossings() const {
     std::size_t count = 0;
     for (const auto& layer : layers_) {
-      std::vector<std::size_t> seen;  // ends of the edges so far, sorted: those behind a new one's end cross it
+      std::vector<std::size_t> seen;  // ends of the edges so far, sorted: those beyond a new one's end cross it
       for (const std::size_t i : layer) {
         std::vector<std::size_t> ends;
         for (const std::size_t d : items_[i].down) ends.push_back(items_[d].place);
@@ -170,7 +170,7 @@ class Sketch {
     return count;
   }
 
-  /// Each layer by the mean place of its neighbours, downwards and upwards in turn; the best order counts.
+  /// Sorts each layer by the mean position of its neighbours, alternately downwards and upwards; keeps the best order.
   void order() {
     auto best = layers_;
     std::size_t fewest = crossings();
@@ -179,7 +179,7 @@ class Sketch {
       for (std::size_t k = 0; k < layers_.size(); ++k) {
         auto& layer = layers_[downwards ? k : layers_.size() - 1 - k];
         const auto before = layer;
-        std::vector<std::pair<double, std::size_t>> wanted;  // and the present place, so that equals stay in order
+        std::vector<std::pair<double, std::size_t>> wanted;  // and the present position, so that equal ones stay in order
         for (const std::size_t i : layer) {
           const auto& near = downwards ? items_[i].up : items_[i].down;
           double sum = 0;
@@ -201,7 +201,7 @@ class Sketch {
     number();
   }
 
-  /// The middles of a layer's items as near to where they want to be as order and gaps allow, in the sense of least squares: by pooling adjacent
+  /// Places the middles of a layer's items as near to their desired positions as order and gaps allow, by least squares: pooling adjacent
   /// violators (Barlow et al. 1972). Lanes pull harder than blocks, so that long edges are straight.
   void settle(const std::vector<std::size_t>& layer, bool up, bool down) {
     struct Pool {
@@ -222,7 +222,7 @@ class Sketch {
         count += near.size();
       };
       if (up) add(item.up);
-      if (down && !(up && item.block == none)) add(item.down);  // lanes go straight on from what is above them
+      if (down && !(up && item.block == none)) add(item.down);  // lanes continue straight from what is above them
       const double wanted = count ? sum / static_cast<double>(count) : item.x, weight = item.block == none ? 8 : count ? 1 : 0.1;
       pools.push_back({(wanted - at) * weight, weight, 1});
       while (pools.size() > 1 && pools[pools.size() - 2].sum / pools[pools.size() - 2].weight > pools.back().sum / pools.back().weight) {

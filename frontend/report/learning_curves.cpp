@@ -32,7 +32,7 @@ Series series_of(std::span<const EpochResult> history, const std::string& label,
   return series;
 }
 
-/// Whether a linear axis would press most of the values into its lowest tenth.
+/// Whether a linear axis would put most of the values into its lowest tenth.
 bool spans_decades(std::span<const Series> all) {
   std::vector<double> values;
   for (const Series& series : all)

@@ -1,4 +1,4 @@
-// Text that XML and SVG are made of. Nothing here depends on the locale.
+// Text for XML and SVG. Nothing here depends on the locale.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace sinter::report {
 
-/// For text and attributes: & < > and quotes as entities; what is no UTF-8 or no character of XML 1.0 becomes U+FFFD.
+/// For text and attributes: & < > and quotes as entities; invalid UTF-8 and characters outside of XML 1.0 become U+FFFD.
 std::string escaped(std::string_view text);
-/// Code points, which is how wide a monospaced text is.
+/// The number of code points, the width of a monospaced text.
 std::size_t glyphs(std::string_view utf8);
-/// The text, or its end behind "…" if it has more code points than `most`.
+/// The text, or "…" and its end if it has more code points than `most`.
 std::string shortened(std::string_view utf8, std::size_t most);
-/// With so many digits behind the point: "12.50".
+/// With so many decimals: "12.50".
 std::string fixed(double number, int digits);
 /// With so many significant digits and no zeros at the end: "0.0125", "1.5e-7", "NaN".
 std::string significant(double number, int digits);

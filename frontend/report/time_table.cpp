@@ -9,7 +9,7 @@ namespace sinter::report {
 
 namespace {
 
-/// Nodes that one kernel does, and what they and it take.
+/// The nodes of one kernel, with their times and the kernel's.
 struct Group {
   std::vector<const TimeReport::Row*> rows;
   double eager = 0, graph = 0;

@@ -71,7 +71,7 @@ void EarlyStopping::on_epoch_end(Trainer& trainer, const EpochResult& result) {
 void EarlyStopping::on_train_end(Trainer& trainer) {
   const std::vector<Parameter> parameters = trainer.parameters();
   if (best_.size() > parameters.size())  // from a checkpoint
-    throw UserError("EarlyStopping", str("has ", best_.size(), " parameters to put back, the trainer has ", parameters.size()));
+    throw UserError("EarlyStopping", str("has ", best_.size(), " parameters to restore, the trainer has ", parameters.size()));
   for (std::size_t i = 0; i < best_.size(); ++i) parameters[i].assign(best_[i]);
   best_.clear();
 }
@@ -97,7 +97,7 @@ void EarlyStopping::restore(const SavedState& state) {
 
 BestCheckpoint::BestCheckpoint(std::string path, std::string monitor) : path_(std::move(path)), monitor_(std::move(monitor)) {
   if (path_.empty()) throw UserError("BestCheckpoint", "the path is empty");
-  const runtime::AtomicFile probe(path_);  // what is wrong with the path is said before training
+  const runtime::AtomicFile probe(path_);  // reports errors in the path before training
 }
 void BestCheckpoint::on_train_begin(Trainer&) { monitor_.reset(); }
 void BestCheckpoint::on_epoch_end(Trainer& trainer, const EpochResult& result) {

@@ -1,4 +1,4 @@
-// Callbacks: what happens around the steps and epochs of Trainer::fit.
+// Callbacks: code that Trainer::fit runs around its steps and epochs.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ class Callback {
   virtual void on_batch_end(Trainer&, std::int64_t /*step*/, double /*loss*/) {}
   virtual void on_epoch_end(Trainer&, const EpochResult&) {}
   virtual void on_train_end(Trainer&) {}
-  /// Values of EpochResult, by name, that it will ask for: fit throws UserError before the first step if there will be no such value.
+  /// Values of EpochResult, by name, that it needs: fit throws UserError before the first step if there will be no such value.
   virtual std::vector<std::string> monitored() const { return {}; }
-  /// What the callback must know to go on from a checkpoint, and back, after on_train_begin. Those that look at nothing but their arguments need
+  /// Saves the state that the callback needs to resume from a checkpoint, and restores it after on_train_begin. Callbacks without state need
   /// neither.
   virtual void save(SavedState&) const {}
   virtual void restore(const SavedState&) {}
@@ -39,7 +39,7 @@ namespace callback {
 class Monitor {
  public:
   explicit Monitor(std::string name, double min_delta = 0);
-  /// Notes the epoch's value; whether it is better than the best by more than min_delta. Throws UserError if the epoch has no such value.
+  /// Records the epoch's value; returns whether it beats the best by more than min_delta. Throws UserError if the epoch has no such value.
   bool improved(const EpochResult& result);
   double best() const { return best_; }
   const std::string& name() const { return name_; }
@@ -55,9 +55,9 @@ class Monitor {
 
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
-  std::int64_t patience = 0;  ///< epochs without improvement that are let pass
-  double min_delta = 0;       ///< what counts as one
-  bool restore_best = false;  ///< put back the parameters of the best epoch
+  std::int64_t patience = 0;  ///< epochs without improvement that are tolerated
+  double min_delta = 0;       ///< the least change that counts as an improvement
+  bool restore_best = false;  ///< restore the parameters of the best epoch
 };
 /// Stops when the monitored value no longer improves.
 class EarlyStopping : public Callback {
@@ -98,7 +98,7 @@ class BestCheckpoint : public Callback {
 struct ReduceOnPlateauOptions {
   std::string monitor = "val_loss";
   double factor = 0.1;         ///< in (0, 1)
-  std::int64_t patience = 10;  ///< epochs without improvement that are let pass
+  std::int64_t patience = 10;  ///< epochs without improvement that are tolerated
   double min_delta = 1e-4;
   double min_rate = 0;
 };
@@ -118,11 +118,11 @@ class ReduceOnPlateau : public Callback {
   std::int64_t waited_ = 0;
 };
 
-/// One line an epoch: epoch and all values of EpochResult::values(), with a header. Throws UserError if the file cannot be written. A device or a
+/// One line per epoch: epoch and all values of EpochResult::values(), with a header. Throws UserError if the file cannot be written. A device or a
 /// FIFO is written as a stream.
 class CsvLog : public Callback {
  public:
-  /// `append`: to a file that there is, without a second header. A run that goes on from a checkpoint goes on in the file from there.
+  /// `append`: to an existing file, without a second header. A run that resumes from a checkpoint continues the file from there.
   explicit CsvLog(std::string path, bool append = false);
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
   void save(SavedState& state) const override;

@@ -16,7 +16,7 @@ namespace sinter {
 
 namespace {
 
-/// "x" of a single one, else "x 2".
+/// "x" for a single one, else "x 2".
 std::string label(const char* what, const Tensors& list, std::size_t i) { return list.size() == 1 ? what : str(what, " ", i + 1); }
 
 void check_types(const char* where, const char* what, const Tensors& list, std::int64_t samples) {
@@ -34,7 +34,7 @@ void check_numbers(const char* where, const std::string& what, const Tensor& ten
   if (tensor.dtype() != DType::f32) return;
   if (const std::optional<NonFinite> bad = first_non_finite(tensor))
     throw UserError(where, str(what, " has ", bad->value, " at ", place_text(tensor.shape(), bad->place),
-                               ", samples first; leave such samples out or fill them in, as data::Encoder does"));
+                               ", sample number first; leave such samples out or fill them in, as data::Encoder does"));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void Dataset::check(const char* where) const {
   for (const Tensor& t : x)
     if (t.dtype() == DType::boolean) throw UserError(where, str("features must be f32, u8, i32 or u32, got ", t.type(), "; convert them with cast"));
   if (weights.defined() && (weights.dtype() != DType::f32 || weights.rank() != 1 || weights.shape()[0] != x[0].shape()[0]))
-    throw UserError(where, str("weights must be f32[", size(), "], one a sample, got ", weights.type()));
+    throw UserError(where, str("weights must be f32[", size(), "], one per sample, got ", weights.type()));
 }
 
 void Dataset::check_finite(const char* where) const {
@@ -56,7 +56,8 @@ void Dataset::check_finite(const char* where) const {
 }
 
 Dataset Dataset::slice(std::int64_t begin, std::int64_t end) const {
-  if (begin < 0 || begin >= end || end > size()) throw UserError("Dataset::slice", str("samples [", begin, ", ", end, ") of ", size(), " are none"));
+  if (begin < 0 || begin >= end || end > size())
+    throw UserError("Dataset::slice", str("samples [", begin, ", ", end, ") of ", size(), " are empty or out of range"));
   const auto part = [&](const Tensors& list) {
     std::vector<Tensor> parts;
     for (const Tensor& t : list) parts.push_back(sinter::slice(t, 0, begin, end));

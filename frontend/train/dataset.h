@@ -9,20 +9,20 @@
 
 namespace sinter {
 
-/// x [samples, features...], f32, u8 or (numbers of entries, for an embedding) i32 or u32; y [samples] class numbers (i32, u32, u8) or [samples,
-/// targets...] f32. u8 features are multiplied by `scale` inside the compiled step, so that images stay one byte a pixel in memory. A model of
-/// several inputs or outputs has lists: `{.x = {image, text}, .y = {kind, price}}`.
+/// x [samples, features...], f32, u8 or (indices, for an embedding) i32 or u32; y [samples] class numbers (i32, u32, u8) or [samples,
+/// targets...] f32. u8 features are multiplied by `scale` inside the compiled step, so that images take one byte per pixel in memory. A model of
+/// several inputs or outputs takes lists: `{.x = {image, text}, .y = {kind, price}}`.
 struct Dataset {
   Tensors x, y;
   float scale = 1.0f;
-  Tensor weights = {};  ///< f32 [samples], optional: how much each counts in losses and metrics
+  Tensor weights = {};  ///< f32 [samples], optional: the weight of each in losses and metrics
 
   std::int64_t size() const { return x.empty() || x[0].rank() == 0 ? 0 : x[0].shape()[0].factor(); }
   /// Samples [begin, end), copied. Throws UserError if there are none.
   Dataset slice(std::int64_t begin, std::int64_t end) const;
   /// Throws UserError for missing, empty or differently long x and y, or element types that training cannot use.
   void check(const char* where) const;
-  /// Throws UserError naming sample and place of the first NaN or infinite number in x, y or weights.
+  /// Throws UserError naming sample and index of the first NaN or infinite number in x, y or weights.
   void check_finite(const char* where) const;
 };
 
@@ -31,22 +31,22 @@ namespace data {
 /// Whether targets are class numbers [samples]: integers, or bool for two classes.
 bool are_class_numbers(const Type& targets);
 
-/// One weight a class that makes all classes count the same: samples / (classes · samples of the class). Throws UserError for targets that are no
+/// One weight per class, so that all classes count the same: samples / (classes · samples of the class). Throws UserError for targets that are no
 /// class numbers in [0, classes) and for a class without samples.
 std::vector<double> balanced_class_weights(const Tensor& y, std::int64_t classes);
 
-/// Training and test set of MNIST or a set in its format (Fashion-MNIST): the four IDX files, gzip'd or not, in one folder. Images as u8 [n, 784]
+/// Training and test set of MNIST or a set in its format (Fashion-MNIST): the four IDX files, plain or gzipped, in one folder. Images as u8 [n, 784]
 /// with scale 1/255, labels as u8 [n]. Throws UserError naming the file.
 std::pair<Dataset, Dataset> mnist(const std::string& folder);
 
-/// Training and test set of CIFAR-10 or CIFAR-100 in binary form: images u8 [n, 32, 32, 3] with scale 1/255, labels u8 [n], of CIFAR-100 the fine
+/// Training and test set of CIFAR-10 or CIFAR-100 in binary form: images u8 [n, 32, 32, 3] with scale 1/255, labels u8 [n], for CIFAR-100 the fine
 /// ones. Throws UserError naming the file.
 std::pair<Dataset, Dataset> cifar10(const std::string& folder);
 std::pair<Dataset, Dataset> cifar100(const std::string& folder);
 
 /// An array from a .npy file: f32, i32, u32, u8 or bool; f64 and i64 become f32 and i32. Throws UserError naming the file.
 Tensor npy(const std::string& path);
-/// An array from a .npy file or an IDX file, gzip'd or not, told by their first bytes. Throws UserError naming the file.
+/// An array from a .npy file or an IDX file, plain or gzipped, detected by the first bytes. Throws UserError naming the file.
 Tensor array(const std::string& path);
 /// Whether a file is neither a .npy nor an IDX file, by its first bytes. Throws UserError if it cannot be read.
 bool is_table(const std::string& path);

@@ -26,18 +26,18 @@ std::string epoch_line(const EpochResult& r, std::int64_t epochs, bool watched) 
   line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
        << r.loss;
   if (r.accuracy) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
-  const auto add_metrics = [&](const char* of, const std::vector<std::pair<std::string, double>>& metrics) {  // in units of their own
+  const auto add_metrics = [&](const char* of, const std::vector<std::pair<std::string, double>>& metrics) {  // in their own units
     for (const auto& [name, value] : metrics) line << ", " << of << name << " " << std::defaultfloat << std::setprecision(6) << value << std::fixed;
   };
   add_metrics("", r.metrics);
   if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
   if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
   add_metrics("validation ", r.validation_metrics);
-  if (!std::isfinite(r.loss) && !watched) line << " (FitOptions::find_non_finite tells where the first such number comes from)";
+  if (!std::isfinite(r.loss) && !watched) line << " (FitOptions::find_non_finite finds the source of the first such number)";
   return line.str();
 }
 
-/// Numbers of the samples of a piece, shuffled or not, and the batches of them.
+/// The sample numbers of a piece, shuffled or not, in batches.
 class Order {
  public:
   Order(bool shuffle, std::int64_t batch_size) : shuffle_(shuffle), batch_size_(batch_size) {}
@@ -54,10 +54,11 @@ class Order {
   std::int64_t place() const { return static_cast<std::int64_t>(next_); }
   void skip(std::int64_t samples) {
     if (samples > static_cast<std::int64_t>(order_.size()))
-      throw UserError("fit", str("the checkpoint is behind sample ", samples, " of a piece of ", order_.size(), " samples; use the data of the run"));
+      throw UserError("fit",
+                      str("the checkpoint resumes after sample ", samples, " of a piece of ", order_.size(), " samples; use the data of the run"));
     next_ = static_cast<std::size_t>(samples);
   }
-  /// Row numbers of the next batch; full batches lie in one tensor and smaller ones in another, rewritten in place.
+  /// Row numbers of the next batch; full batches use one tensor and smaller ones another, rewritten in place.
   const Tensor& batch() {
     const std::size_t count = std::min(static_cast<std::size_t>(batch_size_), order_.size() - next_);
     Tensor& rows = static_cast<std::int64_t>(count) == batch_size_ ? full_ : ragged_;
@@ -124,7 +125,7 @@ Tensor Trainer::Impl::step_weights(const Dataset& data, const Tensor& weights) {
 
 namespace {
 
-/// Throws UserError if a callback will ask for a value that the epochs of this fit will not have.
+/// Throws UserError if a callback needs a value that the epochs of this fit will not have.
 void require_monitored(const FitOptions& fit, const Tally& tally, bool validates) {
   std::vector<std::string> judged = tally.names(), known{"learning_rate", "seconds"};
   judged.emplace_back("loss");
@@ -151,7 +152,7 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
     if (validation) throw UserError("fit", "give either validation or validation_split");
     const auto kept = data.size() - static_cast<std::int64_t>(std::llround(options.validation_split * static_cast<double>(data.size())));
     if (kept < 1 || kept == data.size())
-      throw UserError("fit", str("validation_split ", options.validation_split, " leaves nothing on one side of ", data.size(), " samples"));
+      throw UserError("fit", str("validation_split ", options.validation_split, " of ", data.size(), " samples makes one of the two parts empty"));
     train = data.slice(0, kept);
     validation = data.slice(kept, data.size());
   }
@@ -170,7 +171,7 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
 std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& options) {
   check(options);
   if (!train) throw UserError("fit", "the generator is empty");
-  if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; give validation instead of it with a generator");
+  if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; with a generator, give validation instead");
   if (options.schedule && !options.steps_per_epoch)
     throw UserError("fit", "a schedule needs to know how many steps there will be; set steps_per_epoch with a generator");
   if (impl_->x_types.empty() && !options.checkpoint.folder.empty() && newest_checkpoint(options.checkpoint.folder))
@@ -280,7 +281,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
   for (const auto& callback : fit.callbacks) callback->on_train_end(self);
   if (checkpoints) {
     at.stopped = stopped;
-    if (!interrupted) checkpoints->save(at);  // at an interrupt there is one, from which the run goes on
+    if (!interrupted) checkpoints->save(at);  // an interrupt has already saved one, to resume from
     checkpoints->finish();
   }
   return at.history;

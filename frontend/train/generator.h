@@ -1,4 +1,4 @@
-// Data that does not lie in memory as a whole: made piece by piece while training goes on.
+// Data that does not fit into memory as a whole: made piece by piece during training.
 #pragma once
 
 #include <condition_variable>
@@ -14,11 +14,11 @@
 
 namespace sinter {
 
-/// Piece `piece` (from 0) of epoch `epoch` (from 1), of any number of samples; nothing behind the last piece of an epoch. Called in order, on a
-/// thread of its own unless FitOptions::prefetch is 0.
+/// Piece `piece` (from 0) of epoch `epoch` (from 1), of any number of samples; empty after the last piece of an epoch. Called in order, on a
+/// background thread unless FitOptions::prefetch is 0.
 using Generator = std::function<std::optional<Dataset>(std::int64_t epoch, std::int64_t piece)>;
 
-/// A queue that a thread of its own keeps filled. What the producer throws, next() throws.
+/// A queue that a background thread keeps filled. What the producer throws, next() throws.
 template <class T>
 class Prefetcher {
  public:
@@ -37,7 +37,7 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// The next one; nothing behind the last.
+  /// The next result; empty after the last.
   std::optional<T> next() {
     if (!ahead_) return make_();
     std::unique_lock lock(mutex_);

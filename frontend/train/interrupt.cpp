@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<unsigned> interrupts{0};
 static_assert(std::atomic<unsigned>::is_always_lock_free, "a signal handler counts them");
-std::mutex mutex;  ///< of what follows
+std::mutex mutex;  ///< guards what follows
 int guards = 0;
 struct sigaction handler_before{};
 

@@ -1,9 +1,9 @@
-// Ctrl-C during a training run.
+// Ctrl-C during training.
 #pragma once
 
 namespace sinter {
 
-/// While at least one lives, an interrupt (SIGINT) is counted in place of what the program does with it; the last one puts the program's handler
+/// While at least one lives, interrupts (SIGINT) are counted instead of reaching the program's handler; the last one puts that handler
 /// back.
 class InterruptGuard {
  public:

@@ -38,7 +38,7 @@ void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& w
   batch.target_width = target.elements() / samples;
   if (weight.defined()) {
     weight_ = weight.to_vector<float>();
-    if (static_cast<std::int64_t>(weight_.size()) != samples) throw UserError(name_, str("needs one weight a sample, got ", weight.type()));
+    if (static_cast<std::int64_t>(weight_.size()) != samples) throw UserError(name_, str("needs one weight per sample, got ", weight.type()));
     batch.weight = weight_;
   }
   update(batch);
@@ -46,7 +46,7 @@ void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& w
 
 namespace {
 [[noreturn]] void fail_to_save(const std::string& name) {
-  throw UserError(name, "this metric cannot be kept in the middle of an epoch; override Metric::save and restore, or leave every_steps at 0");
+  throw UserError(name, "this metric cannot be saved in the middle of an epoch; override Metric::save and restore, or leave every_steps at 0");
 }
 }  // namespace
 
@@ -63,7 +63,7 @@ Pointer of_output(std::size_t number, Pointer metric) {
 
 namespace {
 
-/// Sums to and from a saved state.
+/// Saves and restores sums.
 template <class... Sums>
 void save_sums(SavedState& state, const Sums&... sums) {
   state.set("sums", {sums...});
@@ -78,7 +78,7 @@ void restore_sums(const SavedState& state, Sums&... sums) {
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN(); }
 
-/// The class of a sample's target: its number, or the place of its greatest.
+/// The class of a sample's target: its number, or the index of its greatest element.
 std::int64_t target_class(const MetricBatch& batch, std::int64_t sample, const std::string& name) {
   const double* y = batch.target.data() + sample * batch.target_width;
   const std::int64_t c = batch.target_width == 1 ? static_cast<std::int64_t>(*y) : std::max_element(y, y + batch.target_width) - y;
@@ -90,10 +90,10 @@ const float* prediction_of(const MetricBatch& batch, std::int64_t sample) { retu
 
 void require_numbers(const MetricBatch& batch, const std::string& name) {
   if (batch.width != batch.target_width)
-    throw UserError(name, str("needs as many numbers a sample in predictions and targets, got ", batch.width, " and ", batch.target_width));
+    throw UserError(name, str("needs as many numbers per sample in predictions as in targets, got ", batch.width, " and ", batch.target_width));
 }
 
-/// A weighted mean of something about each sample, or each number.
+/// A weighted mean of a value per sample, or per number.
 class Mean : public Metric {
  public:
   using Of = std::function<double(const MetricBatch&, std::int64_t sample)>;
@@ -123,7 +123,7 @@ class RootMean : public Mean {
 
 Pointer classes(std::string name, std::function<bool(const float* prediction, std::int64_t width, std::int64_t actual)> right) {
   return std::make_shared<Mean>(name, [name, right = std::move(right)](const MetricBatch& batch, std::int64_t i) {
-    if (batch.width < 2) throw UserError(name, "needs predictions of at least 2 classes; for yes and no there is binary_accuracy");
+    if (batch.width < 2) throw UserError(name, "needs predictions of at least 2 classes; for binary targets there is binary_accuracy");
     return right(prediction_of(batch, i), batch.width, target_class(batch, i, name)) ? 1.0 : 0.0;
   });
 }
@@ -139,7 +139,7 @@ Mean::Of numbers(std::string name, double (*f)(double p, double y)) {
   };
 }
 
-/// Counts of yes and no, predicted and actual.
+/// Counts of positives and negatives, predicted and actual.
 class YesNo : public Metric {
  public:
   using Result = double (*)(double true_yes, double false_yes, double false_no, double true_no);
@@ -199,7 +199,7 @@ class Auc : public Metric {
   }
   void restore(const SavedState& state) override {
     const std::vector<double>& seen = state.numbers("seen");
-    if (seen.size() % 3) throw UserError(name(), str("needs three saved numbers a prediction, got ", seen.size()));
+    if (seen.size() % 3) throw UserError(name(), str("needs three saved numbers per prediction, got ", seen.size()));
     seen_.clear();
     for (std::size_t i = 0; i < seen.size(); i += 3) seen_.push_back({static_cast<float>(seen[i]), seen[i + 1] != 0, seen[i + 2]});
   }
@@ -267,7 +267,7 @@ Pointer accuracy() {
 Pointer top_k_accuracy(std::int64_t k) {
   if (k < 1) throw UserError("top_k_accuracy", str("k must be at least 1, got ", k));
   return classes(str("top_", k, "_accuracy"), [k](const float* p, std::int64_t width, std::int64_t actual) {
-    // Of equal predictions the first comes first.
+    // Equal predictions keep their order.
     std::int64_t before = 0;
     for (std::int64_t c = 0; c < width; ++c) before += p[c] > p[actual] || (p[c] == p[actual] && c < actual);
     return before < k;

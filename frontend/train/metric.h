@@ -11,9 +11,9 @@
 
 namespace sinter {
 
-/// What is seen of one batch: predictions and targets, row-major, and a weight a sample (empty: all 1).
+/// What a metric sees of one batch: predictions and targets, row-major, and one weight per sample (empty: all 1).
 struct MetricBatch {
-  std::int64_t samples = 0, width = 1;  ///< numbers a sample in `prediction`
+  std::int64_t samples = 0, width = 1;  ///< numbers per sample in `prediction`
   std::span<const float> prediction;
   std::int64_t target_width = 1;
   std::span<const double> target;  ///< class numbers have a width of 1
@@ -28,15 +28,15 @@ class Metric {
   const std::string& name() const { return name_; }
   /// Which output of a model it judges, from 0.
   std::size_t output() const { return output_; }
-  /// Judges this output from now on, under the name output_2_auc for number 1.
+  /// Judges this output from now on; its name becomes output_2_auc for number 1.
   void set_output(std::size_t number);
   virtual void reset() = 0;
-  /// Throws UserError if predictions and targets are none that the metric can judge.
+  /// Throws UserError for predictions and targets that the metric cannot judge.
   virtual void update(const MetricBatch& batch) = 0;
-  /// Of all batches since reset(); NaN if there is nothing to judge.
+  /// The value over all batches since reset(); NaN if there is nothing to judge.
   virtual double result() const = 0;
   /// What update() has gathered since reset(), for checkpoints in the middle of an epoch, and back. A metric that overrides neither throws UserError:
-  /// with it, checkpoints are for the ends of epochs.
+  /// with it, checkpoints can only be written at the end of an epoch.
   virtual void save(SavedState& state) const;
   virtual void restore(const SavedState& state);
   /// update() with prediction [N, ...] and target [N, ...] in memory; `weight` is [N] or undefined.
@@ -53,28 +53,28 @@ class Metric {
 };
 
 /// Metrics: pointers, because a Trainer and its caller share them. Predictions of classes are [N, C] with class numbers or one-hot targets;
-/// predictions of yes and no are probabilities [N] or [N, 1], yes from `threshold` on (for logits: 0), targets 0 and 1.
+/// binary predictions are probabilities [N] or [N, 1], true where >= `threshold` (for logits: 0), with targets 0 and 1.
 namespace metric {
 
 using Pointer = std::shared_ptr<Metric>;
 
 /// The metric times a factor, under the same name: an error of standardized targets in their own unit (data::Encoder::target_unit).
 Pointer scaled(double factor, Pointer metric);
-/// The metric for another output of the model than the first, which has number 0.
+/// The metric for another output of the model; the first is number 0.
 Pointer of_output(std::size_t number, Pointer metric);
-/// The part of samples whose greatest prediction is the target's class.
+/// The share of samples whose greatest prediction is the target's class.
 Pointer accuracy();
-/// The part of samples whose class is among the k greatest predictions.
+/// The share of samples whose class is among the k greatest predictions.
 Pointer top_k_accuracy(std::int64_t k = 5);
-/// The part of numbers on the target's side of the threshold.
+/// The share of predictions on the target's side of the threshold.
 Pointer binary_accuracy(double threshold = 0.5);
-/// Of what was predicted yes, the part that is.
+/// The share of true targets among the positive predictions: TP / (TP + FP).
 Pointer precision(double threshold = 0.5);
-/// Of what is yes, the part that was predicted.
+/// The share of positive predictions among the true targets: TP / (TP + FN).
 Pointer recall(double threshold = 0.5);
 /// 2 precision recall / (precision + recall).
 Pointer f1(double threshold = 0.5);
-/// The area under the receiver operating characteristic, exactly: the part of (yes, no) pairs in which yes has the greater prediction, ties counted
+/// The area under the receiver operating characteristic, exactly: the share of (positive, negative) pairs that are in the right order, ties counted
 /// half (Hanley and McNeil 1982). Keeps all predictions.
 Pointer auc();
 /// Mean |p - y|, mean (p - y)², and its root.
@@ -84,7 +84,7 @@ Pointer root_mean_squared_error();
 /// 1 - sum (p - y)² / sum (y - mean y)², over all numbers.
 Pointer r2();
 
-/// How often (row) a class was predicted as (column) which. result() is the accuracy.
+/// How often a class (row) was predicted as each class (column). result() is the accuracy.
 class ConfusionMatrix : public Metric {
  public:
   /// Throws UserError for fewer than 2 classes.

@@ -13,7 +13,7 @@ namespace {
 /// The data's weights times those of the classes; undefined if there are none.
 Tensor weights_of(const Dataset& data, std::span<const double> class_weights) {
   if (class_weights.empty()) return data.weights;
-  if (data.y.size() != 1) throw UserError("fit", str("class_weights need one target, there are ", data.y.size(), "; weigh samples instead"));
+  if (data.y.size() != 1) throw UserError("fit", str("class_weights need one target, there are ", data.y.size(), "; weight samples instead"));
   const Tensor& y = data.y.only();
   if (!data::are_class_numbers(y.type())) throw UserError("fit", str("class_weights need targets that are class numbers [samples], got ", y.type()));
   for (const double w : class_weights)
@@ -23,7 +23,7 @@ Tensor weights_of(const Dataset& data, std::span<const double> class_weights) {
   const std::vector<std::int32_t> classes = cast(y, DType::i32).to_vector<std::int32_t>();
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (classes[i] < 0 || static_cast<std::size_t>(classes[i]) >= class_weights.size())
-      throw UserError("fit", str("class_weights has ", class_weights.size(), " weights, but there is a class ", classes[i], "; give one a class"));
+      throw UserError("fit", str("class_weights has ", class_weights.size(), " weights, but there is a class ", classes[i], "; give one per class"));
     weights[i] *= static_cast<float>(class_weights[static_cast<std::size_t>(classes[i])]);
   }
   return {weights, {data.size()}};
@@ -66,7 +66,7 @@ std::optional<Piece> PieceQueue::next() {
   return piece;
 }
 
-/// An empty piece ends an epoch; nothing follows the last one.
+/// An empty piece marks the end of an epoch; after the last epoch there is nothing.
 std::optional<std::optional<Piece>> PieceQueue::make() {
   if (epoch_ > last_epoch_) return std::nullopt;
   std::optional<Dataset> data;

@@ -1,4 +1,4 @@
-// The pieces of a training run on their way to the steps.
+// The queue of pieces of a training run.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace sinter {
 
-/// Checked, and with the weights that samples have in the loss. Touches no state of the trainer, so that it may run ahead on another thread.
+/// The piece checked, with the samples' weights in the loss. Touches no state of the trainer, so that another thread may run it ahead.
 Piece prepare(Dataset data, const FitOptions& options, const char* where);
 
-/// Tells the profile of SINTER_PROFILE how long things take that are no kernels.
+/// Reports times of host work, which no kernel does, to the profile of SINTER_PROFILE.
 class Stopwatch {
  public:
   Stopwatch(const std::string& step, const std::vector<std::string>& names);
-  /// What f returns, told as number `what` of the names.
+  /// What f returns; its time is reported under name number `what`.
   template <class F>
   auto time(std::uint32_t what, const F& f) const {
     const std::uint64_t start = now();
@@ -38,8 +38,8 @@ class PieceQueue {
   PieceQueue(const Generator& generator, const FitOptions& options)
       : generator_(generator), options_(options), watch_("data", {"make a piece", "wait for a piece"}) {}
 
-  /// From now on next() gives the pieces of an epoch. The first call may begin in the middle of one, each later one is of the epoch after, from its
-  /// first piece on.
+  /// From now on next() gives the pieces of an epoch. The first call may begin in the middle of one, each later call is for the next epoch, from its
+  /// first piece.
   void start(const Trainer::Impl::From& from);
   std::optional<Piece> next();
 

@@ -13,7 +13,7 @@ class Progress {
  public:
   /// Draws bars only if `terminal`.
   Progress(std::ostream& out, bool terminal, std::int64_t epochs);
-  /// `samples` the epoch has; 0: not known.
+  /// `samples` in the epoch; 0: not known.
   void start_epoch(std::int64_t epoch, std::int64_t samples);
   void advance(std::int64_t samples_done, double mean_loss);
   /// Replaces the bar by the epoch's line.

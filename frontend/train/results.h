@@ -1,4 +1,4 @@
-// What the training and evaluation steps of a Trainer return, and how it is summed up.
+// The results of a Trainer's training and evaluation steps, and their sums.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace sinter {
 
-/// Where the tensors lie that a step returns: the loss first; then for each output of the model its own loss, if there are several outputs, the
+/// The order of the tensors that a step returns: the loss first; then for each output of the model its own loss, if there are several outputs, the
 /// number of correct predictions, if its targets are class numbers, and the predictions, if there are metrics.
 struct ResultLayout {
   struct Output {
@@ -29,7 +29,7 @@ struct ResultLayout {
   ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics);
 };
 
-/// Data that a step is run on, and what each sample counts in the loss: the data's own weights times those of the classes; undefined: 1.
+/// Data that a step is run on, and the weight of each sample in the loss: the data's own weights times those of the classes; undefined: 1.
 struct Piece {
   Dataset data;
   Tensor weights = {};
@@ -40,7 +40,7 @@ class Tally {
  public:
   Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics);
 
-  /// Runs a step on some rows of the data, of which nothing is allocated but for metrics.
+  /// Runs a step on some rows of the data. Allocates only for metrics.
   void run(StepCore& step, const Piece& piece, const Tensor& rows);
   /// The inputs and results of the last run.
   std::span<const Tensor* const> inputs() const { return in_; }
@@ -52,7 +52,7 @@ class Tally {
 
   std::int64_t samples() const { return samples_; }
   double mean_loss() const { return loss_ / static_cast<double>(samples_); }
-  /// Of a model of one output, where its targets are class numbers.
+  /// For a model of one output, if its targets are class numbers.
   std::optional<double> accuracy() const;
   /// The names of metrics().
   std::vector<std::string> names() const;
@@ -65,7 +65,7 @@ class Tally {
   std::vector<const Tensor*> in_;
   std::vector<Tensor> out_;
   double loss_ = 0;
-  std::vector<double> losses_, correct_;  ///< one an output
+  std::vector<double> losses_, correct_;  ///< one per output
   std::int64_t samples_ = 0;
 };
 

@@ -16,7 +16,7 @@ TensorBoard::TensorBoard(std::string folder, TensorBoardOptions options) : folde
 void TensorBoard::on_epoch_end(Trainer& trainer, const EpochResult& result) {
   const std::filesystem::path folder(folder_);
   const std::string prefix = "val_";
-  std::set<std::string> written;  // a metric may have the name of another value: the first counts, as in EpochResult::value
+  std::set<std::string> written;  // a metric may have the name of another value: the first wins, as in EpochResult::value
   for (const auto& [name, value] : result.values()) {
     if (!written.insert(name).second) continue;
     const bool validates = name.starts_with(prefix);

@@ -1,4 +1,4 @@
-// Training, as TensorBoard shows it.
+// Training logs for TensorBoard.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace sinter::callback {
 
 struct TensorBoardOptions {
-  std::int64_t histograms_every = 0;  ///< epochs from one histogram of each parameter to the next; 0: none
+  std::int64_t histograms_every = 0;  ///< a histogram of each parameter every so many epochs; 0: none
 };
 
 /// Writes event files in Keras's layout: each value of EpochResult as the scalar `epoch_<name>` at its epoch, those of validation into the subfolder
-/// `validation` and all others into `train`; histograms of the model's f32 parameters, named as these are, into `train`. Files are made with the
+/// `validation` and all others into `train`; histograms of the model's f32 parameters, named as these are, into `train`. Files are created with the
 /// first value and kept for later calls of fit. Throws UserError if they cannot be written.
 class TensorBoard : public Callback {
  public:

@@ -1,4 +1,4 @@
-// Several tensors where one is usual: the inputs or outputs of a model.
+// One or several tensors: the inputs or outputs of a model.
 #pragma once
 
 #include <initializer_list>
@@ -9,11 +9,11 @@
 
 namespace sinter {
 
-/// A list of tensors, to which a single one converts and from which a single one reads.
+/// A list of tensors that converts from and to a single one.
 class Tensors {
  public:
   Tensors() = default;
-  /// A list of one; of none if the tensor was never set.
+  /// A list of one; empty if the tensor is undefined.
   Tensors(Tensor one) {  // NOLINT: one tensor is a list of tensors
     if (one.defined()) list_.push_back(std::move(one));
   }
@@ -25,9 +25,9 @@ class Tensors {
   const Tensor& operator[](std::size_t i) const { return list_[i]; }
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
-  /// The only one. Throws UserError for a list of none or several.
+  /// The only one. Throws UserError unless there is exactly one.
   const Tensor& only() const {
-    if (list_.size() != 1) throw UserError("Tensors", str("one tensor is wanted, but there are ", list_.size(), "; pick one by its number"));
+    if (list_.size() != 1) throw UserError("Tensors", str("exactly one tensor is needed, but there are ", list_.size(), "; pick one by its index"));
     return list_[0];
   }
   operator const Tensor&() const { return only(); }  // NOLINT

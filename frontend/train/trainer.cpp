@@ -14,7 +14,7 @@ namespace sinter {
 
 namespace {
 
-/// Features as the model takes them: one-byte ones scaled.
+/// Features as the model takes them: u8 ones scaled.
 Tensor feature(const Tensor& x, float scale) { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
 
 std::vector<Type> types_of(std::span<const Tensor> tensors) {
@@ -36,7 +36,7 @@ struct Batch {
   }
 };
 
-/// The losses of a batch: the weighted sum, and each.
+/// The losses of a batch: the weighted sum, and each one.
 struct BatchLoss {
   Tensor total;
   std::vector<Tensor> each;
@@ -143,7 +143,7 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
     }
     try {
       layout = ResultLayout(prediction_types(), y_types, returns_predictions);
-    } catch (...) {  // data that the model cannot take fixes nothing
+    } catch (...) {  // data that the model cannot take does not fix the types
       x_types.clear(), y_types.clear();
       throw;
     }
@@ -256,7 +256,7 @@ std::string kind_of(const std::string& layer) {
   return layer.substr(first, is_numbered ? last - first : layer.npos);
 }
 
-/// Of a graph that came from a file: a line for each layer that nodes name, in the order in which they end.
+/// The summary of a graph from a file: one line for each layer that nodes name, in the order in which they end.
 std::string summary_of(const Traced& traced) {
   std::vector<nn::SummaryLine> lines;
   std::vector<Parameter> all;

@@ -23,16 +23,16 @@ namespace sinter {
 
 struct TrainerOptions {
   Mode mode = Mode::graph;
-  int threads = 0;                                   ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota say
+  int threads = 0;                                   ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
   bool force = false;                                ///< exactly `threads`, for tests
   std::function<Tensor()> regularizer = {};          ///< added to the training loss, e.g. [&] { return loss::l2(1e-5f, {...}); }
   std::vector<metric::Pointer> metrics = {};         ///< computed while training, in evaluate and on validation data
-  std::function<void(const std::string&)> log = {};  ///< warnings of the compiler
+  std::function<void(const std::string&)> log = {};  ///< receives warnings
 };
 
 struct EpochResult {
   std::int64_t epoch = 0;          ///< from 1, counted over all calls of fit
-  double loss = 0;                 ///< mean over the epoch's samples, while it trained
+  double loss = 0;                 ///< mean over the epoch's samples, during training
   std::optional<double> accuracy;  ///< where the targets are class numbers
   std::optional<double> validation_loss, validation_accuracy;
   double learning_rate = 0;  ///< of the last step
@@ -41,31 +41,31 @@ struct EpochResult {
 
   /// All of them by name: loss, accuracy, val_loss, val_accuracy, learning_rate, seconds, the metrics, and those with val_ before their names.
   std::vector<std::pair<std::string, double>> values() const;
-  /// One of them. Throws UserError for a name that is not there, listing those that are.
+  /// One of them. Throws UserError for an unknown name, listing the known ones.
   double value(const std::string& name) const;
 };
 
 struct FitOptions {
   std::int64_t epochs = 1;
-  std::int64_t batch_size = 32;      ///< the last batch of an epoch may be smaller; nothing is compiled anew for it
-  std::int64_t steps_per_epoch = 0;  ///< end epochs after so many steps; 0: with the data
-  std::size_t prefetch = 2;          ///< pieces that a Generator makes ahead on a thread of its own; 0: none
+  std::int64_t batch_size = 32;      ///< the last batch of an epoch may be smaller; that needs no second compile
+  std::int64_t steps_per_epoch = 0;  ///< end each epoch after so many steps; 0: with the data
+  std::size_t prefetch = 2;          ///< pieces that a Generator makes ahead on a background thread; 0: none
   std::optional<Dataset> validation = {};
-  double validation_split = 0;  ///< in [0, 1): hold out this part of the data, its end, for validation
-  /// Factors of the loss, one a class, beside the data's own weights; data::balanced_class_weights makes some. Validation is not weighted by them.
+  double validation_split = 0;  ///< in [0, 1): hold out this share of the data, taken from its end, for validation
+  /// Factors of the loss, one per class, besides the data's own weights; see data::balanced_class_weights. Validation is not weighted by them.
   std::vector<double> class_weights = {};
   bool shuffle = true;
-  std::uint64_t seed = 0;  ///< of the shuffles; the order of an epoch depends on seed and epoch number alone
+  std::uint64_t seed = 0;  ///< of the shuffles; the order of an epoch depends only on seed and epoch number
   bool verbose = true;
   Schedule schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
   std::function<void(const EpochResult&)> on_epoch = {};
   std::vector<std::shared_ptr<Callback>> callbacks = {};
-  /// Interrupt (Ctrl-C) ends fit after the step that runs, as stop() does. The handler that was there is put back.
+  /// An interrupt (Ctrl-C) ends fit after the running step, as stop() does. The previous handler is restored.
   bool stop_on_interrupt = false;
-  /// Watch every step for NaN and infinite numbers. At the first, parameters and optimizer go back to where they were before the step, and fit throws
-  /// a UserError that names layer, line and op. Costs a copy of all states a step.
+  /// Check every step for NaN and infinite numbers. At the first, parameters and optimizer return to their values before the step, and fit throws
+  /// a UserError that names layer, line and op. Costs a copy of all states per step.
   bool find_non_finite = false;
-  /// Checkpoints from which a run that died goes on. fit returns the results of all epochs, those before included.
+  /// Checkpoints from which a killed run resumes. fit returns the results of all epochs, including those before.
   CheckpointOptions checkpoint = {};
 };
 
@@ -77,7 +77,7 @@ struct Evaluation {
 
 class Trainer {
  public:
-  /// Keeps a copy of the model, which shares its parameters, or the pointer to it; and the optimizer. What comes as a plain nn::Module& cannot be
+  /// Keeps a copy of the model, which shares its parameters, or the pointer to it; and the optimizer. A model passed as a plain nn::Module& cannot be
   /// copied and must outlive the trainer.
   template <nn::IsLayer Model, class Optimizer>
   Trainer(Model&& model, Losses losses, Optimizer&& optimizer, TrainerOptions options = {})
@@ -93,42 +93,42 @@ class Trainer {
   std::vector<EpochResult> fit(const Dataset& train, const FitOptions& options);
   /// The same on data that is made piece by piece. Shuffles within pieces. A schedule needs steps_per_epoch; what the generator throws, fit throws.
   std::vector<EpochResult> fit(const Generator& train, const FitOptions& options);
-  /// Ends fit after the step that runs: for callbacks.
+  /// Ends fit after the running step: for callbacks.
   void stop();
   Evaluation evaluate(const Dataset& data);
-  /// The output of a model of one, for x [N, ...].
+  /// The output of a single-output model, for x [N, ...].
   Tensor predict(const Tensors& x);
   /// All outputs.
   std::vector<Tensor> predict_all(const Tensors& x);
-  /// One sample, dense row-major, as the model sees it (features of one byte as numbers times their scale); allocates nothing after the first call.
+  /// One sample, dense row-major, as the model sees it (u8 features as numbers times their scale); allocates nothing after the first call.
   void predict_one(std::span<const float> in, std::span<float> out);
   /// One step on this batch; its loss before the step.
   double train_on_batch(const Tensors& x, const Tensors& y);
 
-  /// May be called at any time; training goes on from the same state.
+  /// May be called at any time; training continues from the same state.
   void set_mode(Mode mode);
   void set_learning_rate(float rate);
   float learning_rate() const;
 
-  /// Graphs, weights, optimizer state and counters into a file from which another program can predict and go on training. Throws UserError before the
+  /// Graphs, weights, optimizer state and counters to a file from which another program can predict and resume training. Throws UserError before the
   /// first call of fit, train_on_batch, evaluate or predict, when the shapes are not known yet, and if the file cannot be written.
   void save(const std::string& path);
-  /// Texts that save() writes beside the rest, for the program that loads: an Encoder, class names, a date.
+  /// Texts that save() adds to the file, for the program that loads it: an Encoder, class names, a date.
   void set_metadata(const std::string& key, std::string value);
-  /// Throws UserError for a key that is not there.
+  /// Throws UserError for an unknown key.
   const std::string& metadata(const std::string& key) const;
   bool has_metadata(const std::string& key) const;
-  /// What save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
+  /// Loads what save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
   static Trainer load(const std::string& path, TrainerOptions options = {});
 
   /// Swaps parameters and their moving averages; see optim::Optimizer::exchange_averages. Throws UserError for a loaded trainer.
   void exchange_averages();
-  /// Makes the model's present parameters those that clones of steps read (predict_step().clone(), say), all together; see sinter::publish. From a
+  /// Makes the model's present parameters visible to clones of steps (predict_step().clone(), say), all together; see sinter::publish. Call it from a
   /// callback of fit, or between calls.
   void publish() const;
   /// All states: parameters, then optimizer state.
   std::vector<Parameter> parameters() const;
-  /// Freezes the parameters whose names match, where `*` stands for any text ("encoder_1.*"), or frees them. What is frozen when a trainer is saved
+  /// Freezes the parameters whose names match (`*` is any text: "encoder_1.*"), or unfreezes them. What is frozen when the trainer is saved
   /// stays so in the file. Throws UserError if none matches.
   void set_trainable(const std::string& pattern, bool trainable);
   /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers and, once samples have been weighted, their
@@ -137,9 +137,9 @@ class Trainer {
   StepCore& predict_step();
   /// explain() of the training step.
   std::string explain();
-  /// Module::summary for the data seen first; of a loaded trainer the layers that its predictions are computed by. Throws UserError before that.
+  /// Module::summary for the data seen first; for a loaded trainer the layers that compute its predictions. Throws UserError before any data.
   std::string summary();
-  /// The training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
+  /// Times the training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
   TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);
   std::int64_t epoch() const;
 

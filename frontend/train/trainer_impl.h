@@ -12,23 +12,23 @@
 
 namespace sinter {
 
-/// Throws UserError for a null metric and for one of an output that there is not.
+/// Throws UserError for a null metric and for one whose output does not exist.
 void require_metrics_fit(std::span<const metric::Pointer> metrics, std::size_t outputs);
 
 struct Trainer::Impl {
   TrainerOptions options;
   std::shared_ptr<StepCore> train, evaluate, predict, predict_floats;
   // train, evaluate: (tables of x, of y, row numbers[, table of weights]) -> as ResultLayout says; predict: x -> outputs; predict_floats: the same
-  // for predict_one, where x is of one byte a feature and a sample is not
+  // for predict_one, where x has u8 features and a single sample has floats
   Parameter learning_rate;
   std::vector<Parameter> loaded;      ///< all states, when loaded from a file
   std::shared_ptr<nn::Module> model;  ///< null when loaded from a file
   std::shared_ptr<optim::Optimizer> optimizer;
   std::map<std::string, std::string> metadata;  ///< the user's
   std::int64_t epoch = 0;
-  bool weighted = false;  ///< a step has had weights: from then on all have
+  bool weighted = false;  ///< a step has had weights: all later ones have
   bool stopped = false;
-  bool returns_predictions = false;    ///< train and evaluate do, for metrics
+  bool returns_predictions = false;    ///< whether train and evaluate do, for metrics
   float scale = 1.0f;                  ///< of u8 features
   std::vector<Type> x_types, y_types;  ///< of the data seen first, leading dimension aside; empty before
   ResultLayout layout;                 ///< known with them

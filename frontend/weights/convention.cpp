@@ -59,7 +59,7 @@ Tensor out_last(const Tensor& x) {
   return permuted(x, order);
 }
 
-/// Rows of a weight behind a Flatten of [C, H, W] in the order of one of [H, W, C].
+/// Reorders the rows of a weight after a Flatten of [C, H, W] to those after a Flatten of [H, W, C].
 Tensor channels_last(const std::string& layer, const Tensor& weight, const Shape& image) {
   if (image.rank() != 3 || image.elements() != weight.shape()[0])
     throw UserError("load",
@@ -116,7 +116,7 @@ const Kind* kind_of(const nn::Module::Layer& layer) {
   return kind == kinds.end() ? nullptr : &*kind;
 }
 
-/// Layers of the model that other frameworks have too; states of their own, like the draws of a dropout, stay as they are.
+/// Layers of the model that other frameworks have too; own states, such as the draws of a dropout, are left unchanged.
 std::vector<nn::Module::Layer> shared_layers(const nn::Module& model) {
   std::vector<nn::Module::Layer> layers = model.layers();
   std::erase_if(layers, [](const nn::Module::Layer& layer) { return layer.parameters.empty() || !kind_of(layer); });
@@ -136,7 +136,7 @@ std::string_view pytorch_name(const Kind& kind, std::string_view name) {
   return std::find_if(kind.parameters.begin(), kind.parameters.end(), [&](const Kind::Name& n) { return n.sinter == name; })->pytorch;
 }
 
-/// PyTorch's weight as ours.
+/// PyTorch's weight in our layout.
 Tensor laid_out(const Kind& kind, const Tensor& tensor) { return kind.out_first && tensor.rank() >= 2 ? out_last(tensor) : tensor; }
 
 /// Whether the layer of a PyTorch file has just the tensors that the model's layer needs, in its shapes.
@@ -168,7 +168,7 @@ std::vector<Layer> in_order_of(std::span<const nn::Module::Layer> here, std::vec
   return ordered;
 }
 
-/// Throws UserError for a dense layer behind the Flatten of a convolution's images of which nobody said what they were.
+/// Throws UserError for a dense layer after the Flatten of a convolution's images whose shape was not given.
 void require_flattened(std::span<const nn::Module::Layer> here, const LoadOptions& options) {
   for (const auto& [wanted, image] : options.flattened)
     if (std::none_of(here.begin(), here.end(), [&, &path = wanted](const nn::Module::Layer& l) { return l.kind == "dense" && l.path == path; })) {
@@ -188,9 +188,9 @@ void require_flattened(std::span<const nn::Module::Layer> here, const LoadOption
     const Shape& weight = before->parameters[0].second.shape();
     const std::int64_t features = (before->kind == "conv2d_transpose" ? weight[weight.rank() - 2] : weight.back()).factor();
     if (inputs == features || inputs % features) continue;
-    throw UserError("load", str("layer '", layer.path, "' has ", inputs, " inputs behind '", before->path, "' of ", features,
+    throw UserError("load", str("layer '", layer.path, "' has ", inputs, " inputs after '", before->path, "' of ", features,
                                 " features: PyTorch flattens [C, H, W], "
-                                "the model [H, W, C]. Say which image it was, LoadOptions{.flattened = {{\"",
+                                "the model [H, W, C]. Give the shape of the image: LoadOptions{.flattened = {{\"",
                                 layer.path, "\", {H, W, ", features, "}}}}"));
   }
 }
@@ -202,7 +202,7 @@ void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, 
   result.emplace_back(parameter.name(), std::move(tensor));
 }
 
-/// What a file of another framework has no word for, as it is.
+/// States that files of other frameworks lack, unchanged.
 void keep_own_states(StateDict& result, const nn::Module& model) {
   for (const nn::Module::Layer& layer : model.layers())
     if (!kind_of(layer))
@@ -245,7 +245,7 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
 }
 
 StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
-  // dense, dense_1, …: the number behind the kind's name, 0 if there is none.
+  // dense, dense_1, …: the number after the kind's name, 0 if there is none.
   std::map<std::string, std::vector<Layer>, std::less<>> there;
   for (Layer& layer : layers_of(tensors, '/')) {
     for (const Kind& kind : kinds) {

@@ -1,4 +1,4 @@
-// What other frameworks call the parameters of a layer and how they lay them out.
+// Names and layouts of layers' parameters in other frameworks.
 #pragma once
 
 #include "frontend/weights/state_dict.h"

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 constexpr std::string_view damaged = "; the file is damaged", save_again = "; save it again with Keras's model.save_weights";
 
-/// What a message in the header of an object tells.
+/// The kinds of messages in the header of an object.
 enum class Kind : std::uint16_t {
   space = 1,
   link_info = 2,
@@ -33,7 +33,7 @@ enum class Kind : std::uint16_t {
 /// How HDF5 describes a little-endian IEEE number: class and version, its bits, its size, and where sign, exponent and mantissa lie.
 struct FloatType {
   std::size_t size;
-  std::array<std::uint8_t, 19> description;  ///< behind class and version
+  std::array<std::uint8_t, 19> description;  ///< after class and version
 };
 constexpr std::array<FloatType, 3> float_types{{{2, {0x20, 15, 0, 2, 0, 0, 0, 0, 0, 16, 0, 10, 5, 0, 10, 15, 0, 0, 0}},
                                                 {4, {0x20, 31, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0}},
@@ -41,7 +41,7 @@ constexpr std::array<FloatType, 3> float_types{{{2, {0x20, 15, 0, 2, 0, 0, 0, 0,
 
 }  // namespace
 
-/// Numbers out of a block in order.
+/// Reads numbers from a block in order.
 class Hdf5File::Reader {
  public:
   Reader(std::span<const std::byte> bytes, const std::string& where) : rest_(bytes), where_(where) {}
@@ -62,7 +62,7 @@ class Hdf5File::Reader {
   [[noreturn]] void fail(const std::string& message) const { throw UserError(where_, message); }
   void expect(std::string_view mark) {
     const auto there = bytes(mark.size());
-    if (std::memcmp(there.data(), mark.data(), mark.size()) != 0) fail(str("has no mark '", mark, "' where one must be", damaged));
+    if (std::memcmp(there.data(), mark.data(), mark.size()) != 0) fail(str("has no signature '", mark, "' where one must be", damaged));
   }
 
  private:
@@ -82,7 +82,7 @@ Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path.string()), fi
   const std::size_t have = std::min<std::uint64_t>(file_.size(), size);
   file_.read(0, std::span(start).first(have));
   if (have < mark.size() || std::memcmp(start.data(), mark.data(), mark.size()) != 0)
-    throw UserError(path_, "is no HDF5 file: it does not begin with its mark; check the path");
+    throw UserError(path_, "is no HDF5 file: it does not begin with the format's signature; check the path");
   const auto version = static_cast<int>(start[mark.size()]);
   if (have > mark.size() && version != 0) throw UserError(path_, str("is HDF5 of version ", version, ", Keras writes version 0", save_again));
   const std::vector<std::byte> head = block(0, size, path_);
@@ -95,7 +95,7 @@ Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path.string()), fi
   const auto base = reader.take<std::uint64_t>();
   reader.bytes(sizeof(std::uint64_t));
   const auto end = reader.take<std::uint64_t>(), driver = reader.take<std::uint64_t>();
-  if (base != 0 || driver != nowhere) reader.fail(str("lies in several files or within another one", save_again));
+  if (base != 0 || driver != nowhere) reader.fail(str("is split into several files or embedded in another one", save_again));
   if (end > file_.size()) reader.fail(str("must have ", end, " bytes, but has ", file_.size(), "; copy it again"));
   reader.bytes(sizeof(std::uint64_t));
   root_ = reader.take<std::uint64_t>();
@@ -104,7 +104,7 @@ Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path.string()), fi
 std::vector<std::byte> Hdf5File::block(std::uint64_t offset, std::uint64_t size, const std::string& where) {
   if (offset > file_.size() || size > file_.size() - offset)
     throw UserError(where, str("needs ", size, " bytes from byte ", offset, " on, but the file has ", file_.size(), damaged));
-  if (size > left_) throw UserError(where, str("needs bytes that something else has, too", damaged));
+  if (size > left_) throw UserError(where, str("needs bytes that another object also uses", damaged));
   left_ -= size;
   std::vector<std::byte> bytes(size);
   file_.read(offset, bytes);
@@ -140,12 +140,12 @@ std::vector<Hdf5File::Message> Hdf5File::header(Object object, const std::string
         case Kind::other_files:
           content.fail(str("keeps its numbers in another file, which is not read", save_again));
         case Kind::filters:
-          content.fail(str("is packed by filters", save_again));
+          content.fail(str("is compressed by filters", save_again));
         case Kind::space:
         case Kind::data_type:
         case Kind::layout:
         case Kind::symbol_table:
-          if (shared) content.fail(str("shares what describes it with other objects", save_again));
+          if (shared) content.fail(str("shares its description with other objects", save_again));
           messages.push_back({kind, {body.begin(), body.end()}});
           break;
         default:
@@ -179,7 +179,7 @@ Hdf5File::Members Hdf5File::members(Object group, const std::string& name) {
   return members;
 }
 
-/// Of a node of the tree below this level, and of those below it.
+/// Adds the members of a node of the tree below this level, and of those below it.
 void Hdf5File::add_members(Members& members, std::uint64_t node, int level, const std::vector<std::byte>& names, const std::string& where) {
   constexpr std::size_t node_head = 24, leaf_head = 8, entry_size = 40;
   const std::vector<std::byte> head = block(node, node_head, where);
@@ -214,7 +214,7 @@ void Hdf5File::add_members(Members& members, std::uint64_t node, int level, cons
       if (end == names.end()) entry.fail(str("has a member whose name is not in the file", damaged));
       std::string name(reinterpret_cast<const char*>(names.data() + place), static_cast<std::size_t>(end - begin));
       constexpr std::uint32_t soft_link = 2;
-      if (link_kind >= soft_link) entry.fail(str("has '", name, "', a link by name, which Keras does not write", save_again));
+      if (link_kind >= soft_link) entry.fail(str("has '", name, "', a soft link, which Keras does not write", save_again));
       members.emplace_back(std::move(name), object);
     }
   }
@@ -248,11 +248,11 @@ data::HostArray Hdf5File::read(Object data_set, const std::string& name) {
                                  [&](const FloatType& t) { return std::memcmp(t.description.data(), description.data(), description.size()) == 0; });
   if (type == float_types.end()) of_type.fail("holds floating-point numbers that are not of 16, 32 or 64 bits, little-endian; save it as float32");
 
-  Reader of_layout = find(Kind::layout, "place");
+  Reader of_layout = find(Kind::layout, "layout");
   const int layout_version = of_layout.take<std::uint8_t>(), layout_kind = of_layout.take<std::uint8_t>();
   constexpr int contiguous = 1, virtual_set = 3;
   if (layout_version >= 3 && layout_kind == virtual_set) of_layout.fail(str("is made of other data sets, which may lie in other files", save_again));
-  if (layout_version < 3 || layout_version > 4 || layout_kind != contiguous) of_layout.fail(str("does not lie in one piece", save_again));
+  if (layout_version < 3 || layout_version > 4 || layout_kind != contiguous) of_layout.fail(str("is not contiguous", save_again));
   const auto place = of_layout.take<std::uint64_t>(), size = of_layout.take<std::uint64_t>();
   if (data::claimed_bytes(array.shape, type->size) != size)
     of_layout.fail(

@@ -1,5 +1,5 @@
-// The part of HDF5 that Keras writes: version 0 of the format, groups that are symbol tables, and data sets of floating-point numbers that lie in one
-// piece. Whatever else the format has, such as links to other files, data kept in other files, and filters, is refused by what it is, so no file is
+// The part of HDF5 that Keras writes: version 0 of the format, groups that are symbol tables, and contiguous data sets of
+// floating-point numbers. Everything else in the format, such as links to other files, external data and filters, is refused by name, so no file is
 // read but the one that is opened. https://docs.hdfgroup.org/hdf5/v1_10/_f_m_t3.html, "HDF5 File Format Specification Version 3.0".
 #pragma once
 
@@ -20,13 +20,13 @@ class Hdf5File {
   /// Throws UserError for a missing file, another kind of file, and another version of HDF5.
   explicit Hdf5File(const std::filesystem::path& path);
 
-  /// The place of a group or of a data set in the file.
+  /// The address of a group or of a data set in the file.
   using Object = std::uint64_t;
   using Members = std::vector<std::pair<std::string, Object>>;
 
   Object root() const { return root_; }
-  /// Of a group, by their names in order. `name` is what messages call the group. Each object is read once; all that is read together is no more than
-  /// the file has. Throws UserError `[file, name] …` for what is no group, for links that are not hard links, and for a damaged file.
+  /// Of a group, by their names in order. `name` is what messages call the group. Each object is read once; all reads together are no larger than
+  /// the file. Throws UserError `[file, name] …` for what is no group, for links that are not hard links, and for a damaged file.
   Members members(Object group, const std::string& name);
   /// Numbers of 16, 32 or 64 bits as f32. Throws UserError `[file, name] …` for other data sets, values beyond f32, and a damaged file.
   data::HostArray read(Object data_set, const std::string& name);
@@ -34,7 +34,7 @@ class Hdf5File {
  private:
   struct Message;
   class Reader;
-  /// The next bytes that are needed; the file is not read twice anywhere.
+  /// Reads so many bytes at an offset; no byte of the file may be read twice.
   std::vector<std::byte> block(std::uint64_t offset, std::uint64_t size, const std::string& where);
   std::vector<Message> header(Object object, const std::string& where);
   void add_members(Members& members, std::uint64_t node, int level, const std::vector<std::byte>& names, const std::string& where);

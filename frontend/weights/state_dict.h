@@ -1,4 +1,4 @@
-// Weights by name: out of and into files of Sinter, NumPy, safetensors, PyTorch and Keras.
+// Weights by name: from and to files of Sinter, NumPy, safetensors, PyTorch and Keras.
 #pragma once
 
 #include <string>
@@ -15,23 +15,23 @@ using StateDict = std::vector<std::pair<std::string, Tensor>>;
 /// All parameters and saved states of a model, by their names: `dense_1.weight`, `batch_norm_1.running_mean`.
 StateDict state_dict(const nn::Module& model);
 
-/// Who named the tensors of a file and laid them out.
+/// Whose names and layouts the tensors of a file have.
 enum class Convention {
   sinter,  ///< names are those of the parameters
-  /// Layers are taken in the order of their names (fc2 before fc10), those of a kind and shape where that does not fit the model, or in the order of
+  /// Layers are matched in the order of their names (fc2 before fc10), by kind and shape where that does not fit the model, or in the order of
   /// `layers`; weights are [out, in, kernel...].
   pytorch,
-  keras,  ///< layers of a kind are taken in the order of their numbers (dense, dense_1)
+  keras,  ///< layers of a kind are matched in the order of their numbers (dense, dense_1)
 };
 
 struct LoadOptions {
   Convention convention = Convention::sinter;
-  /// PyTorch: names of its layers (what stands before `.weight`) in the order of the model's layers, where their names do not sort so.
+  /// PyTorch: names of its layers (the part before `.weight`) in the order of the model's layers, if sorting by name does not give that order.
   std::vector<std::string> layers = {};
-  /// PyTorch: dense layers of the model behind a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W]. A dense layer
-  /// behind a convolution, with more inputs than that has features, must be named.
+  /// PyTorch: dense layers of the model after a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W]. A dense layer
+  /// after a convolution, with more inputs than that has features, must be named.
   std::vector<std::pair<std::string, Shape>> flattened = {};
-  /// Take what is there and leave the rest as it is; else each parameter must be there, and nothing else.
+  /// Load what the file has and leave the rest unchanged; otherwise each parameter must be in the file, and nothing else.
   bool partial = false;
 };
 
@@ -39,12 +39,12 @@ struct LoadOptions {
 /// (naming the layer and both shapes).
 void load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options = {});
 
-/// A .safetensors or .npz file, or a .weights.h5 file of Keras 3 (names `dense_1/0`, by layer and number), by what it begins with. Throws UserError.
+/// A .safetensors or .npz file, or a .weights.h5 file of Keras 3 (names `dense_1/0`, by layer and number), by its first bytes. Throws UserError.
 StateDict read(const std::string& path);
-/// A .safetensors or .npz file, by the ending of its name. Throws UserError for another.
+/// Writes a .safetensors or .npz file, by the file name's extension. Throws UserError for another.
 void write(const std::string& path, const StateDict& tensors);
 
-/// state_dict to a file, and load_state_dict from one; of Keras files the convention is Keras's.
+/// state_dict to a file, and load_state_dict from one; Keras files imply the convention keras.
 void save(const nn::Module& model, const std::string& path);
 void load(nn::Module& model, const std::string& path, LoadOptions options = {});
 

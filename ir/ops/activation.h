@@ -1,4 +1,4 @@
-// Activations that have a primitive of their own. silu, gelu, softplus and the like are compositions in frontend/.
+// Activations that have a primitive of their own. Others (silu, gelu, softplus) are compositions in frontend/.
 #pragma once
 
 #include "ir/op.h"

@@ -21,13 +21,13 @@ void require_rows(const Type& type, const char* what) {
   if (type.shape.rank() == 0 || !type.shape.back().is_fixed()) throw UserError(str(what, " must have rows of a fixed size, got ", type));
 }
 
-/// Index [..., K] beside rows [..., C].
+/// Index [..., K] with rows [..., C].
 void require_index(const Type& index, const Type& rows) {
   if (!is_index(index.dtype)) throw UserError(str("the index must be i32, u32 or u8, got ", index, "; convert it with cast"));
   require_rows(index, "the index");
   require_rows(rows, "the operand");
   if (index.shape.rank() != rows.shape.rank() || !std::equal(index.shape.begin(), index.shape.end() - 1, rows.shape.begin()))
-    throw UserError(str("the index and the operand must be equal but for the last axis, got ", index, " and ", rows));
+    throw UserError(str("the index and the operand must be equal except in the last axis, got ", index, " and ", rows));
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ Type ScatterAddAlong::infer(std::span<const Type> in) const {
   require_inputs(in, 2);
   require_dtype(in[1], DType::f32, "the updates");
   require_index(in[0], in[1]);
-  if (in[0].shape.back() != in[1].shape.back()) throw UserError(str("needs one update an index, got ", in[0], " and ", in[1]));
+  if (in[0].shape.back() != in[1].shape.back()) throw UserError(str("needs one update per index, got ", in[0], " and ", in[1]));
   if (cols < 1) throw UserError(str("cols must be positive, got ", cols));
   return {DType::f32, in[1].shape.with(in[1].shape.rank() - 1, cols)};
 }

@@ -1,4 +1,4 @@
-// Ops along an axis that are no reductions: running sums, and picking elements of rows by index. Indices count from 0; one outside is the caller's
+// Ops along an axis other than reductions: running sums, and picking elements of rows by index. Indices count from 0; others are the caller's
 // error, which every path reports.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace sinter::ir {
 
-/// Running sums along an axis, each from the first element (reverse: to the last) to its own place, in that order.
+/// Running sums along an axis, each from the first element (reverse: from the last) to its own position, in that order.
 struct Cumsum {
   static constexpr std::string_view name = "cumsum";
   std::int64_t axis = 0;
@@ -39,7 +39,7 @@ struct ScatterAddAlong {
   static std::vector<Sample<ScatterAddAlong>> samples();
 };
 
-/// The indices (i32) of the k greatest elements of each row, the greatest first; NaN counts as greater than all, and of equals the first comes first.
+/// The indices (i32) of the k greatest elements of each row, the greatest first; NaN counts as greater than all, equal elements keep their order.
 struct TopK {
   static constexpr std::string_view name = "top_k";
   std::int64_t k = 1;

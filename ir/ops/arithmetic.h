@@ -123,7 +123,7 @@ struct Round : Elementwise<1> {
   static auto samples() { return elementwise_samples<Round>({{-9, 9}}); }
 };
 
-/// NaN where either is. Where both are equal the gradient goes to both in halves.
+/// NaN where either is. Where both are equal, each gets half of the gradient.
 struct Minimum : Elementwise<2, Numbers> {
   static constexpr std::string_view name = "minimum";
   template <class S>
@@ -131,7 +131,7 @@ struct Minimum : Elementwise<2, Numbers> {
     return select(a != a, a, select(b > a, a, b));
   }
   Values vjp(const Vjp& v) const { return shared(v, less(v.x[0], v.x[1])); }
-  /// `first`: where the gradient is that of the first operand alone.
+  /// `first`: where the gradient goes to the first operand only.
   static Values shared(const Vjp& v, Value first) {
     const Value zero = constant(v.graph, 0), half = select(equal(v.x[0], v.x[1]), v.dy * 0.5, zero);
     const Value da = select(first, v.dy, half);

@@ -16,7 +16,7 @@ struct Matmul {
   static std::vector<Sample<Matmul>> samples();
 };
 
-/// x[M,K] w[K,F] + b[F]: what `fold_bias` makes of matmul and add; the one op that merges two.
+/// x[M,K] w[K,F] + b[F]: the pass `fold_bias` makes it of matmul and add; the only op that merges two.
 struct Dense {
   static constexpr std::string_view name = "dense";
   static constexpr auto fields = std::tuple{};
@@ -26,7 +26,7 @@ struct Dense {
   static std::vector<Sample<Dense>> samples();
 };
 
-/// Products of the matrices that the last two axes hold, one a place along the leading axes, which must be equal: [...,M,K] [...,K,F]. The matrices'
+/// Products of the matrices in the last two axes, one for each index of the leading axes, which must be equal: [...,M,K] [...,K,F]. The matrices'
 /// own dimensions are fixed.
 struct BatchMatmul {
   static constexpr std::string_view name = "batch_matmul";

@@ -13,7 +13,7 @@ Sliding slide_by(const O& op, const Shape& image, const Shape& kernel) {
   return slide(image, kernel, op.strides, op.dilations, op.pads);
 }
 
-/// Throws unless the groups divide channels and features, and the kernel has their channels.
+/// Throws unless the groups divide channels and features, and the kernel has channels / groups.
 void require_groups(const Convolution& c) {
   if (c.groups < 1 || c.channels % c.groups || c.features % c.groups)
     throw UserError(
@@ -31,7 +31,7 @@ void require_floats(std::span<const Type> in) {
   require_dtype(in[1], DType::f32, "the other operand");
 }
 
-/// Calls f(place in x, place in w, place in y), row-major, for each product of the convolution.
+/// Calls f(index in x, index in w, index in y), row-major, for each product of the convolution.
 template <class F>
 void for_each_product(const Convolution& c, std::int64_t images, F&& f) {
   const auto& [h, w] = c.sliding;
@@ -72,7 +72,7 @@ SampleInput floats(const Shape& shape) { return {{DType::f32, shape}, -1, 1}; }
 
 }  // namespace
 
-// ---- what an op is about ----
+// ---- shapes ----
 
 Convolution convolution_of(const Conv2D& op, const Shape& x, const Shape& w) {
   require_kernel(w);

@@ -1,6 +1,6 @@
-// Convolutions over images [N, H, W, C], channels last, with kernels w [KH, KW, C / groups, F]: forward and its two adjoints, a set that gradients
-// do not leave. In machine learning's sense: the kernel is not mirrored. Groups cut C and F into as many parts that see only each other.
-// Interpreter and reference accumulate in the order (kernel row, kernel column, channel), from 0, pads as zeros. Compiled steps do, or compute
+// Convolutions over images [N, H, W, C], channels last, with kernels w [KH, KW, C / groups, F]: forward and its two adjoints, a set closed
+// under differentiation. As in machine learning, the kernel is not mirrored. Groups split C and F into so many independent parts.
+// Interpreter and reference accumulate in the order (kernel row, kernel column, channel), from 0, padding as zeros. Compiled steps do too, or compute
 // convolutions of 3 × 3 with fewer multiplications (ir/winograd.h), in an order of their own.
 #pragma once
 
@@ -55,14 +55,14 @@ struct Conv2DWeight {
 template <class O>
 concept IsConvolution = std::is_same_v<O, Conv2D> || std::is_same_v<O, Conv2DTranspose> || std::is_same_v<O, Conv2DWeight>;
 
-/// What all three are about: image x [N, H, W, C], kernel w, result y [N, OH, OW, F].
+/// What all three have in common: image x [N, H, W, C], kernel w, result y [N, OH, OW, F].
 struct Convolution {
   Sliding sliding;
   Dim images;
   std::int64_t channels = 1, features = 1, groups = 1;
   std::int64_t channels_a_group() const { return channels / groups; }
   std::int64_t features_a_group() const { return features / groups; }
-  /// Multiply-adds of one image.
+  /// Multiply-adds per image.
   std::int64_t products() const { return sliding.h.out * sliding.w.out * sliding.h.size * sliding.w.size * channels_a_group() * features; }
   Shape x() const { return {images, sliding.h.in, sliding.w.in, channels}; }
   Shape w() const { return {sliding.h.size, sliding.w.size, channels_a_group(), features}; }

@@ -18,7 +18,7 @@ Shape image_shape(const Shape& y, const Shape& image) {
 
 Shape shape_of(const Array& array) { return Shape::fixed(array.extents); }
 
-/// Calls f(place in the image, place among the windows, place in the window), row-major, for each place of a window that is no pad.
+/// Calls f(index in the image, index of the window, position in the window), row-major, for each position of a window that is not padding.
 template <class F>
 void for_each_place(const Shape& image, const Sliding& s, F&& f) {
   const std::int64_t channels = image[3].factor();
@@ -29,7 +29,7 @@ void for_each_place(const Shape& image, const Sliding& s, F&& f) {
     });
 }
 
-/// Of each window, how many places are no pads.
+/// For each window, the number of positions that are not padding.
 std::vector<double> counts(const Shape& image, const Sliding& s) {
   std::vector<double> result(static_cast<std::size_t>(windows_shape(image, s).elements().factor()));
   for_each_place(image, s, [&](std::size_t, std::size_t y, std::int64_t) { ++result[y]; });
@@ -37,8 +37,8 @@ std::vector<double> counts(const Shape& image, const Sliding& s) {
 }
 
 void require_places(const Type& places, const Shape& windows) {
-  require_dtype(places, DType::u8, "the places");
-  if (places.shape != windows) throw UserError(str("the places must be ", windows, ", got ", places.shape));
+  require_dtype(places, DType::u8, "the positions");
+  if (places.shape != windows) throw UserError(str("the positions must be ", windows, ", got ", places.shape));
 }
 
 struct Case {
@@ -61,7 +61,7 @@ SampleInput places_of(const Case& c, const Shape& windows) { return {{DType::u8,
 
 Sliding pool_windows(const Shape& image, const Shape& kernel, const Shape& strides, const Shape& pads) {
   const Sliding s = slide(image, kernel, strides, {1, 1}, pads);
-  if (s.h.size * s.w.size > 256) throw UserError(str("a window may have 256 places at most, got ", kernel));
+  if (s.h.size * s.w.size > 256) throw UserError(str("a window may have at most 256 elements, got ", kernel));
   for (std::size_t i = 0; i < 4; ++i)
     if (pads[i].factor() >= kernel[i % 2].factor()) throw UserError(str("pads must be smaller than the kernel ", kernel, ", got ", pads));
   return s;
@@ -118,7 +118,7 @@ std::vector<Sample<MaxPoolPlace>> MaxPoolPlace::samples() {
       [](const Case& c, const Shape& x) { return Sample<MaxPoolPlace>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
 }
 
-// ---- by place ----
+// ---- by position ----
 
 Type PoolTake::infer(std::span<const Type> in) const {
   require_inputs(in, 2);

@@ -1,4 +1,4 @@
-// Pools over images [N, H, W, C]: what a window of `kernel` [KH, KW] places makes of each channel. Pads count for nothing.
+// Pools over images [N, H, W, C]: each channel is reduced over windows of `kernel` [KH, KW]. Padding is ignored.
 #pragma once
 
 #include "ir/op.h"
@@ -17,7 +17,7 @@ struct MaxPool {
   static std::vector<Sample<MaxPool>> samples();
 };
 
-/// Its place in the window, kh · KW + kw, as u8: the first NaN, else the first greatest.
+/// Its position in the window, kh · KW + kw, as u8: the first NaN, else the first greatest.
 struct MaxPoolPlace {
   static constexpr std::string_view name = "max_pool_place";
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0};
@@ -29,7 +29,7 @@ struct MaxPoolPlace {
   static std::vector<Sample<MaxPoolPlace>> samples();
 };
 
-/// x and a place in each window (u8): the element there; 0 for a place among the pads.
+/// x and a position in each window (u8): the element there; 0 for a position in the padding.
 struct PoolTake {
   static constexpr std::string_view name = "pool_take";
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0};
@@ -40,7 +40,7 @@ struct PoolTake {
   static std::vector<Sample<PoolTake>> samples();
 };
 
-/// Its adjoint: each y [N, OH, OW, C] is added at its place to an image [N, H, W, C] of zeros, with `image` [H, W].
+/// Its adjoint: each y [N, OH, OW, C] is added at its position to an image [N, H, W, C] of zeros, with `image` [H, W].
 struct PoolPut {
   static constexpr std::string_view name = "pool_put";
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0}, image{1, 1};
@@ -52,7 +52,7 @@ struct PoolPut {
   static std::vector<Sample<PoolPut>> samples();
 };
 
-/// The sum of each window, divided by how many of its places are no pads.
+/// The mean of each window's elements, without padding.
 struct AveragePool {
   static constexpr std::string_view name = "average_pool";
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0};
@@ -64,7 +64,7 @@ struct AveragePool {
   static std::vector<Sample<AveragePool>> samples();
 };
 
-/// Its adjoint: each y is shared out over the places of its window.
+/// Its adjoint: each y is distributed equally over the elements of its window.
 struct AverageSpread {
   static constexpr std::string_view name = "average_spread";
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0}, image{1, 1};
@@ -82,7 +82,7 @@ concept IsPool = std::is_same_v<O, MaxPool> || std::is_same_v<O, MaxPoolPlace> |
 template <class O>
 concept IsUnpool = std::is_same_v<O, PoolPut> || std::is_same_v<O, AverageSpread>;
 
-/// The windows over an image [N, H, W, C]. Throws UserError if there is no room for one, and for windows of more than 256 places.
+/// The windows over an image [N, H, W, C]. Throws UserError if none fits, and for windows of more than 256 elements.
 Sliding pool_windows(const Shape& image, const Shape& kernel, const Shape& strides, const Shape& pads);
 
 }  // namespace sinter::ir

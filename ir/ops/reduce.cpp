@@ -26,7 +26,7 @@ Value spread(Value y, const Shape& shape, std::int64_t first, std::int64_t last)
   return broadcast(reshape(y, Shape(std::span<const Dim>(dims))), shape);
 }
 
-/// `whole`: integers from -whole (of u32: from 0) to whole. Numbers whose sums and products do not fit their type are welcome.
+/// `whole`: integers from -whole (of u32: from 0) to whole. Their sums and products may overflow, which tests wrapping.
 template <class Op>
 std::vector<Sample<Op>> reduce_samples(double low, double high, double whole) {
   std::vector<Sample<Op>> result;

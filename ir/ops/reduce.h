@@ -1,4 +1,4 @@
-// Reductions of f32, i32 and u32 over the adjacent axes [first, last), which leave the shape. Reductions over axes that are not adjacent are made of
+// Reductions of f32, i32 and u32 over the adjacent axes [first, last), which leave the shape. Reductions over other axes are composed of
 // several. Integers wrap.
 #pragma once
 

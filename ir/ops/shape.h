@@ -1,4 +1,4 @@
-// Ops that move elements and change none.
+// Ops that move elements without changing them.
 #pragma once
 
 #include "ir/op.h"

@@ -23,7 +23,7 @@ Sliding slide(const Shape& input, const Shape& kernel, const Shape& strides, con
     SlidingAxis a{input[1 + i].factor(), 0, kernel[i].factor(), strides[i].factor(), dilations[i].factor(), pads[i].factor()};
     const std::int64_t padded = a.in + a.before + pads[2 + i].factor(), covered = (a.size - 1) * a.dilation + 1;
     if (covered > padded)
-      throw UserError(str("a window of ", covered, i == 0 ? " rows" : " columns", " has no room in the padded input of ", padded,
+      throw UserError(str("a window of ", covered, i == 0 ? " rows" : " columns", " does not fit into the padded input of ", padded,
                           "; make it smaller or pad more"));
     a.out = (padded - covered) / a.stride + 1;
     return a;

@@ -7,7 +7,7 @@
 
 namespace sinter::ir {
 
-/// Along one axis: window `o` covers the places o · stride + k · dilation - before, k < size; those outside the input are pads.
+/// Along one axis: window `o` covers the positions o · stride + k · dilation - before, k < size; those outside the input are padding.
 struct SlidingAxis {
   std::int64_t in = 1, out = 1, size = 1, stride = 1, dilation = 1, before = 0;
 
@@ -18,7 +18,7 @@ struct SlidingAxis {
 
 struct Sliding {
   SlidingAxis h, w;
-  /// Calls f(output row, output column, kernel row, kernel column, input row, input column) for each place of each window that is no pad.
+  /// Calls f(output row, output column, kernel row, kernel column, input row, input column) for each position of each window that is not padding.
   template <class F>
   void for_each(F&& f) const {
     for (std::int64_t oh = 0; oh < h.out; ++oh)
@@ -30,7 +30,7 @@ struct Sliding {
 };
 
 /// `kernel`, `strides` and `dilations` are two numbers, for H and W; `pads` are four: top, left, bottom, right. Throws UserError for an input that is
-/// not [N, H, W, C] with fixed H, W and C, for numbers out of range, and for a window that the padded input has no room for.
+/// not [N, H, W, C] with fixed H, W and C, for numbers out of range, and for a window larger than the padded input.
 Sliding slide(const Shape& input, const Shape& kernel, const Shape& strides, const Shape& dilations, const Shape& pads);
 
 }  // namespace sinter::ir

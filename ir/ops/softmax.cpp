@@ -14,7 +14,7 @@ Type infer_rows(std::span<const Type> in) {
   return {Floats::result(in), in[0].shape};
 }
 
-/// Calls f(row's input, row's output, columns, greatest element, sum of exponentials); NaN passes to all of the row.
+/// Calls f(row's input, row's output, columns, greatest element, sum of exponentials); NaN spreads to the whole row.
 template <class F>
 void for_each_row(Reference& r, F&& f) {
   const std::int64_t cols = r.out.extents.back();

@@ -1,4 +1,4 @@
-// Softmax over the last axis. Both forms subtract the greatest element first, so that nothing overflows.
+// Softmax over the last axis. Both forms subtract the greatest element first, to avoid overflow.
 #pragma once
 
 #include "ir/op.h"

@@ -6,7 +6,7 @@ namespace sinter::ir {
 
 namespace {
 
-/// a + b of two numbers of elements along one axis, both fixed or both multiples of N; 0 goes with either.
+/// a + b of two numbers of elements along one axis, both fixed or both multiples of N; 0 fits both.
 Dim add(Dim a, Dim b) {
   if (a.factor() == 0) return b;
   if (b.factor() == 0) return a;
@@ -19,11 +19,11 @@ Dim along(const Type& type, std::int64_t axis) {
   if (axis < 0 || axis >= static_cast<std::int64_t>(type.shape.rank()))
     throw UserError(str("axis ", axis, " does not exist in ", type.shape, ", which has ", type.shape.rank(), " dimensions"));
   const Dim size = type.shape[static_cast<std::size_t>(axis)];
-  if (size.is_rows()) throw UserError(str("the rows of a table are picked by gather_rows alone, got ", type));
+  if (size.is_rows()) throw UserError(str("the rows of a table are read only by gather_rows, got ", type));
   return size;
 }
 
-/// Places along an axis with N are multiples of N, others are not.
+/// Offsets and sizes along an axis with N are multiples of N, others are not.
 void require_kind(Dim place, Dim size, const char* what) {
   if (place.factor() != 0 && place.is_batch() != size.is_batch())
     throw UserError(str(what, " must be ", size.is_batch() ? "a multiple of N" : "a number", " along an axis of ", size, ", got ", place));
@@ -123,7 +123,7 @@ Type Concat::infer(std::span<const Type> in) const {
     size = add(size, along(type, axis));
     const auto a = static_cast<std::size_t>(axis);
     if (type.dtype != in[0].dtype || type.shape.rank() != in[0].shape.rank() || type.shape.with(a, 1) != in[0].shape.with(a, 1))
-      throw UserError(str("operands must be equal but along axis ", axis, ", got ", in[0], " and ", type));
+      throw UserError(str("operands must be equal except along axis ", axis, ", got ", in[0], " and ", type));
   }
   return {in[0].dtype, in[0].shape.with(static_cast<std::size_t>(axis), size)};
 }

@@ -1,11 +1,11 @@
-// Ops that lay their operands along one axis of the result: slice, pad, concat. Along an axis with N, places and sizes are multiples of N.
+// Ops that place their operands along one axis of the result: slice, pad, concat. Along an axis with N, offsets and sizes are multiples of N.
 #pragma once
 
 #include "ir/op.h"
 
 namespace sinter::ir {
 
-/// What all three are: element a of operand k along the axis is element a + offsets[k] of the result, if the result has it. What no operand covers
+/// The common form: element a of operand k along the axis is element a + offsets[k] of the result, if that is in range. What no operand covers
 /// is `fill`.
 struct Window {
   std::size_t axis = 0;
@@ -42,7 +42,7 @@ struct Pad {
   static std::vector<Sample<Pad>> samples();
 };
 
-/// One or more operands one after the other along an axis.
+/// One or more operands concatenated along an axis.
 struct Concat {
   static constexpr std::string_view name = "concat";
   std::int64_t axis = 0;

@@ -1,4 +1,4 @@
-// Convolutions: blocks of pixels become rows of a matrix (their windows, one after the other), which is multiplied by the kernel.
+// Convolutions: blocks of pixels become rows of a matrix (their windows), which is multiplied by the kernel.
 #include <vector>
 
 #include "runtime/eval/eval.h"
@@ -8,10 +8,10 @@ namespace sinter::runtime::eval {
 
 namespace {
 
-/// Elements of the matrix of a block of pixels: what stays in the second-level cache.
+/// Elements of the matrix of a block of pixels: it stays in the second-level cache.
 constexpr std::int64_t block_elements = 64 * 1024;
 
-/// Memory of a thread, reused from chunk to chunk.
+/// Memory of a thread, reused by its chunks.
 float* scratch(std::int64_t elements) {
   thread_local std::vector<float> memory;
   if (memory.size() < static_cast<std::size_t>(elements)) memory.resize(static_cast<std::size_t>(elements));
@@ -21,14 +21,14 @@ float* scratch(std::int64_t elements) {
 /// An image tensor in memory.
 struct Pixels {
   float* data;
-  std::int64_t stride;  ///< from pixel to pixel
-  std::int64_t each;    ///< elements an image takes
+  std::int64_t stride;  ///< between pixels
+  std::int64_t each;    ///< elements per image
 
   explicit Pixels(const View& view)
       : data(view.as<float>()), stride(view.layout().stride), each(view.type.shape[1].factor() * view.type.shape[2].factor() * stride) {}
 };
 
-/// The window of a pixel of y in x, as a row of KH · KW · `channels` numbers, pads as zeros.
+/// The window of a pixel of y in x, as a row of KH · KW · `channels` numbers, with zero padding.
 void gather_window(const ir::Sliding& s, const float* image, std::int64_t stride, std::int64_t channels, std::int64_t oh, std::int64_t ow,
                    float* to) {
   const auto& [h, w] = s;
@@ -41,7 +41,7 @@ void gather_window(const ir::Sliding& s, const float* image, std::int64_t stride
     }
     const float* row = image + ih * w.in * stride;
     const std::int64_t first = w.place(ow, 0);
-    if (stride == channels && w.dilation == 1 && first >= 0 && first + w.size <= w.in) {  // all in one piece
+    if (stride == channels && w.dilation == 1 && first >= 0 && first + w.size <= w.in) {  // contiguous
       to = std::copy_n(row + first * stride, w.size * channels, to);
       continue;
     }
@@ -52,13 +52,13 @@ void gather_window(const ir::Sliding& s, const float* image, std::int64_t stride
   }
 }
 
-/// The output o of a window that has place i of an axis under its element k, or -1.
+/// The output o of the window that has index i of an axis under its element k, or -1.
 std::int64_t window_over(const ir::SlidingAxis& axis, std::int64_t i, std::int64_t k) {
   const std::int64_t start = i + axis.before - k * axis.dilation, o = start / axis.stride;
   return start >= 0 && start % axis.stride == 0 && o < axis.out ? o : -1;
 }
 
-/// What a pixel of x gets from y: KH · KW · `features` numbers, zeros where no window has the pixel there.
+/// The elements of y that reach a pixel of x: KH · KW · `features` numbers, zeros where no window has the pixel there.
 void gather_adjoint(const ir::Sliding& s, const float* y, std::int64_t stride, std::int64_t features, std::int64_t ih, std::int64_t iw, float* to) {
   const auto& [h, w] = s;
   const auto bytes = static_cast<std::size_t>(features) * sizeof(float);
@@ -142,7 +142,7 @@ void conv2d_weight(const ir::Convolution& c, const View& x, const View& y, const
   const std::int64_t channels = c.channels_a_group(), features = c.features_a_group(), images = c.images.factor(),
                      columns = c.sliding.h.size * c.sliding.w.size * channels, width = c.sliding.w.out, pixels = c.sliding.h.out * width,
                      block = std::clamp<std::int64_t>(block_elements / columns, std::min<std::int64_t>(64, pixels), pixels);
-  // Each chunk of images has a sum of its own; the sums are added in order.
+  // Each chunk of images has its own sum; the sums are added in order.
   constexpr std::int64_t most_chunks = 16;
   const std::int64_t size = divide_up(images, most_chunks), chunks = divide_up(images, size), all = at.padded_elements();
   std::vector<float> sums(static_cast<std::size_t>(chunks * all));

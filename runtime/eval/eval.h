@@ -1,5 +1,5 @@
-// The interpreter's kernels, one function an op or family: they cut the work into chunks whose number depends on the shape alone, so that results
-// are the same bytes for any number of threads, and hand the chunks to the team. Operands and results are checked by the caller.
+// The interpreter's kernels, one function per op or family: they cut the work into chunks whose number depends only on the shape, so that results
+// have the same bytes on any number of threads, and pass the chunks to the team. Operands and results are checked by the caller.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace sinter::runtime::eval {
 
 using Views = std::span<const View>;
 
-/// About what one chunk should hold: 64 KB of f32.
+/// Approximate elements per chunk: 64 KB of f32.
 inline constexpr std::int64_t chunk_elements = 16384;
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -25,7 +25,7 @@ struct Range {
   Range(std::int64_t chunk, std::int64_t size, std::int64_t count) : begin(chunk * size), end(std::min(count, begin + size)) {}
 };
 
-/// Runs f(chunk) on as many threads as the work (of all chunks together) deserves.
+/// Runs f(chunk) on as many threads as pay for the work (of all chunks together).
 template <class F>
 void for_chunks(std::int64_t chunks, double flops, double bytes, const F& f) {
   parallel_for(chunks, chunks > 1 ? threads_for(flops, bytes) : 1, [&](std::int64_t chunk) {
@@ -50,12 +50,12 @@ inline double bytes_of(const View& view) {
   return static_cast<double>(view.layout().padded_elements()) * static_cast<double>(size_of(view.type.dtype));
 }
 
-/// What the interpreter must know of a pointwise op beside its kernel.
+/// What the interpreter must know about a pointwise op besides its kernel.
 struct PointwiseOp {
   std::size_t index;  ///< in ir::Op
   const void* op;     ///< its struct
-  bool keeps_zero;    ///< zeros give zero: pad lanes need no care
-  double flops;       ///< an element, roughly
+  bool keeps_zero;    ///< zeros give zero: pad lanes stay 0
+  double flops;       ///< per element, approximate
 };
 void pointwise(const PointwiseOp& op, Views in, const View& out);
 
@@ -75,7 +75,7 @@ void softmax(bool logarithm, const View& in, const View& out);
 /// `bias` may be null.
 void product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View* bias, const View& out);
 
-/// One product a pair of matrices.
+/// One product per pair of matrices.
 void batch_product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View& out);
 
 void conv2d(const ir::Convolution& c, const View& x, const View& w, const View& y);

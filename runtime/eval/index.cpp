@@ -86,7 +86,7 @@ void scatter_add_rows(const View& index, const View& updates, const View& out) {
     for (std::int64_t i = 0; i < indices.count(); ++i) to[indices[i]] += from[i / layout.cols * layout.stride + i % layout.cols];
     return;
   }
-  // Each chunk takes its columns of all updates in their order.
+  // Each chunk adds its columns of all updates in order.
   const std::int64_t slab = slab_size(out, rows), width = 256;
   for_chunks(divide_up(slab, width), static_cast<double>(indices.count() * slab), 3 * bytes_of(updates), [&](std::int64_t chunk) {
     const Range range(chunk, width, slab);
@@ -159,7 +159,7 @@ void greatest_places(const View& x, const View& out) {
   for_rows(out, static_cast<double>(layout.cols * from.cols), [&](std::int64_t r) {
     const T* row = x.as<T>() + r * from.stride;
     std::int32_t* to = out.as<std::int32_t>() + r * layout.stride;
-    // Whether a comes before b: NaN, then greater, then first. That orders all, so that the algorithm does not matter.
+    // Whether a comes before b: NaN, then greater, then first. A total order, so that the algorithm does not matter.
     const auto before = [row](std::int32_t a, std::int32_t b) {
       if constexpr (std::is_same_v<T, float>) {
         const bool nan_a = row[a] != row[a], nan_b = row[b] != row[b];

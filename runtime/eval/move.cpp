@@ -69,7 +69,7 @@ void window(const ir::Window& window, Views in, const View& out) {
 
 namespace {
 
-/// T: f32, or u32, as which integers are added: they wrap.
+/// T: f32, or u32 for all integers, which wrap.
 template <class T>
 void running_sums(std::size_t axis, bool reverse, const View& in, const View& out) {
   const Layout layout = out.layout();

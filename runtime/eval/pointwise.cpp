@@ -1,4 +1,4 @@
-// Pointwise ops and broadcast: which operands run along with the output, and which are repeated.
+// Pointwise ops and broadcast: which operands advance with the output, and which are repeated.
 #include "runtime/eval/eval.h"
 #include "runtime/isa/kernels.h"
 
@@ -6,7 +6,7 @@ namespace sinter::runtime::eval {
 
 namespace {
 
-/// How rows of the operand go with rows of the output. Returns whether they simply run along with all of them.
+/// Maps rows of the output to rows of the operand. Returns whether these are the same rows.
 bool set_steps(isa::Operand& operand, const Shape& shape, const Shape& out) {
   const std::size_t lead = out.rank() - shape.rank();
   std::int64_t step = 1;
@@ -36,7 +36,7 @@ isa::Pointwise plan(const void* op, Views in, const View& out) {
   return task;
 }
 
-/// Splits the rows of the output by its leading dimensions, or takes them as one where each operand runs along with all of them or is one row.
+/// Splits the rows of the output by its leading dimensions, or takes them as one where each operand has the same rows or is one row.
 void plan_rows(isa::Pointwise& task, Views in, const View& out) {
   const Shape& shape = out.type.shape;
   task.leading = static_cast<int>(shape.rank()) - 1;
@@ -77,7 +77,7 @@ void pointwise(const PointwiseOp& op, Views in, const View& out) {
   const double flops = op.flops * static_cast<double>(layout.padded_elements());
   const isa::Kernels& kernels = isa::kernels();
 
-  // Equal layouts run flat, pad lanes and all, with single elements repeated.
+  // Equal layouts are processed flat, including pad lanes, with single elements repeated.
   bool flat = true, repeated = false;
   for (std::size_t k = 0; k < in.size(); ++k) {
     const Layout operand = in[k].layout();

@@ -1,4 +1,4 @@
-// Pools: pixel by pixel, all channels of a place at a time.
+// Pools: pixel by pixel, all channels of a pixel together.
 #include <limits>
 
 #include "runtime/eval/eval.h"
@@ -18,7 +18,7 @@ void for_each_row(std::int64_t images, std::int64_t rows, double elements_a_row,
   });
 }
 
-/// An image tensor: where the channels of a pixel are.
+/// An image tensor: finds the channels of a pixel.
 template <class T>
 struct Image {
   T* data;
@@ -32,7 +32,7 @@ struct Image {
   T* at(std::int64_t n, std::int64_t h, std::int64_t w) const { return data + ((n * height + h) * width + w) * stride; }
 };
 
-/// Calls f(channels of the input under it, its place in the window) for each place of a window that is no pad.
+/// Calls f(channels of the input under it, its position in the window) for each position of a window that is not padding.
 template <class F>
 void for_each_place(const ir::Sliding& s, const Image<float>& x, std::int64_t n, std::int64_t oh, std::int64_t ow, const F& f) {
   for (std::int64_t kh = 0; kh < s.h.size; ++kh)
@@ -40,14 +40,14 @@ void for_each_place(const ir::Sliding& s, const Image<float>& x, std::int64_t n,
       if (s.h.covers(oh, kh) && s.w.covers(ow, kw)) f(x.at(n, s.h.place(oh, kh), s.w.place(ow, kw)), kh * s.w.size + kw);
 }
 
-/// Calls f(its row, its column, the place) for each window that has a pixel of the image under one of its places.
+/// Calls f(its row, its column, the position) for each window that contains a pixel of the image.
 template <class F>
 void for_each_window(const ir::Sliding& s, std::int64_t ih, std::int64_t iw, const F& f) {
   const auto over = [](const ir::SlidingAxis& axis, std::int64_t i, std::int64_t k) {
     const std::int64_t start = i + axis.before - k, o = start / axis.stride;
     return start >= 0 && start % axis.stride == 0 && o < axis.out ? o : -1;
   };
-  // Windows in ascending order: later places in them first.
+  // Windows in ascending order: later positions in them first.
   for (std::int64_t kh = s.h.size; kh-- > 0;)
     for (std::int64_t kw = s.w.size; kw-- > 0;) {
       const std::int64_t oh = over(s.h, ih, kh), ow = over(s.w, iw, kw);
@@ -55,7 +55,7 @@ void for_each_window(const ir::Sliding& s, std::int64_t ih, std::int64_t iw, con
     }
 }
 
-/// Runs f(window's row, its column, image, where its channels are) for each window of the result.
+/// Runs f(window's row, its column, image, its channels) for each window of the result.
 template <class T, class F>
 void for_each_result(const Image<T>& out, const View& view, double work, const F& f) {
   const std::int64_t images = view.type.shape[0].factor();
@@ -123,7 +123,7 @@ void pool_put(const ir::Sliding& s, const View& place_of, const View& in, const 
 }
 
 namespace {
-/// How many places of a window are no pads.
+/// The number of elements of a window that are not padding.
 float covered(const ir::Sliding& s, std::int64_t oh, std::int64_t ow) {
   const auto along = [](const ir::SlidingAxis& axis, std::int64_t o) {
     const std::int64_t first = axis.place(o, 0);

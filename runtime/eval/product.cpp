@@ -10,7 +10,7 @@ namespace {
 /// About 30 µs on one core.
 constexpr double chunk_flops = 3e6;
 
-/// How many rows (or columns) of `flops` each make a chunk: steps suit the tiles of every target, or where that would make few chunks, cache lines.
+/// Rows (or columns) per chunk, of `flops` each: a multiple of the tiles of every target, or, if that gives few chunks, of cache lines.
 std::int64_t chunk_size(double flops, std::int64_t step, std::int64_t all) {
   const double wanted = chunk_flops / std::max(1.0, flops);
   if (wanted >= static_cast<double>(all)) return std::max<std::int64_t>(1, all);

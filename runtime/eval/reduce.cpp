@@ -1,4 +1,4 @@
-// Reductions of [outer, reduced, inner]. Long ones are cut into pieces, each reduced by itself, and the pieces' results reduced in order.
+// Reductions of [outer, reduced, inner]. Long ones are cut into pieces, which are reduced separately, and their results are reduced in order.
 #include "runtime/buffer.h"
 #include "runtime/eval/eval.h"
 #include "runtime/isa/kernels.h"
@@ -7,10 +7,10 @@ namespace sinter::runtime::eval {
 
 namespace {
 
-/// Where element i of a tensor lies.
+/// The offset of element i of a tensor.
 std::int64_t place(const Layout& layout, std::int64_t i) { return i / layout.cols * layout.stride + i % layout.cols; }
 
-/// Nothing is kept of each reduced part: it is `rows` whole rows (or, where those are contiguous, one long row).
+/// The case without inner dimensions: each reduced part is `rows` whole rows (or, if those are contiguous, one long row).
 template <class T>
 void reduce_to_elements(const isa::Reduction<T>& kernels, std::int64_t outer, std::int64_t reduced, const View& in, const View& out) {
   const Layout layout = in.layout(), result = out.layout();
@@ -45,7 +45,7 @@ void reduce_to_elements(const isa::Reduction<T>& kernels, std::int64_t outer, st
   zero_pads(out);
 }
 
-/// The last dimension is kept, so whole slabs of rows are combined, pad lanes and all: those stay 0.
+/// The last dimension is kept, so whole slabs of rows are combined, including pad lanes, which stay 0.
 template <class T>
 void reduce_to_slabs(const isa::Reduction<T>& kernels, std::int64_t outer, std::int64_t reduced, std::int64_t inner, const View& in,
                      const View& out) {

@@ -1,4 +1,4 @@
-// XXH64 (xxHash specification 0.1.1): the checksum of file sections. It finds damage, it does not authenticate.
+// XXH64 (xxHash specification 0.1.1): the checksum of file sections. It detects damage, it does not authenticate.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace sinter::runtime {
 
-/// Of bytes that come in pieces.
+/// The checksum of bytes that come in pieces.
 class Checksum {
  public:
   explicit Checksum(std::uint64_t seed = 0);

@@ -26,16 +26,16 @@ struct NamedArray {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;   ///< fixed extents; empty for a scalar
-  std::span<const std::byte> bytes;  ///< of an archive that is written: memory of the caller's
+  std::span<const std::byte> bytes;  ///< of an archive to write: memory that the caller owns
   Buffer memory = {};                ///< of an archive that was read: holds `bytes`, padded with zeros to a multiple of 64; they may be written.
-                                     ///< Of one that is written: what must live as long, if anything
+                                     ///< Of one to write: what must stay alive, if anything
 };
 
-/// The array as tensors lie in memory (ir/layout.h). Where its bytes lie so already (a single row or column, or columns that need no pads) this is
-/// `memory` itself, which for a file is the file's own pages: nothing is copied, and writing changes this process's copy of a page only. Else a copy.
+/// The array in the memory layout of tensors (ir/layout.h). If its bytes have it already (a single row or column, or columns without padding) this is
+/// `memory` itself, which for a file is the file's own pages: nothing is copied, and writing only changes this process's copy of a page. Else a copy.
 Buffer to_buffer(const NamedArray& array);
 
-/// What a file holds. Names are unique within graphs and within arrays and not empty.
+/// The content of a file. Names are unique within graphs and within arrays and not empty.
 struct Archive {
   std::vector<NamedGraph> graphs;
   std::vector<NamedArray> arrays;
@@ -45,12 +45,12 @@ struct Archive {
   const NamedArray* find_array(std::string_view name) const;
 };
 
-/// Writes the file whole or not at all (see AtomicFile). Throws UserError.
+/// Writes the file atomically (see AtomicFile). Throws UserError.
 void save(const std::filesystem::path& path, const Archive& archive);
-/// Reads and checks everything: the file is data and nothing in it is trusted. Sizes and counts are checked against the bytes that there are
-/// before anything is allocated. Arrays stay where they are, in a mapping of the file (MappedFile says what that asks of other programs), once their
-/// checksums are found right. Throws SystemError if the file cannot be read, and another UserError `[file] rule, actual values; next step` if what it
-/// holds is no sound file.
+/// Reads and checks everything: the file is data and nothing in it is trusted. Sizes and counts are checked against the bytes present
+/// before anything is allocated. Arrays stay in a mapping of the file (see MappedFile for what that requires of other programs), once their
+/// checksums are verified. Throws SystemError if the file cannot be read, and another UserError `[file] rule, actual values; next step` if its
+/// content is not valid.
 Archive load(const std::filesystem::path& path);
 
 /// The same without a file; `where` stands for its name in messages. What is read does not refer to `bytes`.

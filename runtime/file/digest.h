@@ -1,4 +1,4 @@
-// XXH128 of bytes that come in pieces: tells contents apart, and does not authenticate them.
+// XXH128 of bytes that come in pieces: distinguishes contents, does not authenticate them.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@ namespace {
 
 std::filesystem::path folder_of(const std::filesystem::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
 
-/// The call's error; what a signal has interrupted is called again.
+/// The call's error; a call that a signal interrupted is repeated.
 template <class Call>
 int uninterrupted(Call&& call) {
   int error = 0;
@@ -36,7 +36,7 @@ void require_call(const std::filesystem::path& path, const char* what, int error
   throw SystemError(path.string(), rule + "; choose a folder that exists, is writable and has space", error);
 }
 
-/// The number of a descriptor that this process has, by the names that the system has for these; -1 for any other path.
+/// The number of a descriptor of this process, from the system's names for them; -1 for any other path.
 int own_descriptor(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -49,14 +49,14 @@ int own_descriptor(std::string_view path) {
   return -1;
 }
 
-/// What is written when this path is: the end of a chain of links, so that what a link names is replaced and not the link.
+/// The file that is written through this path: the end of a chain of links, so that the target is replaced and not the link.
 std::filesystem::path target_of(std::filesystem::path path) {
-  constexpr int most_links = 40;  // as the kernel
+  constexpr int most_links = 40;  // the kernel's limit
   std::error_code error;
   for (int i = 0; i < most_links && own_descriptor(path.native()) < 0 && std::filesystem::is_symlink(path, error); ++i) {
     const std::filesystem::path target = std::filesystem::read_symlink(path, error);
     if (error) break;
-    path = folder_of(path) / target;  // an absolute target stands for itself
+    path = folder_of(path) / target;  // an absolute target replaces the folder
   }
   return path;
 }
@@ -101,7 +101,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsign
   if (stream_) return;
   static std::atomic<unsigned> counter{0};
   int error = 0;
-  do {  // a name that exists is left from a process that died
+  do {  // an existing name is left from a process that died
     temporary_ = str(path_.string(), temporary_infix, ::getpid(), "-", counter++);
     error = uninterrupted([&] { return FileSystem::current().create(temporary_, mode, descriptor_); });
   } while (error == EEXIST);
@@ -140,7 +140,7 @@ void AtomicFile::commit() {
   FileSystem& system = FileSystem::current();
   if (stream_) return require("close it", system.close(std::exchange(descriptor_, -1)));
   if (durability_ == Durability::synced) require("flush it to the disk", uninterrupted([&] { return system.sync(descriptor_); }));
-  const int closed = system.close(std::exchange(descriptor_, -1)), error = closed == EINTR ? 0 : closed;  // interrupted or not, it is closed
+  const int closed = system.close(std::exchange(descriptor_, -1)), error = closed == EINTR ? 0 : closed;  // closed even if interrupted
   if (const int failed = error ? error : uninterrupted([&] { return system.rename(temporary_, path_.string()); })) {
     system.remove(temporary_);
     require("give it its name", failed);
@@ -155,7 +155,7 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   file.commit();
 }
 
-// ---- appended to ----
+// ---- append ----
 
 AppendFile::AppendFile(std::filesystem::path path) : path_(target_of(std::move(path))), stream_(is_stream(path_)) {
   if (!stream_) require_call(path_, "open it", FileSystem::current().open(path_.string(), O_CREAT | O_APPEND, descriptor_));

@@ -1,4 +1,4 @@
-// Files that are written whole or not at all, and files that are read with every size checked.
+// Files that are written atomically, and files that are read with every size checked.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace sinter::runtime {
 
-/// The system refused what a reader or writer asked for: no permission, too many open files, no memory, a failing disk. It tells nothing of what the
-/// file holds; what is wrong with that is a UserError of another type.
+/// The system refused a request of a reader or writer: no permission, too many open files, no memory, a failing disk. It says nothing about the
+/// file's content; errors in that are UserErrors of another type.
 class SystemError : public UserError {
  public:
   SystemError(std::string_view where, std::string_view message, int code) : UserError(where, message), code_(code) {}
@@ -27,22 +27,22 @@ class SystemError : public UserError {
 /// Whether a committed file is on the disk when commit() returns, or may still be lost (never torn in a running system) if the machine fails.
 enum class Durability : std::uint8_t { synced, unsynced };
 
-/// What stands between the name of a file and the rest of the name of its temporary file.
+/// The part between the name of a file and the rest of the name of its temporary file.
 inline constexpr std::string_view temporary_infix = ".tmp-";
 
-/// What the system says of an errno, and of a file that is too large that it is a limit that says so.
+/// The system's text for an errno; for a file that is too large also that a limit is the cause.
 std::string error_text(int error);
 
 /// Writes a file so that a crash at any moment leaves the old file or the new one, never a part: a temporary file in the same folder, fsync,
 /// rename, fsync of the folder. Without commit() nothing changes. Errors are SystemErrors that name the file and the system's reason.
 ///
-/// What is no regular file (a device, a FIFO), and what the process has open (/dev/stdout, /dev/fd/N), is a stream: bytes go into it as they are
+/// Anything but a regular file (a device, a FIFO), and what the process has open (/dev/stdout, /dev/fd/N), is a stream: bytes go into it as they are
 /// written, and it is never cut, replaced or removed.
 class AtomicFile {
  public:
-  /// Makes the temporary file, so that what is wrong with the path is said now. A stream is opened when it is first written to: a FIFO's reader would
-  /// take it for ended otherwise.
-  /// `mode`: access to a new file, less what the umask takes; a file that is replaced leaves its own.
+  /// Creates the temporary file, so that errors in the path show now. A stream is opened when it is first written to: a FIFO's reader would
+  /// see its end otherwise.
+  /// `mode`: of a new file, minus the umask; a file that replaces another keeps that one's mode.
   explicit AtomicFile(std::filesystem::path path, Durability durability = Durability::synced, unsigned mode = 0666);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -67,20 +67,20 @@ class AtomicFile {
 /// Writes all of a file as AtomicFile does.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// A file that grows by what is written, which the system has when write() returns. A device, a FIFO or what the process has open is a stream, as for
+/// A file to append to; what is written is with the system when write() returns. A device, a FIFO or what the process has open is a stream, as for
 /// AtomicFile. Errors are SystemErrors that name the file and the system's reason.
 class AppendFile {
  public:
-  /// Makes the file if there is none. A stream is opened when it is first written to.
+  /// Creates the file if there is none. A stream is opened when it is first written to.
   explicit AppendFile(std::filesystem::path path);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
   void write(std::string_view text);
-  /// Bytes in the file; of a stream 0.
+  /// Bytes in the file; 0 for a stream.
   std::uint64_t size() const;
-  /// Leaves the first `size` bytes of the file; a stream stays as it is.
+  /// Truncates the file to `size` bytes; has no effect on a stream.
   void cut(std::uint64_t size);
 
  private:
@@ -89,7 +89,7 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
-/// A regular file open for reading. Pipes, devices and folders are refused, and never waited for: files are read where the reader wants, some twice.
+/// A regular file open for reading. Pipes, devices and folders are refused without blocking: files are read at any offset, some parts twice.
 class InputFile {
  public:
   /// Throws SystemError if the file is missing, unreadable or no regular file.

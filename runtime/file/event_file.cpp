@@ -80,7 +80,7 @@ void fill(events::HistogramProto& proto, std::span<const float> values) {
   proto.set_sum(sum);
   proto.set_sum_squares(squares);
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    if (counts[i] == 0)  // the last of a run of empty ones stands for all
+    if (counts[i] == 0)  // the last of a run of empty ones represents all
       while (i + 1 < limits.size() && counts[i + 1] == 0) ++i;
     proto.add_bucket_limit(limits[i]);
     proto.add_bucket(counts[i]);
@@ -139,7 +139,7 @@ EventFile::~EventFile() {
   if (descriptor_ < 0) return;
   try {
     flush();
-  } catch (const UserError&) {  // flush() tells who wants to know
+  } catch (const UserError&) {  // call flush() to get errors
   }
   ::close(descriptor_);
 }
@@ -178,7 +178,7 @@ void EventFile::flush() {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       const int reason = errno;
-      pending_.erase(0, pending_.size() - left.size());  // what is written stays written once
+      pending_.erase(0, pending_.size() - left.size());  // written bytes are not written again
       errno = reason;
       fail("write to it");
     }

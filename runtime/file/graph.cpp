@@ -111,7 +111,7 @@ void check_value(const std::string& name, const ir::Attribute& value) {
     throw UserError(str("attribute '", name, "' is ", ir::to_string(value), ", more than ", max_elements));
 }
 
-/// The op, whose attributes hold exactly what the file says: a number that its op would round is none that a writer wrote.
+/// The op, whose attributes must equal the file's exactly: a writer never writes a number that the op would round.
 ir::Op read_op(const file::Node& node) {
   ir::Attributes attributes;
   std::set<std::string, std::less<>> names;
@@ -150,7 +150,7 @@ void add_node(ir::Graph& graph, const file::Node& node) {
   check_elements(graph.add(read_op(node), std::vector<ir::NodeId>(node.operand().begin(), node.operand().end()), origin).type());
 }
 
-/// Calls f and puts the file and the part of it before the text of what it throws.
+/// Calls f, and prefixes the text of what it throws with the file and the part of it.
 template <class F>
 void within(const std::string& where, const std::string& part, F&& f) {
   try {

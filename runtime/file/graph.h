@@ -10,7 +10,7 @@
 
 namespace sinter::runtime {
 
-/// Limits that a reader enforces before it allocates; a writer refuses what a reader would.
+/// Limits that readers enforce before they allocate; writers enforce them too.
 inline constexpr std::size_t max_message_bytes = std::size_t{16} << 20;  ///< a graph section, an index section
 inline constexpr std::size_t max_record_bytes = std::size_t{64} << 10;   ///< one node, one array's description
 inline constexpr std::size_t max_nodes = std::size_t{1} << 18;
@@ -20,7 +20,7 @@ inline constexpr std::int64_t max_elements = std::int64_t{1} << 40;  ///< of one
 /// Throws UserError if a value of this type has more than max_elements, or would but for an extent of 0.
 void check_elements(const Type& type);
 
-/// Live nodes in topological order, renumbered; kernel groups are not kept. Throws UserError if a limit is passed.
+/// Live nodes in topological order, renumbered; kernel groups are not kept. Throws UserError if a limit is exceeded.
 std::string serialize_graph(const ir::Graph& graph, const std::vector<std::string>& passes = {});
 
 struct ParsedGraph {
@@ -28,7 +28,7 @@ struct ParsedGraph {
   std::vector<std::string> passes;  ///< applied before it was written
 };
 /// Rebuilds a graph through ir::make_op and Graph::add and checks it with ir::verify. Nothing in the bytes is trusted. Throws UserError
-/// `[where] …` that names the node, its byte and the rule. Bytes are counted from `start`: the graph's place in its file.
+/// `[where] …` that names the node, its byte and the rule. Bytes are counted from `start`: the graph's offset in its file.
 ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::uint64_t start = 0);
 
 }  // namespace sinter::runtime

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t section_alignment = 64;
 struct FileHeader {
   std::array<char, 8> magic = file_magic;
   std::uint32_t version = file_version;
-  std::uint32_t sections = 0;  ///< entries of the table behind the header
+  std::uint32_t sections = 0;  ///< entries of the table after the header
   std::uint64_t file_size = 0;
   std::uint64_t checksum = 0;  ///< of header and table, with this field 0
   std::array<std::uint64_t, 4> reserved{};

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::string_view copy_again = "; the file is damaged, copy or save it again";
 
-/// The bytes of a file, however they are held. All that is checked is read, so that a file which ends early or a disk which fails is an error and
-/// not a signal; only arrays that have been found right are then used where they lie.
+/// The bytes of a file, in a mapping or in memory. Everything that is checked is read, so that a truncated file or a failing disk is an error and
+/// not a signal; only arrays with a right checksum are then used in place.
 struct Source {
   std::string where;
   std::uint64_t size = 0;
@@ -71,7 +71,7 @@ std::vector<SectionEntry> read_table(const Source& source, FileHeader header) {
   return table;
 }
 
-/// Sections lie in the order of the table, each on the next multiple of 64, with zeros between; the file ends with the last.
+/// Sections are in the order of the table, each at the next multiple of 64, with zeros between; the file ends with the last.
 void check_table(const Source& source, const std::vector<SectionEntry>& table) {
   std::uint64_t end = sizeof(FileHeader) + table.size() * sizeof(SectionEntry);
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -83,9 +83,9 @@ void check_table(const Source& source, const std::vector<SectionEntry>& table) {
       source.fail(str(section, ": the first section, and no other, is the index", copy_again));
     if (entry.offset % section_alignment)
       source.fail(str(section, " begins at byte ", entry.offset, ", no multiple of ", section_alignment, copy_again));
-    if (entry.offset < end) source.fail(str(section, " begins at byte ", entry.offset, " and overlaps what ends at byte ", end, copy_again));
+    if (entry.offset < end) source.fail(str(section, " begins at byte ", entry.offset, " and overlaps the part that ends at byte ", end, copy_again));
     if (entry.offset != aligned(end))
-      source.fail(str(section, " begins at byte ", entry.offset, ", not at ", aligned(end), " behind the one before it", copy_again));
+      source.fail(str(section, " begins at byte ", entry.offset, ", not at ", aligned(end), " after the previous one", copy_again));
     if (entry.offset > source.size || entry.size > source.size - entry.offset)
       source.fail(str(section, " has ", entry.size, " bytes from byte ", entry.offset, " on, but the file ends at ", source.size, copy_again));
     if (entry.kind != static_cast<std::uint32_t>(SectionKind::array) && entry.size > max_message_bytes)
@@ -104,7 +104,7 @@ std::string section_text(const SectionEntry& entry, std::size_t index) {
   return str("section ", index, " (bytes ", entry.offset, " to ", entry.offset + entry.size, ")");
 }
 
-/// Hands the section's bytes piece by piece to f and checks them.
+/// Passes the section's bytes piece by piece to f and verifies their checksum.
 template <class F>
 void read_section(const Source& source, const SectionEntry& entry, std::size_t index, F&& f) {
   constexpr std::uint64_t most = std::uint64_t{256} << 10;
@@ -126,7 +126,7 @@ std::string read_message(const Source& source, const SectionEntry& entry, std::s
   return bytes;
 }
 
-/// The index while it is read.
+/// The index while it is being read.
 struct Index {
   Archive archive;
   FieldReader reader;
@@ -142,7 +142,7 @@ struct Index {
     check_name(graphs, "graph", archive.graphs.back().name);
   }
 
-  /// Without its bytes.
+  /// An array without its bytes.
   void add_array() {
     const std::string part = str("array ", archive.arrays.size(), " of the index");
     file::Index::Array message;

@@ -14,7 +14,7 @@ void MappedFile::reserve(std::size_t size, int descriptor, std::string_view wher
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t file_pages = (size + page - 1) / page * page;
   reserved_ = file_pages + page;
-  // One range for all, so that nothing else can come to lie behind the file.
+  // One range for everything, so that nothing else can be mapped after the file.
   constexpr int rights = PROT_READ | PROT_WRITE, own = MAP_PRIVATE | MAP_NORESERVE;
   void* memory = ::mmap(nullptr, reserved_, rights, own | MAP_ANONYMOUS, -1, 0);
   const auto fail = [&] {

@@ -28,24 +28,24 @@ namespace sinter::runtime {
 
 namespace {
 
-/// A part of the bound that sweeps leave free, and that is written before the next one: so folders are not listed at each write.
+/// The share of the bound that a sweep leaves free, and that is written before the next one: so folders are not listed at each write.
 constexpr std::uint64_t sweep_part = 32;
-/// From then on nobody can still be writing a temporary file.
+/// The age from which a temporary file is abandoned.
 constexpr std::time_t stale_seconds = 3600;
 
-/// What all caches of the process share.
+/// State that all caches of the process share.
 struct Shared {
   std::atomic<std::uint64_t> hits{0}, misses{0}, written{0}, rejected{0}, swept{0};
-  std::mutex mutex;                              ///< of what follows
-  std::set<std::string> said;                    ///< lines that are said once
+  std::mutex mutex;                              ///< guards what follows
+  std::set<std::string> said;                    ///< lines that were logged, each once
   std::map<std::string, std::uint64_t> unswept;  ///< bytes written since the last sweep, by folder; none before the first
 };
 Shared& shared() {
-  static Shared* const instance = new Shared;  // never destroyed: steps may be compiled until the very end
+  static Shared* const instance = new Shared;  // never destroyed: steps may be compiled until the process ends
   return *instance;
 }
 
-/// Why what this is the status of must not be trusted; "" if it can be: others cannot have made it or changed it.
+/// Why a file or folder of this status must not be trusted; "" if it may: others can neither have created nor changed it.
 std::string distrust(const struct stat& status) {
   if (status.st_uid != ::geteuid()) return "belongs to another user";
   if (status.st_mode & 0022) return "can be written to by others";
@@ -69,8 +69,8 @@ class Descriptor {
   int descriptor_;
 };
 
-/// Opens the folder, made if need be; says why not in `problem`. The parents need no check: whoever could put another folder in the place of this one
-/// could only put one of the user's own there, and entries are not believed for their names.
+/// Opens the folder, creating it if needed; `problem` says why not. The parents need no check: who could replace this folder by another one
+/// could only use one that the user owns, and entries are not trusted by name.
 int open_folder(const std::string& folder, std::string& problem) {
   int error = FileSystem::current().make_folder(std::filesystem::path(folder).parent_path());
   if (!error && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) error = errno;
@@ -105,7 +105,7 @@ void ObjectCache::say(const std::string& text) const {
 }
 
 void ObjectCache::say_once(const std::string& text) const {
-  if (!log_) return;  // whoever listens first is told
+  if (!log_) return;  // not marked as logged, so that a later log gets it
   {
     const std::lock_guard lock(shared().mutex);
     if (!shared().said.insert(text).second) return;
@@ -116,7 +116,7 @@ void ObjectCache::say_once(const std::string& text) const {
 void ObjectCache::discard(const std::string& name, const std::string& why) const {
   ++shared().rejected;
   FileSystem::current().remove(path_of(name));
-  say(str("object cache: ", path_of(name), " ", why, "; it is removed and the step compiled anew"));
+  say(str("object cache: ", path_of(name), " ", why, "; it is removed and the step compiled again"));
 }
 
 std::optional<std::string> ObjectCache::find(const ObjectKey& key) {
@@ -137,7 +137,7 @@ std::optional<std::string> ObjectCache::find(const ObjectKey& key) {
     ++shared().misses;
     return std::nullopt;
   }
-  (void)::futimens(file, nullptr);  // used now, for sweeps: the system's own time of access may be switched off
+  (void)::futimens(file, nullptr);  // time of the last use, for sweeps: the system's access times may be disabled
   ++shared().hits;
   return std::move(content.code);
 }
@@ -178,10 +178,10 @@ void ObjectCache::keep(const ObjectKey& key, std::string_view code) {
 }
 
 void ObjectCache::sweep(std::uint64_t most_bytes, const std::string& just_written) const {
-  // A description of its own: its lock excludes other threads too, and its place in the folder is its own.
+  // A separate open file description: its lock excludes other threads too, and its position in the folder is separate.
   const int own = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (own < 0) return;
-  if (::flock(own, LOCK_EX | LOCK_NB) != 0) {  // somebody else is at it
+  if (::flock(own, LOCK_EX | LOCK_NB) != 0) {  // another sweep is running
     ::close(own);
     return;
   }

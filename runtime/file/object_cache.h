@@ -1,8 +1,8 @@
-// The object cache: machine code on disk, so that a program that ran before starts at once.
+// The object cache: machine code on disk, so that a program that ran before need not compile again.
 //
-// An entry is a file of its own, written whole or not at all, that holds all of its key: what was compiled, the CPU that it is for and the version of
-// the code generator. Each is compared with what is asked for, and everything is under a checksum; the name alone means nothing. Code is run from a
-// copy in memory of what was checked. docs/design.md says what this protects from.
+// An entry is one file, written atomically, that holds its whole key: what was compiled, the CPU that it is for and the version of
+// the code generator. Each is compared with what is asked for, and a checksum covers everything; the file name is not trusted. Code is run from a
+// copy in memory of what was checked. docs/design.md describes what this protects from.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@
 
 namespace sinter::runtime {
 
-/// What this process has done with the object cache. Each step that was looked for is a hit or a miss.
+/// Counts for this process. Each step that is looked up is a hit or a miss.
 struct CacheStatistics {
-  std::uint64_t hits = 0;      ///< steps whose code was found: not compiled
-  std::uint64_t misses = 0;    ///< steps that were looked for and had to be compiled
+  std::uint64_t hits = 0;      ///< steps whose code was found: they were not compiled
+  std::uint64_t misses = 0;    ///< steps that were looked up and had to be compiled
   std::uint64_t written = 0;   ///< entries kept for later
-  std::uint64_t rejected = 0;  ///< entries that were there but could not be trusted; removed
+  std::uint64_t rejected = 0;  ///< entries that were found but not valid; removed
   std::uint64_t swept = 0;     ///< entries removed because the cache was full
   bool operator==(const CacheStatistics&) const = default;
 };
 
-/// A folder of entries, for one or more processes and threads at once. Make one for each use: it holds the folder open.
+/// A folder of entries, which several processes and threads may use concurrently. Create one for each use: it holds the folder open.
 class ObjectCache : public ObjectStore {
  public:
   using Log = std::function<void(const std::string&)>;
 
-  /// Makes the folder, for its owner alone, if there is none. A folder that is a link, or that others own or may write to, is not used; that is said
-  /// once a process. `most_bytes`: of all entries together; a write that passes it removes those used least recently.
+  /// Creates the folder, accessible to its owner only, if missing. A link, or one that others own or may write to, is not used, with one warning
+  /// per process. `most_bytes`: of all entries together; a write beyond it removes those used least recently.
   ObjectCache(std::string folder, std::uint64_t most_bytes, Log log);
   ~ObjectCache() override;
 
@@ -39,7 +39,7 @@ class ObjectCache : public ObjectStore {
 
   /// An entry that is damaged, or is not what its name says, is removed with a line to the log.
   std::optional<std::string> find(const ObjectKey& key) override;
-  /// Does nothing where it cannot (a full or read-only disk), with a line to the log once a process.
+  /// Does nothing where it cannot (a full or read-only disk), with a line to the log once per process.
   void keep(const ObjectKey& key, std::string_view code) override;
   void reject(const ObjectKey& key, const std::string& why) override;
 

@@ -31,7 +31,7 @@ struct Head {
   std::array<char, 8> magic;
   std::uint32_t format, reserved;
   std::uint64_t source, target, version, code;  ///< bytes of each
-  std::array<std::uint64_t, 2> checksum;        ///< XXH128 of what stands before it and of all behind the head
+  std::array<std::uint64_t, 2> checksum;        ///< XXH128 of what precedes it and of everything after the head
 };
 static_assert(sizeof(Head) == 64 && std::has_unique_object_representations_v<Head>);
 

@@ -9,7 +9,7 @@
 
 namespace sinter::runtime {
 
-/// Entries take at most so much; larger code is compiled each time.
+/// The most bytes of an entry; larger code is compiled each time.
 inline constexpr std::uint64_t max_entry_bytes = std::uint64_t{64} << 20;
 
 /// The name of the key's entry: 32 hexadecimal digits of a hash over all of the key, and ".code".
@@ -20,10 +20,10 @@ bool is_entry_name(std::string_view name);
 /// A whole entry.
 std::string to_entry(const ObjectKey& key, std::string_view code);
 
-/// What was read of an entry.
+/// The result of reading an entry.
 struct EntryContent {
   std::string code;
-  std::string problem;  ///< why the code must not be used; "" if all is well
+  std::string problem;  ///< why the code must not be used; "" if it may
 };
 /// Reads the entry that `descriptor` is open on and compares all of it with the key. Allocates no more than the file's size, and that only if it is
 /// the size that the head states.

@@ -23,7 +23,7 @@ std::optional<std::uint64_t> varint(std::string_view bytes, std::size_t& at) {
   return std::nullopt;
 }
 
-/// The number of an unknown field in the message or in one within it; 0 if there is none. As deep as the message: max_depth.
+/// The number of an unknown field in the message or in a nested one; 0 if there is none. Recurses at most max_depth deep.
 int unknown_field(const google::protobuf::Message& message) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   const google::protobuf::UnknownFieldSet& unknown = reflection.GetUnknownFields(message);

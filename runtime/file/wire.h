@@ -1,4 +1,4 @@
-// Walks the top level of a Protobuf message field by field, so that a reader can refuse one before anything is allocated for it.
+// Walks the top level of a Protobuf message field by field, so that a reader can refuse one before allocating anything for it.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -10,13 +10,13 @@
 
 namespace sinter::runtime {
 
-/// How deep messages may lie in each other below the records that FieldReader takes: a node, its attribute.
+/// How deep messages may nest below the records that FieldReader reads: a node, its attribute.
 inline constexpr int max_depth = 2;
 
 /// Reads a message whose fields are all length-delimited and in ascending order. Throws UserError naming `where` and the byte.
 class FieldReader {
  public:
-  /// Bytes are counted from `start`: the message's place in its file.
+  /// Bytes are counted from `start`: the message's offset in its file.
   FieldReader(std::string_view bytes, std::string where, std::uint64_t start = 0) : bytes_(bytes), where_(std::move(where)), start_(start) {}
 
   /// Takes the next field; false at the end.

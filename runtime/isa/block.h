@@ -1,6 +1,6 @@
 // Blocks of 16 numbers, which the pointwise ops are instantiated for: as many of the target's vectors as that takes.
 //
-// SINTER_TARGET is the namespace of the target that is compiled (v1: the baseline, v3, v4). Everything here lives in it, so that the linker never
+// SINTER_TARGET is the namespace of the target that is compiled (v1: the baseline, v3, v4). Everything here is in it, so that the linker never
 // replaces a baseline function by one that needs a newer CPU.
 #pragma once
 
@@ -179,7 +179,7 @@ inline Block<To> bits(const Block<From>& a) {
   return r;
 }
 
-// ---- what ir/vector_math.h needs besides ----
+// ---- what ir/vector_math.h needs in addition ----
 inline Block<float> fma(const Block<float>& a, const Block<float>& b, const Block<float>& c) {
   Block<float> r;
   for (int i = 0; i < parts; ++i) {

@@ -1,4 +1,4 @@
-// Pointwise ops: each op's eval on blocks, run flat over equal layouts or row by row where operands are broadcast.
+// Pointwise ops: each op's eval on blocks, flat over equal layouts or row by row where operands are broadcast.
 #include <array>
 
 #include "runtime/isa/math.h"
@@ -11,7 +11,7 @@ namespace {
 template <class O, class Rule>
 inline constexpr bool has_rule = std::is_base_of_v<ir::Elementwise<O::arity, Rule>, O>;
 
-/// Copies: what broadcast is.
+/// Copies, for broadcast.
 struct Copy {
   static constexpr int arity = 1;
   template <class S>

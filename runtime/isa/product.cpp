@@ -1,5 +1,5 @@
 // Products: c = op(a) · op(b) with tiles of c in registers. Every element is a chain of multiply-adds in the order of the contracted index that
-// starts at 0, so tile and block sizes, chunks and (with FMA) targets don't show in the result.
+// starts at 0, so tile and block sizes, chunks and (with FMA) targets don't affect the result.
 //
 // b is read in place, rows of whole vectors, and a by scalar broadcast: nothing is packed, so that products of few rows (a chunk of a compiled step)
 // run as fast as large ones. Only where b is read transposed, its rows end before the last vector does, or they are long and used many times, a
@@ -29,12 +29,12 @@ constexpr std::array<int, most_vectors> tile_rows{8, 8, 8, 6, 5};
 constexpr int most_vectors = 3;
 constexpr std::array<int, most_vectors> tile_rows{8, 6, 4};
 #endif
-/// Contracted indices a pass: as many as keep a panel of b in the second-level cache, or on the stack; fewer where each is another row (another page)
+/// Contracted indices per pass: as many as keep a panel of b in the second-level cache, or on the stack; fewer if each is another row (another page)
 /// of a.
 constexpr std::int64_t block_in_place = 512, block_copied = 128, block_transposed = 64;
-/// Rows of b from this stride on, in elements, are copied if at least so many rows of c share the copy.
+/// Rows of b with at least this stride, in elements, are copied if at least so many rows of c share the copy.
 constexpr std::int64_t long_stride = 512, sharing_rows = 64;
-/// Vectors from this length on are multiplied in lanes.
+/// Vectors of at least this length are multiplied in lanes.
 constexpr std::int64_t long_vector = 128;
 
 /// The last vector of a row, of which only the first columns exist.
@@ -54,7 +54,7 @@ struct Tail {
     for (std::int64_t i = 0; i < columns; ++i) memory[i] = from[i];
     return load_vector(memory);
   }
-  /// Where the row goes on to the end of the vector.
+  /// The case where the row continues to the end of the vector.
   V load_wide(const float* from) const { return load_vector(from); }
   void store(float* to, V v) const {
     if (columns == width) return store_vector(to, v);

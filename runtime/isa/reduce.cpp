@@ -48,7 +48,7 @@ struct Greater {
 template <class F>
 using BlockFor = Block<typename F::Element>;
 
-/// Adds a row to four blocks of partial results: what lane a column goes to depends on nothing but its place in the row.
+/// Adds a row to four blocks of partial results: the lane of a column depends only on its index in the row.
 template <class F>
 void accumulate(BlockFor<F> (&sums)[4], const typename F::Element* row, std::int64_t cols, F f) {
   std::int64_t j = 0;
@@ -71,7 +71,7 @@ typename F::Element reduce_rows(const typename F::Element* in, std::int64_t rows
   return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f);
 }
 
-/// A strip of `Count` blocks of columns stays in registers while it runs down the rows.
+/// A strip of `Count` blocks of columns stays in registers over all rows.
 template <class F, int Count>
 void reduce_strip(const typename F::Element* in, std::int64_t count, std::int64_t stride, typename F::Element* out) {
   const F f;
@@ -100,7 +100,7 @@ constexpr Reduction<typename F::Element> reduction() {
   return {&reduce_rows<F>, &reduce_columns<F>};
 }
 
-/// Writes f of each block of a row and zeros behind the row.
+/// Writes f of each block of a row and zeros after the row.
 template <class F>
 void map_row(const float* in, float* out, const Layout& layout, F&& f) {
   std::int64_t j = 0;

@@ -54,7 +54,7 @@ TEST_F(Look, VerifyAgrees) {
 
 TEST_F(Look, VerifyThatFindsAWrongResultFails) {
   EXPECT_THAT(sinter_with({"verify", model()}, inject_fault),
-              Fails(failure, HasSubstr("model.sinter] the compiled step 'predict' is wrong; this is a fault of Sinter, please report it\n")));
+              Fails(failure, HasSubstr("model.sinter] the compiled step 'predict' is wrong; this is a bug in Sinter, please report it\n")));
 }
 
 TEST_F(Look, BenchTimesPrediction) {

@@ -190,6 +190,8 @@ TEST_F(Options, OfASettingsFileAreCheckedAlike) {
   write_bytes(file("settings.json"), "{\"hidden\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
               Fails(failure, HasSubstr("settings.json] nests arrays and objects more than 8 deep (byte 18)")));
+  write_bytes(file("settings.json"), R"({"epochs": 5)");
+  EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}), Fails(failure, HasSubstr("settings.json] is not valid JSON (")));
   write_bytes(file("settings.json"), R"([5])");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}), Fails(failure, HasSubstr("settings.json] must hold a JSON object")));
   EXPECT_THAT(sinter_with({"train", "--config", file("nowhere.json")}), Fails(failure, HasSubstr("nowhere.json] cannot be opened; does it exist?")));

@@ -184,7 +184,7 @@ TEST_F(Output, IsNeverWrittenOverAnInput) {
   fs::create_directory(file("folder"));
   const auto refused = [&](const Arguments& command, const std::string& option) {
     EXPECT_THAT(sinter_with(command),
-                Fails(failure, AllOf(StartsWith("sinter: [" + option + "] would overwrite "), HasSubstr(", which is read; name another file"))))
+                Fails(failure, AllOf(StartsWith("sinter: [" + option + "] would overwrite "), HasSubstr(", which is an input; name another file"))))
         << testing::PrintToString(command);
     EXPECT_EQ(read_bytes(data), before);
   };
@@ -207,7 +207,7 @@ TEST_F(Output, TwoOutputsAreTwoFiles) {
   write_bytes(file("old"), "");
   for (const std::string& path : {file("new"), file("old")})
     EXPECT_THAT(sinter_with(training() + Arguments{"-o", path, "--log", path}),
-                Fails(failure, StartsWith("sinter: [--log] names the file of --out, " + path)));
+                Fails(failure, StartsWith("sinter: [--log] names the same file as --out, " + path)));
   const std::optional<std::string> null = device("null", "/dev/null");
   SKIP_WITHOUT(null);
   EXPECT_EQ(sinter_with(training() + Arguments{"--log", *null, "--report", *null}).status, 0);

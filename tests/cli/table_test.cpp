@@ -63,8 +63,9 @@ TEST_F(Tables, TrainSaysWhatEachColumnWasTakenFor) {
 
 TEST_F(Tables, ABadCellIsAnErrorUnlessItIsExplained) {
   for (const char* cell : {"-", "1.5 m", "n.a.", "2,5", "inf", "1e200"}) {
-    EXPECT_THAT(sinter_with(train_on_numbers_with(cell)),
-                Fails(failure, HasSubstr(str("column 'x' holds numbers, but 1 of its 20 fields are none that f32 can hold: line 9 '", cell, "';"))));
+    EXPECT_THAT(
+        sinter_with(train_on_numbers_with(cell)),
+        Fails(failure, HasSubstr(str("column 'x' holds numbers, but 1 of its 20 fields are not numbers that f32 can hold: line 9 '", cell, "';"))));
     EXPECT_FALSE(fs::exists(file("model.sinter")));
   }
   for (const char* cell : {"-", "n.a."})
@@ -119,7 +120,7 @@ TEST_F(Tables, ClassesThatOnlyHeldOutRowsHaveAreClasses) {
 TEST_F(Tables, AGreatLabelIsAskedAbout) {
   EXPECT_THAT(
       sinter_with(train_on_labels({0, 1, 4'000'000, 1})),
-      Fails(failure, HasSubstr("y.npy] label 4000000 of sample 2 asks for a model of 4000001 classes; if that is meant, say --classes 4000001")));
+      Fails(failure, HasSubstr("y.npy] label 4000000 of sample 2 needs a model of 4000001 classes; if that is meant, give --classes 4000001")));
   for (const std::int64_t label : {2147483647LL, 4294967295LL})
     EXPECT_THAT(sinter_with(train_on_labels({0, label}) + Arguments{"--classes", "2147483647"}),
                 Fails(failure, HasSubstr(str("label ", label, " of sample 1 is too large for a class number"))));
@@ -131,7 +132,7 @@ TEST_F(Tables, TheNumberOfClassesMayBeTold) {
   EXPECT_THAT(sinter_with(train_on_labels({0, 1, 1, 0, 1}) + Arguments{"--classes", "4"}), Prints(HasSubstr("saved")));
   EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--data", file("x.npy")}), Prints(HasSubstr("prediction,p(0),p(1),p(2),p(3)\n")));
   EXPECT_THAT(sinter_with(train_on_labels({0, 1, 4}) + Arguments{"--classes", "4"}),
-              Fails(failure, HasSubstr("label 4 of sample 2 is none of the 4 classes of --classes")));
+              Fails(failure, HasSubstr("label 4 of sample 2 is outside of [0, 4), the classes of --classes")));
   EXPECT_THAT(sinter_with(train_on_labels({0, 1, 1500}) + Arguments{"--classes", "2000"}), Prints(HasSubstr("saved")));
   EXPECT_THAT(sinter_with(training() + Arguments{"--classes", "4"}),
               Fails(failure, HasSubstr("[--classes] is for class numbers; the classes of a table are the texts of its target")));
@@ -141,7 +142,7 @@ TEST_F(Tables, TheNumberOfClassesMayBeTold) {
 
 TEST_F(Tables, MissingTextsAreForTables) {
   EXPECT_THAT(sinter_with(train_on_labels({0, 1}) + Arguments{"--missing", "-"}),
-              Fails(failure, HasSubstr("[--missing] is for the fields of a table, but " + file("x.npy") + " is none")));
+              Fails(failure, HasSubstr("[--missing] is for the fields of a table, but " + file("x.npy") + " is no table")));
 }
 
 // ---- predictions ----
@@ -231,8 +232,7 @@ TEST_F(Tables, OtherEncodingsAreRefusedAtTheStartOrConverted) {
       sinter_with(train_on(data)),
       Fails(
           failure,
-          HasSubstr(
-              "latin.csv] line 3, column 1 (town): byte 0xf6 behind 'K' is no UTF-8 text; name the encoding of the file, as in --encoding latin1")));
+          HasSubstr("latin.csv] line 3, column 1 (town): byte 0xf6 after 'K' is not UTF-8; name the encoding of the file, as in --encoding latin1")));
   EXPECT_FALSE(fs::exists(model));
   EXPECT_THAT(sinter_with(train_on(data) + Arguments{"--encoding", "latin1"}), Prints(HasSubstr("saved")));
   EXPECT_THAT(sinter_with({"inspect", model}), Prints(HasSubstr("features: town=Bonn town=Köln\n")));

@@ -62,7 +62,7 @@ TEST_F(Train, WritesLogReportAndEvents) {
   const std::string log = read_bytes(file("log.csv"));
   EXPECT_THAT(log, ContainsRegex("^epoch,loss,r2,root_mean_squared_error,val_loss,val_r2,val_root_mean_squared_error,learning_rate,seconds\n1,"));
   EXPECT_EQ(std::ranges::count(log, '\n'), 4);
-  EXPECT_THAT(read_bytes(file("page.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Eager beside compiled"), EndsWith("</html>\n")));
+  EXPECT_THAT(read_bytes(file("page.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Eager and compiled times"), EndsWith("</html>\n")));
   EXPECT_TRUE(fs::exists(file("events") + "/train") && fs::exists(file("events") + "/validation"));
 }
 

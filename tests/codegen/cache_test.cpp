@@ -104,8 +104,7 @@ TEST_F(CacheTest, ASecondProcessCompilesNothing) {
   EXPECT_EQ(second["rejected"], 0);
   EXPECT_EQ(first["loss"], second["loss"]);
   EXPECT_THAT(second["explain"].get<std::string>(), HasSubstr("(object cache: hit)"));
-  EXPECT_THAT(second["explain"].get<std::string>(),
-              HasSubstr("object cache, by this process so far: 1 hits, 0 misses, 0 written, 0 rejected, 0 swept"));
+  EXPECT_THAT(second["explain"].get<std::string>(), HasSubstr("object cache, this process so far: 1 hits, 0 misses, 0 written, 0 rejected, 0 swept"));
   EXPECT_THAT(second["log"], IsEmpty());
 }
 
@@ -238,7 +237,7 @@ TEST_F(CacheTest, CodeOfAnotherVersionIsNotRun) {
   key.version += " of tomorrow";
   write_bytes(entries().front(), runtime::to_entry(key, "code that would crash"));
   EXPECT_EQ(compiled().cache, "miss");
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr(" is by another version, '" + key.version + "'; it is removed and the step compiled anew")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr(" is by another version, '" + key.version + "'; it is removed and the step compiled again")));
   EXPECT_EQ(compiled().cache, "hit");
 }
 
@@ -249,7 +248,7 @@ TEST_F(CacheTest, ADamagedEntryIsRebuiltWithOneLine) {
   const Outcome outcome = train();
   EXPECT_FALSE(outcome.hit);
   EXPECT_EQ(outcome.values, wanted);
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr("has a wrong checksum; it is removed and the step compiled anew")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("has a wrong checksum; it is removed and the step compiled again")));
   EXPECT_TRUE(train().hit);
 }
 

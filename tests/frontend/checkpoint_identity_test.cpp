@@ -172,7 +172,7 @@ TEST(CheckpointIdentity, OfAnOlderVersionGoesOn) {
   now.run(folder.path);
   ASSERT_EQ(now.warnings.size(), 1u);
   EXPECT_THAT(now.warnings[0], HasSubstr("the checkpoint was made with another loss: `"));
-  EXPECT_THAT(now.warnings[0], HasSubstr("or another version of Sinter wrote the same differently; training goes on"));
+  EXPECT_THAT(now.warnings[0], HasSubstr("or another version of Sinter wrote the same differently; training continues"));
 }
 
 // ---- the digest ----

@@ -188,7 +188,7 @@ TEST(Checkpoint, ADamagedOneIsSetAsideForTheOneBefore) {
   EXPECT_EQ(train({.checkpoint = {.folder = folder.path, .keep = 1}, .log = [&](const std::string& line) { lines.push_back(line); }}), whole);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("checkpoint-000000000018.sinter] "));
-  EXPECT_THAT(lines[0], HasSubstr("set aside as .damaged, training goes on from "));
+  EXPECT_THAT(lines[0], HasSubstr("set aside as .damaged, training resumes from "));
   EXPECT_THAT(files_of(folder.path), ElementsAre("checkpoint-000000000018.sinter", "checkpoint-000000000018.sinter.damaged"));
 }
 
@@ -201,7 +201,7 @@ TEST(Checkpoint, ADamagedOneThatCannotBeSetAsideIsPassedOver) {
       [&](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::rename && std::exchange(first, false) ? EACCES : 0; });
   std::vector<std::string> lines;
   EXPECT_EQ(train({.checkpoint = {.folder = folder.path, .keep = 1}, .log = [&](const std::string& line) { lines.push_back(line); }}), whole);
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("left in place, as it cannot be renamed, training goes on from ")));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("left in place, as it cannot be renamed, training resumes from ")));
 }
 
 TEST(Checkpoint, IfAllAreDamagedFitSaysSo) {
@@ -297,7 +297,7 @@ TEST(Checkpoint, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
       ASSERT_EQ(lines.size(), *failed == Call::remove || code == EINTR ? 0u : 1u);
       for (const std::string& line : lines)
         EXPECT_THAT(line, HasSubstr(*failed == Call::lock_folder ? "take care that no other run writes checkpoints to it"
-                                                                 : "this checkpoint is left out, training goes on: ["));
+                                                                 : "this checkpoint is skipped, training continues: ["));
       ASSERT_TRUE(newest_checkpoint(folder.path));
     }
     ASSERT_EQ(train({.checkpoint = checkpoint}), whole);

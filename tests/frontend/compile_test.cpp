@@ -162,7 +162,7 @@ TEST(Compile, ValuesThatNoMemoryHoldsAreRefused) {
   StepCore step(std::move(traced), {.name = "huge"});
   const Tensor one({1}, {1, 1});
   const Tensor* const in[] = {&one};
-  EXPECT_THAT(error_of([&] { step.call(in); }), HasSubstr("takes more than 64 TiB"));
+  EXPECT_THAT(error_of([&] { step.call(in); }), HasSubstr("take more than 64 TiB"));
 }
 
 TEST(Compile, TwoModelsTrainInTwoThreadsAtOnce) {
@@ -183,7 +183,7 @@ TEST(Explain, TellsWhatHappened) {
   SmallModel m;
   m.step(random({8, 20}, 1), random_labels(8, 7, 2));
   const std::string text = m.step.explain();
-  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 10,560 flops a step at N = 8"));
+  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 10,560 flops per step at N = 8"));
   EXPECT_THAT(text, HasSubstr("folded 2 biases"));
   EXPECT_THAT(text, HasSubstr("compiled 1 time\n"));
 }
@@ -194,7 +194,7 @@ TEST(Explain, OfTheMlpStep) {
   Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::RMSprop(), {.regularizer = regularizer});
   trainer.train_on_batch(random({500, 784}, 1), random_labels(500, 10, 2));
   const std::string text = trainer.train_step().explain();
-  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 54,880,000 flops a step at N = 500"));
+  EXPECT_THAT(text, HasSubstr("removed 1 gradient of input x0: 54,880,000 flops per step at N = 500"));
   EXPECT_THAT(text, HasSubstr("folded 3 biases"));
   EXPECT_THAT(text, HasSubstr("schedule: 2 phases"));
   EXPECT_THAT(text, HasSubstr("threads at N = 500: "));

@@ -104,7 +104,7 @@ TEST(DamagedCheckpoint, ContradictsTheRun) {
     return error_of([&] { fit({}); });
   };
   EXPECT_THAT(error_with("run.now.row", {99}),
-              HasSubstr("[fit] the checkpoint is behind sample 99 of a piece of 8 samples; use the data of the run"));
+              HasSubstr("[fit] the checkpoint resumes after sample 99 of a piece of 8 samples; use the data of the run"));
   EXPECT_THAT(error_with("run.now.tally.losses", {1, 2}), HasSubstr("[fit] needs 1 sums of losses, the checkpoint has 2"));
   runtime::save(path, whole);
   EXPECT_EQ(error_of([&] { fit({}); }), "");

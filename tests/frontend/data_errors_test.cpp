@@ -38,8 +38,8 @@ TEST_F(DataErrors, OfImages) {
     return write(str(width, ".png"), bytes);
   };
   const std::string half = write("half.png", png.substr(0, png.size() / 2)), cut = write("half.jpg", jpeg.substr(0, jpeg.size() / 2));
-  expect_errors({{"half.png] is no sound PNG file: ", [&] { data::read_image(half); }},
-                 {"half.jpg] is no sound JPEG file: ", [&] { data::read_image(cut); }},
+  expect_errors({{"half.png] is a damaged PNG file: ", [&] { data::read_image(half); }},
+                 {"half.jpg] is a damaged JPEG file: ", [&] { data::read_image(cut); }},
                  {"32768.png] has 16384 × 32768 pixels; images have 1 to 268435456", [&] { data::read_image(claiming(32768, 16384)); }},
                  {"4000.png] claims 5000 × 4000 pixels, more than its bytes can hold; it is damaged or truncated",
                   [&] { data::read_image(claiming(4000, 5000)); }}});
@@ -100,7 +100,7 @@ TEST_F(DataErrors, OfEncoders) {
               R"({"version":1,"target":-1,"columns":[{"name":"x","categorical":false,"mean":0,"deviation":-1,"missing":false,"categories":[]}]})");
         }},
        {"[encoder] was made without a target", [&] { (void)plain.target(table); }},
-       {"[encoder] column 'y' holds numbers, but 1 of its 1 fields are none that f32 can hold: line 1 'many'; mend them",
+       {"[encoder] column 'y' holds numbers, but 1 of its 1 fields are not numbers that f32 can hold: line 1 'many'; fix them",
         [&] { (void)encoder.target(words); }},
        {"[encoder] version 7 is not known; it needs a newer version of Sinter", [] { data::Encoder::from_json(R"({"version":7})"); }},
        {"[encoder] the description is damaged: target 3 of 0 columns",

@@ -99,7 +99,7 @@ TEST_F(MnistFolder, ReadsEveryNamingOfTheFiles) {
 TEST_F(MnistFolder, NamesWhatIsWrong) {
   expect_user_error([&] { load_mnist(folder_ / "none"); }, "none] is no folder; give the folder that holds the four IDX files of MNIST");
   write("t10k-labels.idx1-ubyte.gz", idx(8, {2}, {7, 3}));
-  refuse("there must be one label an image, got 2 labels for 1 images; take both files from one data set");
+  refuse("there must be one label per image, got 2 labels for 1 images; take both files from one data set");
   write("t10k-labels.idx1-ubyte.gz", idx(8, {1}, {10}));
   refuse("t10k-labels.idx1-ubyte.gz] labels are 0 to 9, got 10 at position 0; the file is damaged or of another data set");
   write("t10k-labels.idx1-ubyte.gz", idx(8, {1, 1}, {1}));

@@ -49,7 +49,7 @@ TEST(ImageFile, Mistakes) {
   for (const std::string name : {"/rgb.png", "/smooth.jpg"}) {
     const std::string bytes = read_bytes(fixtures + name);
     write_bytes(folder.path + name, bytes.substr(0, bytes.size() / 2));
-    EXPECT_THAT(error(folder.path + name), HasSubstr("is no sound "));
+    EXPECT_THAT(error(folder.path + name), HasSubstr("is a damaged "));
   }
 }
 
@@ -66,7 +66,7 @@ TEST(ImageFolder, SubfoldersAreClasses) {
   EXPECT_EQ(images.data.x.only().to_vector<std::uint8_t>()[60], pixels_of("/rgb_pixels.npy")[0]);  // c.png comes after a.png
   fs::copy(fixtures + "/smooth.jpg", folder.path + "/dogs/d.jpg");
   EXPECT_THAT(error_of([&] { data::image_folder(folder.path); }),
-              AllOf(HasSubstr("dogs/d.jpg] has 16 × 24 pixels, but "), HasSubstr("cats/a.png has 4 × 5; bring all to one size")));
+              AllOf(HasSubstr("dogs/d.jpg] has 16 × 24 pixels, but "), HasSubstr("cats/a.png has 4 × 5; resize all to one size")));
   fs::remove(folder.path + "/dogs/d.jpg");
   fs::create_directory(folder.path + "/empty");
   EXPECT_THAT(error_of([&] { data::image_folder(folder.path); }), HasSubstr("empty] holds no images"));

@@ -83,7 +83,7 @@ TEST_F(Npy, NamesWhatIsWrong) {
   };
   const std::string one = raw({1.0f});
   expect_user_error([&] { read_npy(folder_ / "missing.npy"); }, "missing.npy] cannot open the file: No such file or directory");
-  refuse("", "is no .npy file: it does not begin with NumPy's mark; write it with numpy.save");
+  refuse("", "is no .npy file: it does not begin with NumPy's magic string; write it with numpy.save");
   refuse("PK\3\4 a zip archive, as .npz is", "is no .npy file");
   refuse(npy(header("<f4", "(1,)"), one, 3), ".npy format version 3 is not supported, 1 and 2 are");
   refuse(npy(header("<f4", "(1,)"), one).substr(0, 40), "the header takes 58 bytes, but the file has 40; copy it again");
@@ -106,7 +106,7 @@ TEST_F(Npy, NamesWhatIsWrong) {
   refuse(npy("{'descr': '<f4", one), "a quote is not closed");
   refuse(npy("{'fortran_order': Maybe}", one), "expected True or False");
   refuse(npy("{'shape': (-1,)}", one), "expected an extent");
-  refuse(npy(header("<f4", "(1,)") + "x", one), "the dictionary is over");
+  refuse(npy(header("<f4", "(1,)") + "x", one), "more text follows the dictionary");
 }
 
 }  // namespace

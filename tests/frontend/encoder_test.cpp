@@ -48,7 +48,7 @@ TEST(Encoder, TargetsMayBeClasses) {
   EXPECT_THAT(encoder.classes(), ElementsAre("a", "b"));
   const data::Encoder digits = data::Encoder::fit(table("x,d\n1,10\n2,9\n"), {.target = "d", .categorical = {"d"}});
   EXPECT_THAT(digits.classes(), ElementsAre("9", "10"));
-  EXPECT_THAT(error_of([&] { encoder.target(table("x,kind\n1,c\n")); }), HasSubstr("line 2: 'c' is none of the 2 classes of 'kind'"));
+  EXPECT_THAT(error_of([&] { encoder.target(table("x,kind\n1,c\n")); }), HasSubstr("line 2: 'c' is not one of the 2 classes of 'kind'"));
 }
 
 TEST(Encoder, RefusesWhatItCannotUse) {
@@ -61,10 +61,10 @@ TEST(Encoder, RefusesWhatItCannotUse) {
               HasSubstr("the target 'y' has a single class, 'a', so there is nothing to learn"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,2\n"), {.decimal = ';'}); }), HasSubstr("decimal must be . or , but is ;"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,2\n3,4\n"), {.rows = {1, 2}}); }),
-              HasSubstr("row 2 is none of the table's 2, counted from 0"));
+              HasSubstr("row 2 is outside of [0, 2), the rows of the table"));
   const Encoder encoder = Encoder::fit(table("x,y\n1,2\n2,3\n"), {.target = "y"});
   EXPECT_THAT(error_of([&] { encoder.features(table("x\n1\nno\n")); }),
-              HasSubstr("column 'x' holds numbers, but 1 of its 2 fields are none that f32 can hold: line 3 'no'; mend them"));
+              HasSubstr("column 'x' holds numbers, but 1 of its 2 fields are not numbers that f32 can hold: line 3 'no'; fix them"));
   EXPECT_THAT(error_of([&] { encoder.target(table("y\n1\nNA\n")); }), HasSubstr("the target 'y' has no value in line 3; leave such rows out"));
   EXPECT_THAT(error_of([&] { encoder.features(table("z\n1\n")); }), HasSubstr("there is no column 'x'; the nearest is 'z'"));
   EXPECT_THAT(error_of([] { Encoder::from_json("{"); }), HasSubstr("[encoder] the description is damaged"));
@@ -105,11 +105,11 @@ TEST(CellRules, TellWhatAFieldSays) {
 TEST(Encoder, AFewTextsDoNotMakeCategoriesOfNumbers) {
   for (const char* wrong : {"-", "1.5 m", "n.a.", "2,5", "inf", "-Infinity", "1e200", "1e999999", "NAN", "+-1"})
     EXPECT_THAT(error_of([&] { data::Encoder::fit(column({"1", "2", wrong, "4", "5.5"}), {}); }),
-                HasSubstr(str("[encoder] column 'x' holds numbers, but 1 of its 5 fields are none that f32 can hold: line 3 '", wrong,
-                              "'; mend them, say what they mean with missing or decimal, or name the column in categorical or ignore")));
+                HasSubstr(str("[encoder] column 'x' holds numbers, but 1 of its 5 fields are not numbers that f32 can hold: line 3 '", wrong,
+                              "'; fix them, say what they mean with missing or decimal, or name the column in categorical or ignore")));
   const data::Table read = table("x,y\n1,1\n-,2\n\n\"1.5 m\",3\n7,4\n8,5\n");  // by the lines of the file
   EXPECT_THAT(error_of([&] { data::Encoder::fit(read, {.target = "x"}); }),
-              HasSubstr("2 of its 5 fields are none that f32 can hold: line 3 '-', line 5 '1.5 m';"));
+              HasSubstr("2 of its 5 fields are not numbers that f32 can hold: line 3 '-', line 5 '1.5 m';"));
   EXPECT_THAT(error_of([&] { data::Encoder::fit(column({"1", "a", "b", "c", "d", "e", "f", "2", "3", "4", "5", "6", "7"}), {}); }),
               HasSubstr("line 2 'a', line 3 'b', line 4 'c', line 5 'd', line 6 'e' and 1 more;"));
 }
@@ -123,12 +123,13 @@ TEST(Encoder, WhatTheTextsMeanMayBeSaid) {
   EXPECT_THAT(error_of([&] { data::Encoder::fit(column({"1,5", "2.5", "-3"}), {.decimal = ','}); }), HasSubstr("line 2 '2.5'"));
   EXPECT_THAT(data::Encoder::fit(column({"1", "-", "3"}), {.categorical = {"x"}}).feature_names(), ElementsAre("x=1", "x=3", "x=-", "y"));
   // All numbers have a decimal comma: still no categories.
-  EXPECT_THAT(error_of([&] { data::Encoder::fit(column({"1,5", "2,5", "3,5"}), {}); }), HasSubstr("3 of its 3 fields are none that f32 can hold"));
+  EXPECT_THAT(error_of([&] { data::Encoder::fit(column({"1,5", "2,5", "3,5"}), {}); }),
+              HasSubstr("3 of its 3 fields are not numbers that f32 can hold"));
 
   // Later tables are read in the same way, by the encoder of a file too.
   const data::Encoder again = data::Encoder::from_json(data::Encoder::fit(column({"1,5", "-", "2,5"}), {.missing = {"-"}, .decimal = ','}).to_json());
   EXPECT_THAT(again.features(column({"-", "2,5"})).to_vector<float>(), ElementsAre(0, 1, testing::_, 1, 0, testing::_));
-  EXPECT_THAT(error_of([&] { again.features(column({"2.5"})); }), HasSubstr("line 1 '2.5'; mend them"));
+  EXPECT_THAT(error_of([&] { again.features(column({"2.5"})); }), HasSubstr("line 1 '2.5'; fix them"));
 }
 
 TEST(Encoder, ColumnsOfTextsAreCategories) {

@@ -119,11 +119,11 @@ TEST(Fit, ClassWeightsBalance) {
   Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD(), {.mode = modes().back()});
   const Dataset data = points(30, 2);
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.class_weights = {1, 1}, .verbose = false}); }),
-              HasSubstr("[fit] class_weights has 2 weights, but there is a class 2; give one a class"));
+              HasSubstr("[fit] class_weights has 2 weights, but there is a class 2; give one per class"));
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.class_weights = {1, 1, -1}, .verbose = false}); }), HasSubstr("got -1"));
   Dataset bad = data;
   bad.weights = Tensor({1, 2}, {2});
-  EXPECT_THAT(error_of([&] { trainer.fit(bad, {.verbose = false}); }), HasSubstr("[fit] weights must be f32[30], one a sample, got f32[2]"));
+  EXPECT_THAT(error_of([&] { trainer.fit(bad, {.verbose = false}); }), HasSubstr("[fit] weights must be f32[30], one per sample, got f32[2]"));
 }
 
 TEST(Fit, MetricsAreThoseOfThePredictions) {

@@ -89,13 +89,13 @@ TEST(Convolution, DilationsSpreadTheKernel) {
 TEST(FunctionErrors, OfImages) {
   const Tensor image = Tensor::zeros({DType::f32, {1, 4, 4, 2}}), kernel = Tensor::zeros({DType::f32, {3, 3, 2, 1}}),
                series = Tensor::zeros({DType::f32, {1, 4, 2}});
-  expect_errors({{"[padding] needs places for 2 axes, got 1", [&] { conv2d(image, kernel, {.padding = Padding::around({1})}); }},
+  expect_errors({{"[padding] needs numbers for 2 axes, got 1", [&] { conv2d(image, kernel, {.padding = Padding::around({1})}); }},
                  {"[padding] must not be negative, got -1 and -1", [&] { conv2d(image, kernel, {.padding = Padding::around({-1, 0})}); }},
                  {"[window] sizes, strides and dilations must be at least 1, got 0", [&] { conv2d(image, kernel, {.strides = {0}}); }},
                  {"[window] sizes and strides must be at least 1, got 0 and 0", [&] { max_pool1d(series, 0); }},
                  {"[image] the input must be [batch, height, width, channels], got f32[1,4,2]", [&] { conv2d(series, kernel); }},
                  {"[kernel] must be [height, width, channels / groups, features], got f32[1,4,2]", [&] { conv2d(image, series); }},
-                 {"[padding] leaves nothing of the result: -1 places along axis 1",
+                 {"[padding] leaves nothing of the result: -1 elements along axis 1",
                   [&] { conv2d_transpose(Tensor::zeros({DType::f32, {1, 1, 1, 1}}), kernel, {.padding = Padding::around({2, 2})}); }}});
 }
 
@@ -112,9 +112,9 @@ TEST(FunctionErrors, OfShapesAndTypes) {
                  {"the table needs at least 1 dimension, got f32[]", [&] { gather_rows(Tensor(1.0f), whole); }},
                  {"the updates must lead with the index's dimensions [2], got [3,2]", [&] { scatter_add_rows(whole, random({3, 2}, 1), 4); }},
                  {"rows must not be negative, got -1", [&] { scatter_add_rows(whole, x, -1); }},
-                 {"needs one update an index, got i32[2] and f32[3]", [&] { scatter_add_along(whole, random({3}, 1), 4); }},
+                 {"needs one update per index, got i32[2] and f32[3]", [&] { scatter_add_along(whole, random({3}, 1), 4); }},
                  {"cols must be positive, got 0", [&] { scatter_add_along(whole, random({2}, 1), 0); }},
-                 {"the index and the operand must be equal but for the last axis, got i32[2,1] and f32[3,4]",
+                 {"the index and the operand must be equal except in the last axis, got i32[2,1] and f32[3,4]",
                   [&] { take_along(random({3, 4}, 1), reshape(whole, {2, 1})); }}});
 }
 
@@ -133,7 +133,7 @@ TEST(FunctionErrors, OfTensors) {
        {"[w] a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace", [] { Parameter("w", Tensor()); }},
        {"[Parameter] reading a parameter that was never set", [] { (void)Parameter().read(); }},
        {"assigning to a parameter that was never set", [&] { Parameter().assign(x); }},
-       {"[Tensors] one tensor is wanted, but there are 2; pick one by its number", [&] { (void)Tensors{x, x}.only(); }}});
+       {"[Tensors] exactly one tensor is needed, but there are 2; pick one by its index", [&] { (void)Tensors{x, x}.only(); }}});
 }
 
 #ifdef SINTER_JIT
@@ -142,7 +142,7 @@ TEST(FunctionErrors, OfTracedTensors) {
   Tensor kept;
   compile([&](const Tensor& x) { return kept = x * 2; })(random({2, 3}, 2));
   EXPECT_TRUE(kept.is_traced());
-  expect_errors({{"is traced, and its trace is over; return it from the compiled function instead", [&] { (void)(kept + 1); }},
+  expect_errors({{"is traced, and its trace has ended; return it from the compiled function instead", [&] { (void)(kept + 1); }},
                  {"cannot assign a traced or missing tensor to 'w' outside of its trace", [&] { w.assign(Tensor(w.type(), 1, 0)); }},
                  {"an operand was never set", [] { compile([](const Tensor& t) { return t + Tensor(); })(random({2}, 1)); }},
                  {"[image] only the first dimension may be N",

@@ -185,7 +185,7 @@ TEST_F(OtherFile, BehindASoftLinkIsNotRead) {
                   Writer::add(vars, "0", {2, 3}, six);
                   H5Lcreate_soft(target, vars, "1", H5P_DEFAULT, H5P_DEFAULT);
                 }),
-                HasSubstr(", dense] has '1', a link by name, which Keras does not write"));
+                HasSubstr(", dense] has '1', a soft link, which Keras does not write"));
 }
 
 TEST_F(OtherFile, BehindALinkOfTheUsersOwnKindIsNotRead) {
@@ -208,7 +208,7 @@ TEST_F(OtherFile, ThatHoldsAPartOfTheFileIsNotRead) {
     const Writer writer(path, access);
     Writer::add(writer.vars(), "0", {2, 3}, six);
   }
-  EXPECT_THAT(error(), HasSubstr("lies in several files or within another one"));
+  EXPECT_THAT(error(), HasSubstr("is split into several files or embedded in another one"));
 }
 
 // ---- what else Keras does not write ----
@@ -221,7 +221,7 @@ TEST_F(Hdf5, FiltersAreNotLoaded) {
                 H5Pset_deflate(creation, 9);
                 Writer::add(writer.vars(), "0", {2, 3}, six, H5T_IEEE_F32LE, creation);
               }),
-              HasSubstr(", dense/0] is packed by filters; save it again with Keras's model.save_weights"));
+              HasSubstr(", dense/0] is compressed by filters; save it again with Keras's model.save_weights"));
 }
 
 TEST_F(Hdf5, OtherPlacesAndTypesAreRefused) {
@@ -234,8 +234,8 @@ TEST_F(Hdf5, OtherPlacesAndTypesAreRefused) {
     return list;
   };
   const std::array<hsize_t, 2> chunk{1, 3};
-  EXPECT_THAT(with(H5T_IEEE_F32LE, creation([&](hid_t list) { H5Pset_chunk(list, 2, chunk.data()); })), HasSubstr("does not lie in one piece"));
-  EXPECT_THAT(with(H5T_IEEE_F32LE, creation([](hid_t list) { H5Pset_layout(list, H5D_COMPACT); })), HasSubstr("does not lie in one piece"));
+  EXPECT_THAT(with(H5T_IEEE_F32LE, creation([&](hid_t list) { H5Pset_chunk(list, 2, chunk.data()); })), HasSubstr("is not contiguous"));
+  EXPECT_THAT(with(H5T_IEEE_F32LE, creation([](hid_t list) { H5Pset_layout(list, H5D_COMPACT); })), HasSubstr("is not contiguous"));
   EXPECT_THAT(with(H5T_STD_I32LE, H5P_DEFAULT), HasSubstr("does not hold floating-point numbers"));
   EXPECT_THAT(with(H5T_IEEE_F32BE, H5P_DEFAULT), HasSubstr("not of 16, 32 or 64 bits, little-endian; save it as float32"));
   EXPECT_THAT(error_with([](Writer& writer) { Writer::add(writer.vars(), "0", {2, 3}, {}); }), HasSubstr("has no numbers"));
@@ -244,7 +244,7 @@ TEST_F(Hdf5, OtherPlacesAndTypesAreRefused) {
                 H5Tcommit2(writer.file, "type", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
                 Writer::add(writer.vars(), "0", {2, 3}, six, type);
               }),
-              HasSubstr("shares what describes it with other objects"));
+              HasSubstr("shares its description with other objects"));
   EXPECT_THAT(error_with([](Writer& writer) { H5Gcreate2(writer.vars(), "0", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT); }),
               HasSubstr(", dense/0] is no data set"));
   EXPECT_THAT(error_with([](Writer& writer) { Writer::add(writer.layers, "dense", {2, 3}, six); }), HasSubstr(", dense] is no group"));
@@ -256,7 +256,7 @@ TEST_F(Hdf5, WhatIsThereTwiceIsReadOnce) {
                 Writer::add(vars, "0", {100, 100}, std::vector<float>(10'000, 1));
                 for (int i = 1; i < 100; ++i) H5Lcreate_hard(vars, "0", vars, std::to_string(i).c_str(), H5P_DEFAULT, H5P_DEFAULT);
               }),
-              HasSubstr("needs bytes that something else has, too; the file is damaged"));
+              HasSubstr("needs bytes that another object also uses; the file is damaged"));
 }
 
 TEST_F(Hdf5, DamageIsNamed) {
@@ -277,7 +277,7 @@ TEST_F(Hdf5, DamageIsNamed) {
   EXPECT_THAT(error_of_damage(40, little_endian(1 << 20)), HasSubstr("must have 1048576 bytes, but has "));
   EXPECT_THAT(error_of_damage(root_place, little_endian(1 << 30)), HasSubstr("/] needs 16 bytes from byte 1073741824 on, but the file has "));
   EXPECT_THAT(error_of_damage(root, "\2"), HasSubstr("/] has no header of version 1, as Keras writes"));
-  EXPECT_THAT(error_of_damage(sound.find("HEAP"), "HEAT"), HasSubstr("/] has no mark 'HEAP' where one must be; the file is damaged"));
+  EXPECT_THAT(error_of_damage(sound.find("HEAP"), "HEAT"), HasSubstr("/] has no signature 'HEAP' where one must be; the file is damaged"));
   EXPECT_THAT(error_of_damage(sound.find("TREE") + 4, "\1"),
               testing::ContainsRegex("/\\] has a tree whose node at byte [0-9]+ is of kind 1 and level 0"));
   EXPECT_THAT(error_of_damage(sound.find("layers"), std::string(500, 'x')), HasSubstr("has a member whose name is not in the file"));
@@ -300,7 +300,7 @@ TEST_F(Hdf5, OtherVersionsAreRefused) {
 
 TEST_F(Hdf5, WhatIsNoFileOfKerasIsNamed) {
   write_bytes(path, "text");
-  EXPECT_THAT(error(), HasSubstr("is no HDF5 file: it does not begin with its mark"));
+  EXPECT_THAT(error(), HasSubstr("is no HDF5 file: it does not begin with the format's signature"));
   {
     const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(file);

@@ -157,7 +157,7 @@ TEST(LeNet, VerifyFindsNothing) {
 TEST(ImageLayers, Mistakes) {
   const Tensor image = Tensor::zeros({DType::f32, {2, 9, 9, 4}});
   EXPECT_THAT(error_of([&] { conv2d(image, Tensor::zeros({DType::f32, {11, 3, 4, 2}})); }),
-              HasSubstr("a window of 11 rows has no room in the padded input of 9; make it smaller or pad more"));
+              HasSubstr("a window of 11 rows does not fit into the padded input of 9; make it smaller or pad more"));
   EXPECT_THAT(error_of([&] { conv2d(image, Tensor::zeros({DType::f32, {3, 3, 3, 2}})); }), HasSubstr("is for 3 channels, but the input"));
   EXPECT_THAT(error_of([&] { conv2d(image, Tensor::zeros({DType::f32, {3, 3, 1, 2}}), {.groups = 3}); }),
               HasSubstr("groups must divide channels and features, got 3 groups for 4 channels and 2 features"));
@@ -168,7 +168,7 @@ TEST(ImageLayers, Mistakes) {
   EXPECT_THAT(error_of([&] { conv2d(image, Tensor::zeros({DType::f32, {3, 3, 4, 2}}), {.strides = {1, 2, 3}}); }),
               HasSubstr("[strides] must be one number or one for each of 2 axes, got 3"));
   EXPECT_THAT(error_of([&] { conv2d(image, Tensor::zeros({DType::f32, {3, 3, 4, 2}}), {.strides = {0}}); }), HasSubstr("must be at least 1, got 0"));
-  EXPECT_THAT(error_of([&] { max_pool2d(image, {10, 2}); }), HasSubstr("a window of 10 rows has no room in the padded input of 9"));
+  EXPECT_THAT(error_of([&] { max_pool2d(image, {10, 2}); }), HasSubstr("a window of 10 rows does not fit into the padded input of 9"));
   EXPECT_THAT(error_of([&] { max_pool2d(image, {2}, {.padding = Padding::around({2, 2})}); }),
               HasSubstr("pads must be smaller than the kernel [2,2]"));
   EXPECT_THAT(error_of([] { nn::Conv2D(3, 4, {3}, nn::Activation::none, {.groups = 2}); }),
@@ -176,7 +176,7 @@ TEST(ImageLayers, Mistakes) {
   EXPECT_THAT(error_of([] { nn::Conv2D(3, 4, {0}); }), HasSubstr("[conv2d] the kernel must be at least 1 wide, got 0"));
   EXPECT_THAT(error_of([&] { nn::Conv2D(3, 4, {3})(image); }), HasSubstr("[conv2d] input has 4 channels but the layer was built for 3"));
   EXPECT_THAT(error_of([] { nn::SpatialDropout(1); }), HasSubstr("[SpatialDropout] the rate must be in [0, 1), got 1"));
-  EXPECT_THAT(error_of([] { nn::ZeroPadding({-1}); }), HasSubstr("[ZeroPadding] places must be at least 0, got -1"));
+  EXPECT_THAT(error_of([] { nn::ZeroPadding({-1}); }), HasSubstr("[ZeroPadding] the padding must be at least 0, got -1"));
 }
 
 }  // namespace

@@ -125,15 +125,15 @@ TEST(LinalgErrors, NameTheRuleTheValuesAndTheNextStep) {
          "linalg::solve needs a square matrix, got f32[2,3]; lstsq gives the solution of least squares");
   expect(error_of([&] { linalg::det(wide); }), "linalg::det needs a square matrix, got f32[2,3]");
   expect(error_of([&] { linalg::eigh(wide); }), "linalg::eigh needs a square matrix, got f32[2,3]");
-  expect(error_of([&] { linalg::qr(vector); }), "linalg::qr needs a matrix, got f32[3]; one matrix a call");
-  expect(error_of([&] { linalg::svd(cube); }), "linalg::svd needs a matrix, got f32[2,3,3]; one matrix a call");
+  expect(error_of([&] { linalg::qr(vector); }), "linalg::qr needs a matrix, got f32[3]; one matrix per call");
+  expect(error_of([&] { linalg::svd(cube); }), "linalg::svd needs a matrix, got f32[2,3,3]; one matrix per call");
   expect(error_of([&] { linalg::det(whole); }), "linalg::det needs f32, got i32[2,2]; cast it");
   expect(error_of([&] { linalg::det(empty); }), "linalg::det needs at least one element, got f32[0,0]");
   expect(error_of([&] { linalg::inv(Tensor()); }), "linalg::inv of a tensor that was never set");
   expect(error_of([&] { linalg::solve(unit, vector); }),
-         "linalg::solve needs a right side of shape [2] or [2, k] beside a matrix f32[2,2], got f32[3]");
+         "linalg::solve needs a right-hand side of shape [2] or [2, k] beside a matrix f32[2,2], got f32[3]");
   expect(error_of([&] { linalg::lstsq(wide, cube); }),
-         "linalg::lstsq needs a right side of shape [2] or [2, k] beside a matrix f32[2,3], got f32[2,3,3]");
+         "linalg::lstsq needs a right-hand side of shape [2] or [2, k] beside a matrix f32[2,3], got f32[2,3,3]");
   expect(error_of([&] { linalg::pinv(wide, 1.0); }), "linalg::pinv needs 0 <= rcond < 1, got 1");
   expect(error_of([&] { linalg::lstsq(wide, unit, std::nan("")); }), "linalg::lstsq needs 0 <= rcond < 1, got nan");
   expect(error_of([&] { linalg::eigh(Tensor({1, 2, 3, 4}, {2, 2})); }),

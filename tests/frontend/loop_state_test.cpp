@@ -81,7 +81,7 @@ TEST(LoopState, OfOtherPartsIsRefusedAndChangesNothing) {
     Same() : Module("same") { b.set_name("same.a"); }
     Tensor forward(const Tensor& x) override { return x; }
   };
-  EXPECT_THAT(error_of([&] { save_state(path, Same()); }), HasSubstr("[save_state] part 0 has two parameters 'same.a'; give each a name of its own"));
+  EXPECT_THAT(error_of([&] { save_state(path, Same()); }), HasSubstr("[save_state] part 0 has two parameters 'same.a'; give each its own name"));
 }
 
 TEST(LoopState, PartsSayWhatTheyHold) {

@@ -98,7 +98,7 @@ TEST(Loss, RefusesWhatDoesNotFit) {
               HasSubstr("targets must be class numbers [batch] or one-hot [4,3], got f32[4,2]"));
   EXPECT_THAT(error_of([&] { loss::sparse_categorical_crossentropy(p, p); }), HasSubstr("targets must be class numbers (integers, [batch])"));
   EXPECT_THAT(error_of([&] { loss::hinge(p, p, Tensor::zeros({DType::f32, {3}})); }),
-              HasSubstr("[hinge] weights must be f32[4], one a sample, got f32[3]"));
+              HasSubstr("[hinge] weights must be f32[4], one per sample, got f32[3]"));
   const Loss scalar = [](const Tensor& a, const Tensor& b) { return mean(a - b); };
   EXPECT_THAT(error_of([&] { scalar(p, p, Tensor::zeros({DType::f32, {4}})); }), HasSubstr("the loss is one number for the whole batch"));
   EXPECT_THAT(error_of([] { loss::huber(0); }), HasSubstr("[huber] delta must be positive, got 0"));
@@ -129,7 +129,7 @@ TEST(Schedule, GivesTheRates) {
   EXPECT_THAT(error_of([] { piecewise({3}, {1}); }), HasSubstr("needs one rate more than boundaries, got 1 and 1"));
   EXPECT_THAT(error_of([] { step(1, 0, 3); }), HasSubstr("[schedule::step] the factor must be positive, got 0"));
   EXPECT_THAT(error_of([] { warm_up(2, {}); }), HasSubstr("there is no schedule to follow"));
-  EXPECT_THAT(error_of([] { one_cycle(1, 1); }), HasSubstr("the rising part must be between 0 and 1, got 1"));
+  EXPECT_THAT(error_of([] { one_cycle(1, 1); }), HasSubstr("rise must be between 0 and 1, got 1"));
 }
 
 }  // namespace

@@ -83,9 +83,10 @@ TEST(Metric, ConfusionMatrixIsReadable) {
 TEST(Metric, RefusesWhatItCannotJudge) {
   const Tensor p({0.5f, 0.5f}, {1, 2}), y(std::vector<std::int32_t>{3}, {1});
   EXPECT_THAT(error_of([&] { metric::accuracy()->add(p, y); }), HasSubstr("[accuracy] class 3 is outside [0, 2), the classes that are predicted"));
-  EXPECT_THAT(error_of([&] { metric::auc()->add(p, y); }), HasSubstr("[auc] needs as many numbers a sample in predictions and targets, got 2 and 1"));
+  EXPECT_THAT(error_of([&] { metric::auc()->add(p, y); }),
+              HasSubstr("[auc] needs as many numbers per sample in predictions as in targets, got 2 and 1"));
   EXPECT_THAT(error_of([&] { metric::f1()->add(Tensor({0.5f}, {1}), y); }), HasSubstr("[f1] targets must be 0 or 1, got 3"));
-  EXPECT_THAT(error_of([&] { metric::accuracy()->add(Tensor({0.5f}, {1}), y); }), HasSubstr("for yes and no there is binary_accuracy"));
+  EXPECT_THAT(error_of([&] { metric::accuracy()->add(Tensor({0.5f}, {1}), y); }), HasSubstr("for binary targets there is binary_accuracy"));
   EXPECT_THAT(error_of([] { metric::top_k_accuracy(0); }), HasSubstr("k must be at least 1, got 0"));
   EXPECT_THAT(error_of([] { metric::ConfusionMatrix(1); }), HasSubstr("needs at least 2 classes, got 1"));
 }

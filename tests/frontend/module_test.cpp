@@ -122,7 +122,7 @@ TEST(Module, SaysWhatCannotBe) {
   EXPECT_THAT(error_of([] { Twice(); }), HasSubstr("[twice] has a parameter 'w' already; give each its own name"));
   EXPECT_THAT(error_of([] { nn::Sequential()(Tensor(1.0f)); }), HasSubstr("[Sequential] has no layers; add() some first"));
   nn::Sequential model{nn::Dense(1, 1)};
-  EXPECT_THAT(error_of([&] { model.add(model); }), HasSubstr("[sequential] cannot be part of itself: 'sequential' is this module or holds it"));
+  EXPECT_THAT(error_of([&] { model.add(model); }), HasSubstr("[sequential] cannot be part of itself: 'sequential' is this module or contains it"));
   EXPECT_THAT(error_of([&] { nn::Sequential(nn::Flatten(), nn::Sequential(nn::Flatten(), nn::Flatten()))[2]; }),
               HasSubstr("there is no layer 2; there are 2"));
   EXPECT_THAT(error_of([&] { model.add(std::shared_ptr<nn::Module>()); }), HasSubstr("[sequential] layer 2 is null"));

@@ -167,7 +167,7 @@ TEST(NonFiniteData, IsNamed) {
   };
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   EXPECT_THAT(error_of([&] { l.trainer.fit(with(7, nan), {.verbose = false}); }),
-              HasSubstr("[fit] x has nan at [2, 1], samples first; leave such samples out or fill them in, as data::Encoder does"));
+              HasSubstr("[fit] x has nan at [2, 1], sample number first; leave such samples out or fill them in, as data::Encoder does"));
   EXPECT_THAT(error_of([&] { l.trainer.fit(line(10, 1), {.validation = with(29, -infinity), .verbose = false}); }),
               HasSubstr("[fit, validation] x has -inf at [9, 2]"));
   Dataset bad_target = line(10, 1);

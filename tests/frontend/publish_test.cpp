@@ -294,14 +294,14 @@ TEST(PublishError, WhileAStepOnAnotherThreadAssigns) {
   Counter model(Mode::graph);
   model.next();
   EXPECT_THAT(during(model.b, [&] { model.publish(); }),
-              HasSubstr("[b] a step on another thread assigns it at this moment; publish between steps, on the thread that trains"));
+              HasSubstr("[b] a step on another thread is assigning it; publish between steps, on the thread that trains"));
   EXPECT_THAT(during(model.b, [&] { model.predict.clone(); }),
-              HasSubstr("[b] a step on another thread assigns it at this moment; clone() on the thread that trains, or publish() first"));
+              HasSubstr("[b] a step on another thread is assigning it; clone() on the thread that trains, or publish() first"));
   EXPECT_THAT(during(model.b, [&] { model.predict(model.ones); }),
-              HasSubstr("[b] a step on another thread assigns it at this moment; train and predict on one thread, or predict with a clone()"));
+              HasSubstr("[b] a step on another thread is assigning it; train and predict on one thread, or predict with a clone()"));
   EXPECT_THAT(during(model.b, [&] { model.next(); }), HasSubstr("[b] two steps on two threads assign it at the same time"));
-  EXPECT_THAT(during(model.b, [&] { model.b.read(); }), HasSubstr("at this moment; read it between steps, on the thread that trains"));
-  EXPECT_THAT(during(model.b, [&] { model.b.assign(model.a); }), HasSubstr("at this moment; assign between steps, on the thread that trains"));
+  EXPECT_THAT(during(model.b, [&] { model.b.read(); }), HasSubstr("is assigning it; read it between steps, on the thread that trains"));
+  EXPECT_THAT(during(model.b, [&] { model.b.assign(model.a); }), HasSubstr("is assigning it; assign between steps, on the thread that trains"));
   EXPECT_EQ(count_of(model.predict, model.ones), 2) << "nothing was assigned, and nothing stays marked";
   model.next();
   model.publish();

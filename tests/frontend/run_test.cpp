@@ -52,7 +52,7 @@ TEST(Run, TellsWhatIsWrong) {
   EXPECT_THAT(error_of([&] { m.step.run(x, y, {.batch = -1}); }), HasSubstr("run: batch must not be negative, got -1"));
   EXPECT_THAT(error_of([&] { m.step.run(x, y, {.steps = 2, .learning_rates = rates}); }), HasSubstr("learning_rates needs learning_rate"));
   EXPECT_THAT(error_of([&] { m.step.run(x, y, {.steps = 3, .learning_rate = m.optimizer.learning_rate(), .learning_rates = rates}); }),
-              HasSubstr("run: learning_rates needs a value a step: 3, got 2"));
+              HasSubstr("run: learning_rates needs one value per step: 3, got 2"));
 }
 
 #ifdef SINTER_JIT
@@ -77,12 +77,19 @@ TEST(Run, StopsAtABadLabelAndSaysWhere) {
 TEST(Run, ReturnsScalarsAlone) {
   auto step = compile([](const Tensor& x) { return x * 2; });
   EXPECT_THAT(error_of([&] { step.run(random({4, 2}, 1), {.steps = 2}); }),
-              HasSubstr("run: output 0 is f32[N,2]; many steps in a row return scalars alone"));
+              HasSubstr("run: output 0 is f32[N,2]; many steps in a row return only scalars"));
   Parameter other("other", Tensor(1.0f));
   const std::vector<float> rates{1, 2};
   auto loss = compile([](const Tensor& x) { return mean(x); });
   EXPECT_THAT(error_of([&] { loss.run(random({4, 2}, 1), {.steps = 2, .learning_rate = other, .learning_rates = rates}); }),
               HasSubstr("run: the step does not read 'other'"));
+}
+
+TEST(Run, CannotBeTraced) {
+  SmallModel m;
+  const Tensor y = random_labels(8, 7, 2);
+  auto outer = compile([&](const Tensor& x) { return m.step.run(x, y, {.steps = 2}); });
+  EXPECT_THAT(error_of([&] { outer(random({8, 20}, 1)); }), HasSubstr("run: cannot be traced; call the step once per step"));
 }
 #endif
 

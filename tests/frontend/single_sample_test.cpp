@@ -91,7 +91,7 @@ TEST(Packing, WeightsArePackedOnceAndAgainWhenTheyChange) {
       }
   };
   check("at first");
-  EXPECT_THAT(step.explain(), HasSubstr("left out if no state has changed"));
+  EXPECT_THAT(step.explain(), HasSubstr("skipped if no state has changed"));
   const std::vector<Parameter> parameters = model.parameters();
   for (const Parameter& p : parameters) p.assign(p.read() * 0.5f);
   check("after an assignment");

@@ -44,7 +44,7 @@ TEST_F(CsvFile, OtherDelimitersAndNoHeader) {
 TEST_F(CsvFile, WhatIsWrongIsTold) {
   EXPECT_THAT(error_of([&] { table("a,b\n1,2\n3\n"); }), HasSubstr("row 3 has 1 fields, but the first has 2; is a delimiter missing, or a quote?"));
   EXPECT_THAT(error_of([&] { table("a,b\n1,\"2\n"); }), HasSubstr("is a quote missing?"));
-  EXPECT_THAT(error_of([&] { table("a,b\n"); }), HasSubstr("has no rows behind its header"));
+  EXPECT_THAT(error_of([&] { table("a,b\n"); }), HasSubstr("has no rows after its header"));
   EXPECT_THAT(error_of([&] { table(""); }), HasSubstr("has no rows"));
   EXPECT_THAT(error_of([&] { table("a,a\n1,2\n"); }), HasSubstr("two columns are called 'a'"));
   EXPECT_THAT(error_of([&] { table("a,\n1,2\n"); }), HasSubstr("column 2 has no name"));
@@ -69,14 +69,14 @@ TEST_F(CsvFile, AByteOrderMarkIsNoPartOfTheFirstName) {
 TEST_F(CsvFile, WhatIsNoUtf8IsRefusedWithItsPlace) {
   EXPECT_THAT(
       error_of([&] { table("x,town\n1,Bonn\n2,K\xf6ln\n"); }),
-      HasSubstr("table.csv] line 3, column 2 (town): byte 0xf6 behind 'K' is no UTF-8 text; name the encoding of the file, as in --encoding latin1"));
+      HasSubstr("table.csv] line 3, column 2 (town): byte 0xf6 after 'K' is not UTF-8; name the encoding of the file, as in --encoding latin1"));
   EXPECT_THAT(error_of([&] {
                 table(
                     "gr\xf6\xdf"
                     "e,x\n1,2\n");
               }),
-              HasSubstr("line 1, column 1: byte 0xf6 behind 'gr' is no UTF-8 text"));
-  EXPECT_THAT(error_of([&] { table(std::string("a\0,\0b\0\n\0", 8)); }), HasSubstr("byte 0x00 behind 'a' is no UTF-8 text"));  // UTF-16
+              HasSubstr("line 1, column 1: byte 0xf6 after 'gr' is not UTF-8"));
+  EXPECT_THAT(error_of([&] { table(std::string("a\0,\0b\0\n\0", 8)); }), HasSubstr("byte 0x00 after 'a' is not UTF-8"));  // UTF-16
 }
 
 TEST_F(CsvFile, OtherEncodingsBecomeUtf8) {

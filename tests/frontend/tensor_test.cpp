@@ -98,7 +98,7 @@ TEST(Tensor, PartsAndWholes) {
   const auto parts = split(x, {1, 2});
   EXPECT_THAT(parts[1].to_vector<float>(), ElementsAre(2, 3, 5, 6));
   EXPECT_THAT(iota({2, 2}).to_vector<std::uint32_t>(), ElementsAre(0u, 1u, 2u, 3u));
-  EXPECT_THAT(error_of([&] { concat({x, y}, 0); }), HasSubstr("operands must be equal but along axis 0, got f32[2,3] and f32[2,1]"));
+  EXPECT_THAT(error_of([&] { concat({x, y}, 0); }), HasSubstr("operands must be equal except along axis 0, got f32[2,3] and f32[2,1]"));
   EXPECT_THAT(error_of([&] { concat({}); }), HasSubstr("concat needs at least 1 tensor, got none"));
   EXPECT_THAT(error_of([&] { slice(x, 1, 2, 2); }), HasSubstr("slice [2, 2) of axis 1 of f32[2,3] is empty or outside"));
   EXPECT_THAT(error_of([&] { slice(x, 4, 0, 1); }), HasSubstr("axis 4 does not exist in a tensor of 2 dimensions"));

@@ -77,7 +77,7 @@ TEST(TraceErrors, TheBatchHasLimits) {
   const auto run = [](auto f) {
     return error_of([&] { traced([&](auto in) { return std::vector<Tensor>{f(in[0])}; }, {Spec::batch(DType::f32, {3})}); });
   };
-  EXPECT_THAT(run([](const Tensor& x) { return matmul(x, x, false, true); }), HasSubstr("at most one batch dimension a shape, got [N,N]"));
+  EXPECT_THAT(run([](const Tensor& x) { return matmul(x, x, false, true); }), HasSubstr("at most one batch dimension per shape, got [N,N]"));
   EXPECT_THAT(run([](const Tensor& x) { return x + Tensor::zeros({DType::f32, {5, 3}}); }),
               HasSubstr("shapes [N,3] and [5,3] do not broadcast: N against 5"));
   EXPECT_THAT(run([](const Tensor& x) { return reshape(x, {7, 3}); }), HasSubstr("cannot reshape [N,3] (3N elements) to [7,3] (21 elements)"));
@@ -91,7 +91,7 @@ TEST(TraceErrors, ATracedTensorDoesNotOutliveItsTrace) {
         return std::vector<Tensor>{};
       },
       {Spec::batch(DType::f32, {3})});
-  EXPECT_THAT(error_of([&] { leaked + 1; }), HasSubstr("is traced, and its trace is over"));
+  EXPECT_THAT(error_of([&] { leaked + 1; }), HasSubstr("is traced, and its trace has ended"));
   EXPECT_THAT(error_of([&] { traced([&](auto) { return std::vector{leaked + 1}; }, {}); }), HasSubstr("belongs to another trace"));
 }
 

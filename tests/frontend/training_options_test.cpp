@@ -217,11 +217,11 @@ TEST(MetricErrors, SayWhatIsWrong) {
   expect_errors(
       {{"[accuracy] predictions must be f32, got i32[1]", [&] { metric::accuracy()->add(y, y); }},
        {"[accuracy] needs predictions and targets of as many samples, got f32[1,2] and i32[]", [&] { metric::accuracy()->add(p, reshape(y, {})); }},
-       {"[accuracy] needs one weight a sample, got f32[2]", [&] { metric::accuracy()->add(p, y, Tensor({1, 1}, {2})); }},
-       {"[worst] this metric cannot be kept in the middle of an epoch; override Metric::save and restore", [&] { Forgetful().save(state); }},
+       {"[accuracy] needs one weight per sample, got f32[2]", [&] { metric::accuracy()->add(p, y, Tensor({1, 1}, {2})); }},
+       {"[worst] this metric cannot be saved in the middle of an epoch; override Metric::save and restore", [&] { Forgetful().save(state); }},
        {"[of_output] the metric is null", [] { metric::of_output(0, nullptr); }},
        {"[metric] needs 2 saved sums, got 3", [] { metric::accuracy()->restore(saved("sums", {1, 2, 3})); }},
-       {"[auc] needs three saved numbers a prediction, got 2", [] { metric::auc()->restore(saved("seen", {1, 2})); }},
+       {"[auc] needs three saved numbers per prediction, got 2", [] { metric::auc()->restore(saved("seen", {1, 2})); }},
        {"[top_k_accuracy] k must be at least 1, got 0", [] { metric::top_k_accuracy(0); }},
        {"[confusion_matrix] was made for 3 classes, got predictions of 2", [&] { matrix.add(p, y); }},
        {"[confusion_matrix] needs 9 saved counts, got 1", [&] { matrix.restore(saved("counts", {1})); }},
@@ -250,7 +250,7 @@ TEST(CallbackErrors, SayWhatIsWrong) {
   expect_errors({{"[callback] min_delta must be at least 0, got -1", [] { callback::Monitor("loss", -1); }},
                  {"[ReduceOnPlateau] min_rate must be at least 0, got -1", [] { callback::ReduceOnPlateau({.min_rate = -1}); }},
                  {"[BestCheckpoint] the path is empty", [] { callback::BestCheckpoint(""); }},
-                 {"[EarlyStopping] has 9 parameters to put back, the trainer has 3", [&] { stopping.on_train_end(trainer); }},
+                 {"[EarlyStopping] has 9 parameters to restore, the trainer has 3", [&] { stopping.on_train_end(trainer); }},
                  {"[/dev/full] cannot write the file: failed to write to it (No space left on device)",
                   [&] { full.on_epoch_end(trainer, epoch_with(1, 1)); }}});
 }
@@ -266,7 +266,7 @@ TEST(FitErrors, SayWhatIsWrong) {
   Dataset two = data, floats = data;
   two.y = Tensors{data.y.only(), data.y.only()};
   floats.y = random({6, 3}, 1);
-  expect_errors({{"[fit] validation_split 0.01 leaves nothing on one side of 6 samples", [&] { fit(data, {.validation_split = 0.01}); }},
+  expect_errors({{"[fit] validation_split 0.01 of 6 samples makes one of the two parts empty", [&] { fit(data, {.validation_split = 0.01}); }},
                  {"[fit] class_weights must be finite numbers of at least 0, got -1", [&] { fit(data, {.class_weights = {1, 1, -1}}); }},
                  {"[fit] class_weights must be finite numbers of at least 0, got nan", [&] { fit(data, {.class_weights = {1, 1, NAN}}); }},
                  {"[fit] steps_per_epoch must not be negative, got -1", [&] { fit(data, {.steps_per_epoch = -1}); }},
@@ -275,7 +275,7 @@ TEST(FitErrors, SayWhatIsWrong) {
                  {"[fit] features must be f32, u8, i32 or u32, got bool[6,2]; convert them with cast",
                   [&] { fit({cast(data.x.only(), DType::boolean), data.y}, {}); }},
                  {"[class weights] targets must be class numbers [samples], got f32[6,2]", [&] { data::balanced_class_weights(data.x, 3); }},
-                 {"[Dataset::slice] samples [4, 9) of 6 are none", [&] { (void)data.slice(4, 9); }},
+                 {"[Dataset::slice] samples [4, 9) of 6 are empty or out of range", [&] { (void)data.slice(4, 9); }},
                  {"[Losses] needs a loss for each output of the model, got none", [] { Losses(std::vector<OutputLoss>{}); }},
                  {"[Losses] factors must be finite numbers of at least 0, got -1", [] { Losses{{loss::hinge, -1}}; }}});
   nn::Sequential regression = linear();
@@ -300,7 +300,7 @@ TEST(FitErrors, OfSeveralTargets) {
   data.check("six points");
   data.check_finite("six points");
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.class_weights = {1, 1, 1}, .verbose = false}); }),
-              HasSubstr("[fit] class_weights need one target, there are 2; weigh samples instead"));
+              HasSubstr("[fit] class_weights need one target, there are 2; weight samples instead"));
 }
 
 /// What the graph reads beside its inputs may hold what is not finite too.
@@ -372,13 +372,13 @@ TEST(TrainerErrors, OfItsCalls) {
   expect_errors(
       {{"[Trainer] a trainer from a file cannot exchange averages; do it before saving", [&] { loaded.exchange_averages(); }},
        {"judges output 1, but there are losses for 1", [&] { Trainer::load(path, {.metrics = {metric::of_output(1, metric::accuracy())}}); }},
-       {"model.sinter] holds no step; it was saved by something else, a Trainer say", [&] { load_step(path); }}});
+       {"model.sinter] holds no step; is it the file of a Trainer?", [&] { load_step(path); }}});
 }
 
 TEST(OptimizerErrors, OfUpdates) {
   const Parameter w("w", Tensor({1, 2}, {2}));
   optim::SGD sgd({.common = {.average_decay = 0.5}});
-  expect_errors({{"[sgd] needs one gradient a parameter, got 0 gradients for 1 parameters", [&] { sgd.update(std::array{w}, {}); }},
+  expect_errors({{"[sgd] needs one gradient per parameter, got 0 gradients for 1 parameters", [&] { sgd.update(std::array{w}, {}); }},
                  {"[sgd] the gradient of 'w' must be [2], got [3]", [&] { sgd.update(std::array{w}, std::array{Tensor({1, 2, 3}, {3})}); }},
                  {"[clip] value must be a finite number of at least 0, got -1", [] { optim::clip_gradients({}, {.value = -1}); }},
                  {"[adam] epsilon must be a positive number, got 0", [] { optim::Adam({.epsilon = 0}); }},

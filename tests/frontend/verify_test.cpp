@@ -143,7 +143,7 @@ TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
   {
     const Environment fault("SINTER_FAULT", sigmoid.c_str());
     EXPECT_THAT(error_of([&] { faulty.step(x, y); }),
-                AllOf(HasSubstr("SINTER_VERIFY: the compiled step is wrong, this is a fault of Sinter; nothing was changed"),
+                AllOf(HasSubstr("SINTER_VERIFY: the compiled step is wrong, this is a bug in Sinter; nothing was changed"),
                       HasSubstr("[kernels] " + sigmoid + " = sigmoid")));
     EXPECT_EQ(faulty.values(), untouched);
   }

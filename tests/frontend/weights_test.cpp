@@ -171,8 +171,8 @@ TEST(Weights, WhatPyTorchsOrderLeavesOpenMustBeSaid) {
     return error_of([&] { weights::load_state_dict(model, tensors, options); });
   };
   EXPECT_THAT(fails({}),
-              HasSubstr("layer 'dense_1' has 64 inputs behind 'conv2d_2' of 4 features: PyTorch flattens [C, H, W], the model [H, W, C]. Say which "
-                        "image it was, LoadOptions{.flattened = {{\"dense_1\", {H, W, 4}}}}"));
+              HasSubstr("layer 'dense_1' has 64 inputs after 'conv2d_2' of 4 features: PyTorch flattens [C, H, W], the model [H, W, C]. Give the "
+                        "shape of the image: LoadOptions{.flattened = {{\"dense_1\", {H, W, 4}}}}"));
   EXPECT_THAT(fails({.flattened = {{"dense_2", {4, 4, 4}}}}),
               HasSubstr("LoadOptions::flattened names 'dense_2', which is no dense layer of the model; the nearest is 'dense_1'"));
   weights::StateDict other = torch_convolutions();

@@ -21,7 +21,7 @@ TEST(Dim, PrintsAndParses) {
 
 TEST(Dim, Multiplies) {
   EXPECT_EQ(Dim(3) * Dim::batch(2), Dim::batch(6));
-  EXPECT_USER_ERROR(n * n, "[shape] at most one batch dimension a shape, got N times N; sum over N first");
+  EXPECT_USER_ERROR(n * n, "[shape] at most one batch dimension per shape, got N times N; sum over N first");
   EXPECT_USER_ERROR(Dim::rows() * Dim(2), "[shape] a table's row count cannot be multiplied; only gather_rows reads a table");
   EXPECT_USER_ERROR(Dim(std::int64_t{1} << 40) * Dim(std::int64_t{1} << 40), "[shape] too many elements: ");
   EXPECT_THROW(Dim::rows().extent(1), InternalError);
@@ -35,7 +35,7 @@ TEST(Shape, PrintsAndParses) {
 }
 
 TEST(Shape, Refuses) {
-  EXPECT_USER_ERROR((Shape{n, n}), "[shape] at most one batch dimension a shape, got [N,N]; sum over N first, as x^T y does");
+  EXPECT_USER_ERROR((Shape{n, n}), "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does");
   EXPECT_USER_ERROR((Shape{1, 1, 1, 1, 1, 1, 1}), "[shape] at most 6 dimensions, got 7");
   EXPECT_USER_ERROR((Shape{2, -1}), "[shape] a dimension cannot be negative, got -1");
 }
@@ -56,7 +56,7 @@ TEST(Broadcast, FollowsNumPyAndKeepsN) {
   EXPECT_EQ(broadcast(Shape{}, Shape{n}), (Shape{n}));
   EXPECT_USER_ERROR(broadcast(Shape{n, 7}, Shape{n, 6}), "shapes [N,7] and [N,6] do not broadcast: 7 against 6; equal dimensions or 1 are needed");
   EXPECT_USER_ERROR(broadcast(Shape{n, 7}, Shape{5, 7}), "shapes [N,7] and [5,7] do not broadcast: N against 5; equal dimensions or 1 are needed");
-  EXPECT_USER_ERROR(broadcast(Shape{n, 1}, Shape{n}), "[shape] at most one batch dimension a shape, got [N,N]; sum over N first, as x^T y does");
+  EXPECT_USER_ERROR(broadcast(Shape{n, 1}, Shape{n}), "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does");
 }
 
 TEST(Layout, PadsColumns) {

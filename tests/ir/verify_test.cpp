@@ -41,7 +41,7 @@ TEST_F(VerifyTest, TypesFollowTheShapeRule) {
   graph.add_output(a);
   graph.add_output(b);
   graph.replace_input(a.id, 0, y.id);
-  EXPECT_USER_ERROR(verify(graph), str("[layer, m.cpp:3] node %", a.id, " (exp): has type f32[N,3] but its shape rule says f32[N,4]"));
+  EXPECT_USER_ERROR(verify(graph), str("[layer, m.cpp:3] node %", a.id, " (exp): has type f32[N,3] but its shape rule gives f32[N,4]"));
   graph.replace_input(a.id, 0, x.id);
   graph.replace_input(b.id, 1, y.id);
   EXPECT_USER_ERROR(verify(graph), str("[layer, m.cpp:3] node %", b.id, " (add): shapes [N,3] and [N,4] do not broadcast"));

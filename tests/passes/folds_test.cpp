@@ -150,7 +150,7 @@ TEST_F(FoldTest, DeadGradientsAreCountedByWhatTheyAreOf) {
   EXPECT_TRUE(result.changed);
   // Through the first product (2·3·3 a sample) back to x: the product, the seed of the shift, times scale.
   EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("removed 1 gradient of input x: ")));
-  EXPECT_THAT(result.notes, ::testing::Contains("removed 1 gradient of state frozen: 1,800 flops a step at N = 100"));
+  EXPECT_THAT(result.notes, ::testing::Contains("removed 1 gradient of state frozen: 1,800 flops per step at N = 100"));
   EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("removed 1 gradient of input scale: ")));
   EXPECT_THAT(result.notes, ::testing::Contains(HasSubstr("unused node")));
 }
@@ -162,7 +162,7 @@ TEST(DeadGradients, WithoutABatchTheyAreCountedASample) {
   const auto options = reference_options();
   passes::PassContext context{options, {}};
   EXPECT_TRUE(passes::dead_gradients(graph, context));
-  EXPECT_THAT(context.notes, ::testing::Contains("removed 1 gradient of input x: 109,760 flops a sample"));
+  EXPECT_THAT(context.notes, ::testing::Contains("removed 1 gradient of input x: 109,760 flops per sample"));
 }
 
 TEST(Text, ThousandsSeparators) {
@@ -186,7 +186,7 @@ struct PoolTest : ::testing::Test {
 
 TEST_F(PoolTest, ReluMovesBehindThePool) {
   graph.add_output(pool(graph, graph.add(Relu{}, {x})));
-  EXPECT_THAT(run(passes::relu_past_pool, graph).notes, ElementsAre("moved 1 relu behind the max pool"));
+  EXPECT_THAT(run(passes::relu_past_pool, graph).notes, ElementsAre("moved 1 relu past the max pool"));
   const std::string all = text(graph);
   EXPECT_THAT(all, HasSubstr("%0: f32[N,2,3,3] = max_pool(%x, "));
   EXPECT_THAT(all, HasSubstr("%1: f32[N,2,3,3] = relu(%0)\n  return %1\n"));

@@ -191,10 +191,11 @@ TEST_F(GroupTest, VerifyNamesEachRule) {
   EXPECT_ERROR(passes::verify_groups(with(x, 0)), InternalError, starts(x, "input", 0) + "a leaf has no kernel");
   EXPECT_ERROR(passes::verify_groups(with(y, no_kernel)), InternalError, starts(y, "exp", -1) + "has no kernel");
   EXPECT_ERROR(passes::verify_groups(with(y, inlined)), InternalError, starts(y, "exp", -2) + "only recomputable nodes");
-  EXPECT_ERROR(passes::verify_groups(with(half, 0)), InternalError, starts(half, "mul", 0) + "a recomputable node that nobody stores is inlined");
+  EXPECT_ERROR(passes::verify_groups(with(half, 0)), InternalError,
+               starts(half, "mul", 0) + "a recomputable node that is not stored must be inlined");
   EXPECT_ERROR(passes::verify_groups(with(z, 7)), InternalError, starts(y, "exp", first) + str("reads %", z.id, " of the later kernel 7"));
   EXPECT_ERROR(passes::verify_groups(with(total, first)), InternalError,
-               starts(z, "matmul", first) + str("cannot stand in the prologue of %", total.id));
+               starts(z, "matmul", first) + str("cannot be in the prologue of %", total.id));
   EXPECT_ERROR(passes::verify_groups(with(scaled, 3)), InternalError, starts(scaled, "mul", 3) + "kernel 2 is missing");
   Graph shapes = with(scaled, second + 1);
   shapes.set_kernel(total.id, second);

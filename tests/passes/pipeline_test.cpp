@@ -40,7 +40,7 @@ TEST(Pipeline, MlpStepKeepsItsNumbers) {
 TEST(Pipeline, MlpStepIsWhatTheDesignPromises) {
   Graph graph = mlp_step();
   const auto reports = passes::optimize(graph, reference_options(500));
-  EXPECT_THAT(notes_of(reports, "dead_gradients"), Contains("removed 1 gradient of input x: 54,880,000 flops a step at N = 500"));
+  EXPECT_THAT(notes_of(reports, "dead_gradients"), Contains("removed 1 gradient of input x: 54,880,000 flops per step at N = 500"));
   EXPECT_THAT(notes_of(reports, "fold_bias"), ::testing::ElementsAre("folded 3 biases"));
   EXPECT_THAT(notes_of(reports, "group"), ::testing::ElementsAre(HasSubstr("dense+sigmoid ×3")));
 

@@ -198,7 +198,7 @@ TEST(Executor, OneCallAtATime) {
   Reentrant::executor = &executor;
   executor.run({});
   EXPECT_EQ(Reentrant::message,
-            "[step] one call at a time may run a compiled step, but another thread is running this one; give each thread its own with clone()");
+            "[step] a compiled step runs one call at a time, but another thread is running this one; give each thread its own with clone()");
 }
 
 /// Each thread multiplies two small numbers whose product is denormal.

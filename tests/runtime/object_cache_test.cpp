@@ -135,7 +135,7 @@ TEST_F(ObjectCacheTest, EveryFlippedBitIsFound) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
-      expect_rejected(bad, "; it is removed and the step compiled anew");
+      expect_rejected(bad, "; it is removed and the step compiled again");
     }
 }
 

@@ -188,7 +188,8 @@ TEST(Threads, TheEnvironmentVariableIsChecked) {
       parse_thread_count(text);
       FAIL() << text;
     } catch (const UserError& error) {
-      EXPECT_EQ(error.what(), "[OMP_NUM_THREADS] must be a number of threads from 1 on, got '" + std::string(text) + "'; unset it to use all cores");
+      EXPECT_EQ(error.what(),
+                "[OMP_NUM_THREADS] must be a number of threads of at least 1, got '" + std::string(text) + "'; unset it to use all cores");
     }
   }
 }

@@ -10,7 +10,7 @@ Tensor operator-(const Arg& a, const Arg& b);
 Tensor operator*(const Arg& a, const Arg& b);
 Tensor operator/(const Arg& a, const Arg& b);
 Tensor operator-(const Arg& x);
-/// a becomes another value, a + b: what was copied from it before stays as it is. A parameter is changed by assign() alone.
+/// Makes `a` another value, a + b; earlier copies of it stay unchanged. A parameter is changed by assign() only.
 Tensor& operator+=(Tensor& a, const Arg& b);
 Tensor& operator-=(Tensor& a, const Arg& b);
 Tensor& operator*=(Tensor& a, const Arg& b);

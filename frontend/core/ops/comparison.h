@@ -10,7 +10,7 @@ Tensor operator<(const Arg& a, const Arg& b);
 Tensor operator<=(const Arg& a, const Arg& b);
 Tensor operator>(const Arg& a, const Arg& b);
 Tensor operator>=(const Arg& a, const Arg& b);
-/// Of two parameters == and != ask whether they are the same one and give a C++ bool; equal() and not_equal() compare their elements.
+/// Between two parameters == and != compare identity and give a C++ bool; equal() and not_equal() compare their elements.
 Tensor operator==(const Arg& a, const Arg& b);
 Tensor operator!=(const Arg& a, const Arg& b);
 Tensor equal(const Arg& a, const Arg& b);

@@ -96,7 +96,7 @@ class Einsum {
 
   Arg arg(const Tensor& x) const { return {x, where_}; }
 
-  /// Without the axes that nobody wants any more.
+  /// Sums over the axes that are not in `wanted`.
   Named summed(const Named& x, const std::string& wanted) const {
     Named result = x;
     for (std::size_t axis = x.axes.size(); axis-- > 0;)
@@ -113,7 +113,7 @@ class Einsum {
     return permuted(x.value, order, where_);
   }
 
-  /// The sum of products over the axes that both have and nobody else wants: a product of matrices for each place along those that both have and
+  /// The sum of products over the axes that only these two have: a product of matrices for each index of the axes that both have and
   /// that stay.
   Named product(const Named& first, const Named& second, const std::string& wanted) const {
     const Named a = summed(first, wanted + second.axes), b = summed(second, wanted + first.axes);
@@ -121,7 +121,7 @@ class Einsum {
                       left = those_in(a.axes, common, false), right = those_in(b.axes, common, false), axes = both + left + right;
     require_shape(axes);
     const Dim batch = size(both), m = size(left), k = size(inner), f = size(right);
-    const bool batch_in_matrices = !both.empty() && batch.is_fixed() && !(m * k * f).is_fixed();  // which no product of several matrices takes
+    const bool batch_in_matrices = !both.empty() && batch.is_fixed() && !(m * k * f).is_fixed();  // which batch_matmul does not take
     Tensor result;
     if (inner.empty() || batch_in_matrices) {
       const Tensor x = reshape(arg(arranged(a, both + left + inner)), {batch, m, 1, k}),
@@ -129,7 +129,7 @@ class Einsum {
       result = arg(x) * arg(y);
       if (!inner.empty()) result = sum(arg(result), {-1});
     } else {
-      const bool transpose_a = a.axes == both + inner + left, transpose_b = b.axes == both + right + inner;  // read as they lie
+      const bool transpose_a = a.axes == both + inner + left, transpose_b = b.axes == both + right + inner;  // read in place
       std::vector<Dim> x{m, k}, y{k, f};
       if (transpose_a) std::swap(x[0], x[1]);
       if (transpose_b) std::swap(y[0], y[1]);

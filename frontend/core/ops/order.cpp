@@ -7,7 +7,7 @@ namespace sinter {
 
 namespace {
 
-/// An operand whose axis of interest is the last one for a while, where the ops work.
+/// An operand whose axis is moved to the end, where the ops work.
 class Along {
  public:
   Along(const Arg& x, std::int64_t axis, const char* what)
@@ -16,14 +16,14 @@ class Along {
   std::int64_t size() const { return size_; }
   const std::source_location& where() const { return where_; }
   Tensor rows() const { return permuted(x_, order(axis_, x_.rank() - 1), where_); }
-  /// Rows that have been computed, with the axis at its place again.
+  /// Moves the axis of a computed result back.
   Tensor back(const Tensor& rows) const { return permuted(rows, order(x_.rank() - 1, axis_), where_); }
   Arg arg(const Tensor& tensor) const { return {tensor, where_}; }
-  /// size - 1 - x of whole numbers: the same places counted from the end.
+  /// size - 1 - x for indices: the same positions counted from the end.
   Tensor from_end(const Tensor& x) const { return Arg(static_cast<double>(size_ - 1), where_) - arg(x); }
 
  private:
-  /// All axes in order, but the one at `from` at place `to`.
+  /// All axes in order, with axis `from` moved to position `to`.
   std::vector<std::size_t> order(std::size_t from, std::size_t to) const {
     std::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < x_.rank(); ++axis)
@@ -50,7 +50,7 @@ Tensor flipped(const Along& along, const Tensor& rows) {
 
 Tensor sorting_places(const Along& along, const Tensor& rows, bool descending) {
   if (descending) return greatest_places(along, rows, along.size());
-  // The greatest first, of equals the last first, read from the end: so equals keep their order, and NaN is last.
+  // top_k of the reversed axis, reversed: equal elements keep their order, and NaN is last.
   const Tensor places = greatest_places(along, flipped(along, rows), along.size());
   return along.from_end(flipped(along, places));
 }

@@ -17,7 +17,7 @@ Tensor flip(const Arg& x, std::int64_t axis = -1);
 struct TopK {
   Tensor values, indices;
 };
-/// The k greatest elements along an axis, the greatest first, and their indices (i32); NaN is greatest, and of equals the first is first.
+/// The k greatest elements along an axis, the greatest first, and their indices (i32); NaN is greatest, and equal elements keep their order.
 TopK top_k(const Arg& x, std::int64_t k, std::int64_t axis = -1);
 
 }  // namespace sinter

@@ -16,7 +16,7 @@ Tensor repeated(const Tensor& x, Shape lead, const std::source_location& where) 
   return broadcast_to({x, where}, lead);
 }
 
-/// Matrices a by one matrix b: the rows of all of them are one matrix.
+/// Matrices a by one matrix b: all rows form one matrix.
 Tensor by_one_matrix(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b, const std::source_location& where) {
   const Tensor left = transpose_a ? transpose({a, where}) : a;
   const std::size_t last = left.rank() - 1;

@@ -25,7 +25,7 @@ std::vector<std::size_t> Axes::resolve(const Shape& shape) const {
 
 namespace {
 
-/// Reduces runs of adjacent axes from the last to the first, so that the axes still to come keep their numbers.
+/// Reduces runs of adjacent axes from the last to the first, so that the remaining axes keep their numbers.
 template <class Op>
 Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
   Tensor x = arg.as(DType::f32);
@@ -75,7 +75,7 @@ Tensor mean(const Arg& x, const Axes& axes, bool keepdims) {
 
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keepdims) {
   const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
-  // Without the greatest, which would make infinity minus infinity where it is infinite.
+  // Subtracts the greatest element only where it is finite: infinity minus infinity is NaN.
   const Tensor greatest = max(x, axes, true).detach();
   const Tensor shift = where(at(abs(at(greatest)) <= at(Tensor(std::numeric_limits<float>::max()))), at(greatest), Arg(0.0, x.where()));
   const Tensor kept = at(log(at(sum(at(exp(at(x - at(shift)))), axes, true)))) + at(shift);

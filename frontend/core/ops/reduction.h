@@ -1,5 +1,5 @@
-// Reductions over axes, and running sums. Integers stay integers: u8 and bool are summed and multiplied as i32 (a sum of bool counts), and what i32
-// and u32 cannot hold wraps.
+// Reductions over axes, and running sums. Integers stay integers: u8 and bool are summed and multiplied as i32 (a sum of bool counts), and i32
+// and u32 wrap on overflow.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ class Axes {
   std::optional<std::vector<std::int64_t>> list_;
 };
 Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false);
-/// The sum divided by the number of elements, of which N is known only at run time. Of integers and bool that of their f32 values.
+/// The sum divided by the number of elements (with N as at run time). For integers and bool, of their f32 values.
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false);
-/// log(sum(exp(x))), which does not overflow.
+/// log(sum(exp(x))) without overflow.
 Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 /// Mean squared distance from the mean.
 Tensor variance(const Arg& x, const Axes& axes = {}, bool keepdims = false);

@@ -38,7 +38,7 @@ std::string listed(const std::vector<std::int64_t>& numbers) {
   return text;
 }
 
-/// Axes that stay neighbours, in this order.
+/// Axes that stay adjacent, in this order.
 struct Block {
   std::size_t first, last;  ///< axes [first, last) of the operand
   Dim size;
@@ -62,8 +62,8 @@ std::vector<Block> blocks_of(const Shape& shape, const std::vector<std::size_t>&
 
 }  // namespace
 
-/// The blocks come to their places from the left to the right: a transpose of the last two of three axes, [those in place, B, C], exchanges all that
-/// stands before a block with what begins with it.
+/// Blocks are moved to their positions from left to right: a transpose of the last two of three axes, [done, B, C], exchanges everything
+/// before a block with the rest, which begins with it.
 Tensor permuted(const Tensor& x, const std::vector<std::size_t>& order, const std::source_location& where) {
   std::vector<Dim> dims;
   for (const std::size_t axis : order) dims.push_back(x.shape()[axis]);
@@ -129,7 +129,7 @@ Tensor slice(const Arg& arg, std::int64_t axis, std::int64_t begin, std::int64_t
 
 namespace {
 
-/// The elements of an axis that a slice names. Padded to whole steps, of which the first element is taken each.
+/// The elements of an axis that a slice selects: padded to whole steps, of which each first element is taken.
 Tensor every(const Tensor& x, std::size_t axis, const Slice& s, const std::source_location& where) {
   const auto at = static_cast<std::int64_t>(axis);
   const Tensor part = slice({x, where}, at, s.begin, s.end == Slice::to_end ? fixed_size(x, axis, "slice", where) : s.end);
