@@ -1,4 +1,4 @@
-// Finds a faint oscillation in noisy series of 30 channels, with two convolutions along time: step by step and by fit, line by line and compiled.
+// Detects a faint oscillation in noisy series of 30 channels with two convolutions. Trains by single steps and by fit, eagerly and compiled.
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ constexpr std::int64_t channels = 30, batch = 32;
 Dataset make_series(std::int64_t samples, std::int64_t length, unsigned seed_value) {
   std::mt19937 random(seed_value);
   const auto uniform = [&] { return (static_cast<double>(random()) + 0.5) / 4294967296.0; };
-  const auto normal = [&] {  // by hand: the standard library's distributions differ from one library to the next
+  const auto normal = [&] {  // Box-Muller, because distributions differ between standard libraries
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * M_PI * uniform());
   };
@@ -36,7 +36,7 @@ Dataset make_series(std::int64_t samples, std::int64_t length, unsigned seed_val
 }
 
 struct Result {
-  double step = 0, epoch = 0, accuracy = 0;  // seconds a step and an epoch
+  double step = 0, epoch = 0, accuracy = 0;  // seconds per step and per epoch
 };
 
 Result run(Mode mode, const Dataset& train, const Dataset& test, std::int64_t epochs) {

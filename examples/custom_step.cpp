@@ -1,4 +1,4 @@
-// A training step written by hand, with gradients in the open; then verified, timed and explained.
+// A custom training step with explicit gradients, which is then verified, timed and explained.
 #include <sinter/sinter.h>
 
 #include <iostream>
@@ -15,7 +15,7 @@ int main() {
     const Tensor logits = model(x);
     const Tensor loss = loss::sparse_categorical_crossentropy_from_logits(logits, y);
     std::vector<Tensor> gradients = grad(loss, parameters);
-    for (Tensor& g : gradients) g = clip(g, -1, 1);  // a line of your own between gradient and update
+    for (Tensor& g : gradients) g = clip(g, -1, 1);  // custom code between gradient and update
     optimizer.update(parameters, gradients);
     const Tensor accuracy = mean(argmax(logits) == y);
     return std::pair(loss, accuracy);

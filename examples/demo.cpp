@@ -1,4 +1,4 @@
-// The main model trained line by line and compiled, from the same start on the same data: accuracy and times side by side.
+// Trains a multi-layer perceptron eagerly and compiled, from the same initial weights and data, and prints accuracies and times side by side.
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>

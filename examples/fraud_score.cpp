@@ -1,4 +1,4 @@
-// Scores a stream of transactions line by line with the model that fraud_train saved: the C++ that defined the model is not here.
+// Scores a stream of transactions, one at a time, with the model that fraud_train saved. The C++ code that defined the model is not needed.
 #include <sinter/sinter.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Trains an autoencoder on card transactions, almost all of them honest, and saves it together with a stream of new ones for fraud_score.
+// Trains an autoencoder on card transactions, nearly all of them legitimate, and saves it together with a stream of new transactions for fraud_score.
 #include <sinter/sinter.h>
 
 #include <cmath>
@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::int64_t features = 30;
 
-/// Generated transactions: 30 amounts, counts and times that six habits of the card holder explain up to noise. A fraud has habits of its own in some
-/// of them, so each number alone looks ordinary.
+/// Generated transactions: 30 amounts, counts and times that depend on six hidden variables (the card holder's habits) and noise. In a fraud some of
+/// them depend on other values of these variables, so each number by itself looks normal.
 class Transactions {
  public:
   explicit Transactions(unsigned seed) : random_(seed) {
-    std::mt19937 fixed(1);  // the same world for every stream
+    std::mt19937 fixed(1);  // the same mixing matrix for every stream
     for (float& w : mixing_) w = static_cast<float>(normal(fixed));
   }
 
@@ -26,13 +26,13 @@ class Transactions {
     for (std::int64_t f = 0; f < features; ++f) {
       const auto i = static_cast<std::size_t>(f);
       if (fraud && f % 3 == 0) x[i] = other[i];
-      x[i] = (x[i] + 0.3f * static_cast<float>(normal(random_))) * static_cast<float>(1 + f) + 5;  // every feature on a scale of its own
+      x[i] = (x[i] + 0.3f * static_cast<float>(normal(random_))) * static_cast<float>(1 + f) + 5;  // each feature has a different scale
     }
     return x;
   }
 
  private:
-  // By hand: the standard library's distributions differ from one library to the next.
+  // Box-Muller, because distributions differ between standard libraries.
   static double uniform(std::mt19937& random) { return (random() + 0.5) / 4294967296.0; }
   static double normal(std::mt19937& random) {
     const double radius = std::sqrt(-2 * std::log(uniform(random)));
@@ -52,7 +52,7 @@ class Transactions {
   float mixing_[features * 6];
 };
 
-/// From a transaction as it comes, [N, 30], to how badly it is reconstructed, [N, 1]: what is unlike the bulk of the training data scores high.
+/// Maps raw transactions [N, 30] to their reconstruction errors [N, 1]: transactions that are unlike most of the training data score high.
 struct FraudScore : nn::Module {
   Parameter mean, deviation;
   nn::Sequential autoencoder{nn::Dense(features, 14, nn::Activation::tanh), nn::Dense(14, 7, nn::Activation::relu),
@@ -81,14 +81,14 @@ int main(int argc, char** argv) {
     Transactions past(2);
     std::vector<float> all;
     for (std::int64_t i = 0; i < samples; ++i) {
-      const std::vector<float> x = past.next(i % 500 == 0);  // nobody has removed the frauds
+      const std::vector<float> x = past.next(i % 500 == 0);  // the training data contains some frauds
       all.insert(all.end(), x.begin(), x.end());
     }
     const Tensor x(all, {samples, features});
 
     seed(1);
     FraudScore model(x);
-    Trainer trainer(model, loss::mean_absolute_error, optim::Adam({.learning_rate = 3e-3}));  // the score itself is to be small
+    Trainer trainer(model, loss::mean_absolute_error, optim::Adam({.learning_rate = 3e-3}));  // minimizes the score itself
     const Dataset data{x, Tensor::zeros({DType::f32, {samples, 1}})};
     trainer.fit(data, {.epochs = 10, .batch_size = 100, .validation_split = 0.1, .schedule = schedule::cosine(3e-3)});
     trainer.save(argv[1]);

@@ -1,4 +1,4 @@
-// What the compiler makes of a model: the graph as traced, after each pass, and as kernels.
+// Shows how a model is compiled: the graph as traced, after each pass, and as kernels.
 #include <sinter/sinter.h>
 
 #include <cstdlib>

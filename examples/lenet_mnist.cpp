@@ -1,4 +1,4 @@
-// LeNet on MNIST, or on Debian's Fashion-MNIST where no folder is given; then how long an image takes, one at a time and 64 at once.
+// Trains LeNet on MNIST, or on Debian's Fashion-MNIST if no folder is given; then measures the time per image, for single images and batches of 64.
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@ using namespace sinter;
 
 namespace {
 
-/// Seconds of the fastest of some calls.
+/// Seconds of the fastest of 50 calls.
 template <class F>
 double fastest(F&& f) {
   double best = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// y = w x + b by full-batch gradient descent, checked against the closed form, line by line and compiled.
+// Fits y = w x + b by full-batch gradient descent, eagerly and compiled, and compares the result with the closed-form solution.
 #include <sinter/sinter.h>
 
 #include <cmath>

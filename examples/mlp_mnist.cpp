@@ -1,4 +1,4 @@
-// The multi-layer perceptron of the README on MNIST, or on Debian's Fashion-MNIST where no folder is given.
+// Trains the README's multi-layer perceptron on MNIST, or on Debian's Fashion-MNIST if no folder is given.
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// One program trains and saves; a second, which does not know the model, predicts and goes on training:
+// One program trains and saves; a second one, without the model's C++ code, predicts and continues training:
 //   save_and_continue train FILE
 //   save_and_continue continue FILE
 #include <sinter/sinter.h>
@@ -11,7 +11,7 @@ using namespace sinter;
 
 namespace {
 
-/// Three noisy rings: class = ring.
+/// Three noisy concentric rings; the class is the number of the ring.
 Dataset rings() {
   std::vector<float> points;
   std::vector<std::int32_t> classes;

@@ -1,4 +1,4 @@
-// A small VGG on CIFAR-10, mirrored and shifted images prefetched while it trains; on generated images where no folder is given.
+// Trains a small VGG on CIFAR-10 with flipped and shifted images, which are prefetched during training; on generated images if no folder is given.
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@ using namespace sinter;
 
 namespace {
 
-/// Ten classes of stripes: their direction and width tell the class.
+/// Ten classes of stripes, which differ in direction and width.
 Dataset make_stripes(std::int64_t samples, unsigned seed_value) {
   std::mt19937 random(seed_value);
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };

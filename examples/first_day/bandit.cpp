@@ -1,5 +1,5 @@
-// A contextual bandit: visitors arrive in groups of 1 to 16, an advertisement is chosen for each, and only the chosen one's click is seen.
-// One compiled step serves groups of every size.
+// A contextual bandit: visitors arrive in batches of 1 to 16, an advertisement is chosen for each, and only clicks on the chosen one are observed.
+// The same compiled step is used for all batch sizes.
 #include <sinter/sinter.h>
 
 #include <iostream>

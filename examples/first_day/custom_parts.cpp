@@ -1,4 +1,4 @@
-// What a framework does not have: a layer, a loss, a metric, a callback and a schedule of your own, and two groups of parameters.
+// A custom layer, loss, metric, callback and schedule, and two parameter groups.
 #include <sinter/sinter.h>
 
 #include <algorithm>

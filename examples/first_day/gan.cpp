@@ -1,5 +1,5 @@
-// A generative adversarial network, with an optimizer for each of its two players: a generator learns to place points on a circle of radius 1.
-// The critic pays for steep slopes at real points (R1, Mescheder et al. 2018): a gradient by an input, differentiated again.
+// A generative adversarial network with two optimizers: a generator learns to place points on a circle of radius 1. The critic has a gradient penalty
+// at real points (R1, Mescheder et al. 2018): the gradient with respect to an input is differentiated again.
 #include <sinter/sinter.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The mistakes of a first day, and what Sinter says to each.
+// Common mistakes of beginners, and the error message of each.
 #include <sinter/sinter.h>
 
 #include <functional>

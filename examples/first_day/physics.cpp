@@ -1,4 +1,4 @@
-// A physics-informed network: u(x, t) learns the heat equation u_t = a u_xx from the equation alone, by gradients by its inputs.
+// A physics-informed network: u(x, t) learns to solve the heat equation u_t = a u_xx without data, by gradients with respect to its inputs.
 // On 0 <= x <= 1 with u = 0 at both ends and u(x, 0) = sin(pi x), the solution is exp(-a pi² t) sin(pi x).
 #include <sinter/sinter.h>
 

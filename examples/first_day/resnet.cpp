@@ -1,4 +1,4 @@
-// A residual network for images: blocks are modules of your own, held in a Sequential. On MNIST, or on Debian's Fashion-MNIST.
+// A residual network for images, whose blocks are custom modules in a Sequential. On MNIST, or on Debian's Fashion-MNIST.
 #include <sinter/sinter.h>
 
 #include <iostream>

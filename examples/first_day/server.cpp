@@ -1,4 +1,4 @@
-// Predictions in four threads while the model trains: each thread has a clone, which sees whole published versions of the weights.
+// Predicts in four threads while the model trains: each thread has a clone, which always uses one complete published version of the weights.
 #include <sinter/sinter.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// A table with quirks: Latin-1, semicolons, decimal commas, post codes, missing cells written in three ways. A linear and a deep model of it, beside
-// what scikit-learn makes of the same rows (rents.py).
+// A difficult table: Latin-1, semicolons, decimal commas, post codes, missing values written in three ways. Trains a linear and a deep model and
+// compares them with scikit-learn's results on the same rows (rents.py).
 #include <sinter/sinter.h>
 
 #include <iomanip>

@@ -1,4 +1,4 @@
-// Weights of a PyTorch model into a Sinter model, and out again for NumPy. In Python:
+// Loads the weights of a PyTorch model into a Sinter model and writes them for NumPy. In Python:
 //   net = nn.Sequential(nn.Linear(12, 9), nn.ReLU(), nn.BatchNorm1d(9), nn.Linear(9, 5), nn.LayerNorm(5), nn.Linear(5, 3, bias=False)).eval()
 //   safetensors.torch.save_file(net.state_dict(), "net.safetensors"); np.save("x.npy", x); np.save("y.npy", net(x).numpy())
 // Then: torch_weights net.safetensors x.npy y.npy net.npz; and in Python: np.load("net.npz")["dense_1.weight"]
