@@ -1,4 +1,6 @@
 // sinter inspect, explain, verify and bench: the content of a model file, and how it runs.
+#include <sinter/graph.h>
+
 #include <chrono>
 #include <iomanip>
 #include <iostream>

@@ -1,5 +1,7 @@
 #include "cli/model.h"
 
+#include <sinter/graph.h>
+
 namespace sinter::cli {
 
 std::int64_t outputs_of(Trainer& trainer, const std::string& path) {

@@ -18,10 +18,15 @@ Origin Origin::from(const std::source_location& where, std::string layer) {
   return {std::move(layer), std::string(slash == path.npos ? path : path.substr(slash + 1)), where.line()};
 }
 
-UserError::UserError(std::string_view where, std::string_view message)
-    : Error(where.empty() ? printable_lines(message) : str("[", printable(where), "] ", printable_lines(message))) {}
+namespace {
+
+std::string in_brackets(std::string_view where) { return where.empty() ? "" : str("[", printable(where), "] "); }
+
+}  // namespace
+
+UserError::UserError(std::string_view where, std::string_view message) : Error(in_brackets(where), printable_lines(message)) {}
 
 InternalError::InternalError(std::string_view where, std::string_view message)
-    : Error(str("[", where, "] internal error: ", message, "; this is a bug in Sinter, please report it with the program that shows it")) {}
+    : Error(in_brackets(where), str("internal error: ", message, "; this is a bug in Sinter, please report it with the program that shows it")) {}
 
 }  // namespace sinter

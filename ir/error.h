@@ -26,7 +26,15 @@ struct Origin {
 /// Everything that this library throws on purpose. The text has the form `[where] rule, actual values; next step`.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& text) : std::runtime_error(text) {}
+  /// what() without its `[where] `, for an error that says it of a place of its own.
+  std::string_view message() const { return std::string_view(what()).substr(message_begin_); }
+
+ protected:
+  Error(const std::string& place, const std::string& message) : std::runtime_error(place + message), message_begin_(place.size()) {}
+
+ private:
+  std::size_t message_begin_ = 0;
 };
 
 /// Something a user can cause and fix: a wrong shape, a broken file, a bad setting.

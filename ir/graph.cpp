@@ -18,7 +18,7 @@ Value Graph::add(Op op, std::span<const NodeId> inputs, Origin origin) {
   try {
     type = infer(op, types);
   } catch (const UserError& error) {
-    throw UserError(origin.text(), str(ir::name(op), ": ", error.what()));
+    throw UserError(origin.text(), str(ir::name(op), ": ", error.message()));
   }
   const NodeId id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back({std::move(op), {inputs.begin(), inputs.end()}, type, std::move(origin), {}, no_kernel, false, no_node});

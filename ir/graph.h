@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "ir/input_spec.h"
 #include "ir/ops.h"
 #include "ir/value.h"
 
@@ -28,14 +29,6 @@ struct Node {
   std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
   bool dead = false;
   NodeId gradient_of = no_node;  ///< the value whose final gradient this node is, set by differentiate: for reports about removed gradients
-};
-
-/// What a call passes. A hidden input is a tensor that the traced function captured: it is bound once, at trace time.
-struct InputSpec {
-  enum class Kind : std::uint8_t { batch, fixed, table, hidden };
-  std::string name;
-  Type type;
-  Kind kind = Kind::batch;
 };
 
 /// A cell: a value that persists between calls. Its shape has no N.

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "ir/graph.h"
+
 namespace sinter::ir {
 
 namespace {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
-
-#include "ir/graph.h"
+#include <vector>
 
 namespace sinter::ir {
+
+class Graph;
 
 struct PrintOptions {
   bool origins = true;  ///< "# dense_1, mlp.cpp:14" after each node

@@ -93,7 +93,7 @@ std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, s
     try {
       values[id] = evaluate(node.op, node.type, in, n);
     } catch (const UserError& error) {
-      throw UserError(node.origin.text(), str(name(node.op), ": ", error.what()));
+      throw UserError(node.origin.text(), str(name(node.op), ": ", error.message()));
     }
   }
   return values;

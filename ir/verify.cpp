@@ -54,7 +54,7 @@ void check_type(const Graph& graph, NodeId id) {
   try {
     type = infer(node.op, types);
   } catch (const UserError& error) {
-    fail(graph, id, error.what());
+    fail(graph, id, std::string(error.message()));
   }
   if (type != node.type) fail(graph, id, str("has type ", node.type, " but its shape rule gives ", type));
   for (const auto& [name, value] : attributes(node.op)) {

@@ -1,6 +1,8 @@
 // The elementary functions of one f32, what they should be, and how far they may be off.
 #pragma once
 
+#include <sinter/graph.h>
+
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -8,6 +8,7 @@
 #include "frontend/compile/bounds.h"
 #include "frontend/compile/step.h"
 #include "frontend/core/random.h"
+#include "frontend/core/trace.h"
 
 namespace sinter::bench {
 

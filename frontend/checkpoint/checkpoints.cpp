@@ -61,15 +61,15 @@ void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
   for (const Parameter& p : trainer_.parameters()) {
     names.insert(p.name());
     const runtime::NamedArray* array = archive.find_array(p.name());
-    if (!array) throw UserError("fit", str("the checkpoint has no '", p.name(), "'; it is of another model or optimizer"));
+    if (!array) throw UserError(str("the checkpoint has no '", p.name(), "'; it is of another model or optimizer"));
     const Type stored{array->dtype, Shape::fixed(array->shape)};
-    if (stored != p.type()) throw UserError("fit", str("'", p.name(), "' is ", p.type(), ", in the checkpoint ", stored, "; it is of another model"));
+    if (stored != p.type()) throw UserError(str("'", p.name(), "' is ", p.type(), ", in the checkpoint ", stored, "; it is of another model"));
     values.emplace_back(p, Tensor(stored, runtime::to_buffer(*array)));
   }
   for (const runtime::NamedGraph& graph : archive.graphs)
     for (const ir::StateSpec& state : graph.graph.states())
       if (!names.contains(state.name))
-        throw UserError("fit", str("the checkpoint has '", state.name, "', which the trainer lacks; it is of another model or optimizer"));
+        throw UserError(str("the checkpoint has '", state.name, "', which the trainer lacks; it is of another model or optimizer"));
   identity_.check_graphs(archive, [&](const std::string& message) { warn(message); });
   for (const auto& [parameter, value] : values) parameter.assign(value);
 }
@@ -82,16 +82,16 @@ RunState Checkpoints::resume(RunState fresh) {
     identity_.check(saved.part("settings."));
     RunState state = RunState::restore(saved.part("run."));
     if (state.first_epoch != fresh.first_epoch)
-      throw UserError("fit", str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
-                                 fresh.first_epoch, "; use a separate folder for each call of fit"));
+      throw UserError(str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
+                          fresh.first_epoch, "; use a separate folder for each call of fit"));
     if (state.epoch > state.first_epoch + options_.epochs)
-      throw UserError("fit", str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but epochs is ", options_.epochs));
+      throw UserError(str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but epochs is ", options_.epochs));
     restore_parameters(found->archive);
     impl_.epoch = state.epoch;
     callbacks_ = saved.part("callback.");
     return state;
   } catch (const UserError& error) {
-    throw UserError(found->path.string(), error.what());
+    throw UserError(found->path.string(), error.message());  // errors above name no place
   }
 }
 

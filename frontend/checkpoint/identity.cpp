@@ -77,25 +77,25 @@ void RunIdentity::check(const SavedState& then) const {
   const auto of = [](const SavedState& state, const std::string& name) { return state.has(name) ? state.numbers(name) : std::vector<double>{}; };
   for (const char* name : {"batch_size", "steps_per_epoch", "samples of an epoch", "shuffle", "seed", "seed / 2^32", "class_weights"})
     if (const std::vector<double> before = of(then, name), is = of(now_, name); then.has(name) && before != is)
-      throw UserError("fit", str("the checkpoint was made with ", name, " ", text_of(before), ", now it is ", text_of(is), use_the_same));
+      throw UserError(str("the checkpoint was made with ", name, " ", text_of(before), ", now it is ", text_of(is), use_the_same));
   if (!then.has("class_weights")) return;  // from a version that saved no more
   for (const char* name : {"data", "validation data"})
     if (of(then, name) != of(now_, name)) {
       const char* what = !then.has(name) ? " that was not there" : !now_.has(name) ? " that is not there now" : " that has other samples now";
-      throw UserError("fit", str("the checkpoint was made with ", name, what, use_the_same));
+      throw UserError(str("the checkpoint was made with ", name, what, use_the_same));
     }
   const std::vector<double>& steps = then.numbers("schedule, steps");
   const std::vector<double>& before = then.numbers("schedule, rates");
   if (steps.empty() == static_cast<bool>(options_.schedule))
-    throw UserError("fit", str("the checkpoint was made ", steps.empty() ? "without" : "with", " a schedule", use_the_same));
+    throw UserError(str("the checkpoint was made ", steps.empty() ? "without" : "with", " a schedule", use_the_same));
   for (std::size_t i = 0; i < std::min(steps.size(), before.size()) && steps[i] >= 0 && steps[i] < static_cast<double>(extent_.steps); ++i)
     if (const double is = rates({steps[i]})[0]; is != before[i])
-      throw UserError("fit", str("the checkpoint was made with a schedule that gives the learning rate ", before[i], " in step ", steps[i],
-                                 " of fit, now it gives ", is,
-                                 "; use the same, and the same epochs if it depends on the number of steps, or a folder of its own for this run"));
+      throw UserError(str("the checkpoint was made with a schedule that gives the learning rate ", before[i], " in step ", steps[i],
+                          " of fit, now it gives ", is,
+                          "; use the same, and the same epochs if it depends on the number of steps, or a folder of its own for this run"));
   if (options_.schedule) return;
   if (const double rate = then.number(first_rate), is = now_.number(first_rate); rate != is)
-    throw UserError("fit", str("the checkpoint was made with a learning rate of ", rate, " at the start of fit, now it is ", is, use_the_same));
+    throw UserError(str("the checkpoint was made with a learning rate of ", rate, " at the start of fit, now it is ", is, use_the_same));
 }
 
 void RunIdentity::check_graphs(const runtime::Archive& then, const std::function<void(const std::string&)>& warn) const {
@@ -105,7 +105,7 @@ void RunIdentity::check_graphs(const runtime::Archive& then, const std::function
   constexpr std::pair<const char*, const char*> parts[] = {
       {"predict", "model"}, {"evaluate", "loss"}, {"train", "optimizer, regularizer, penalty or set of frozen layers"}};
   for (const auto& [graph, what] : parts)
-    if (!then.find_graph(graph)) throw UserError("fit", str("the checkpoint lacks the graph '", graph, "'; it is damaged"));
+    if (!then.find_graph(graph)) throw UserError(str("the checkpoint lacks the graph '", graph, "'; it is damaged"));
   // Whether samples have weights is not known before the first piece: take it from the checkpoint.
   const bool weighted = std::exchange(
       impl_.weighted, inputs(then.find_graph("train")->graph) > static_cast<std::ptrdiff_t>(impl_.x_types.size() + impl_.y_types.size() + 1));
@@ -117,7 +117,7 @@ void RunIdentity::check_graphs(const runtime::Archive& then, const std::function
     if (difference.empty()) continue;
     const auto version = then.metadata.find(version_key);
     const std::string made = str("the checkpoint was made with another ", what, ": ", difference);
-    if (version != then.metadata.end() && version->second == SINTER_VERSION) throw UserError("fit", made + use_the_same);
+    if (version != then.metadata.end() && version->second == SINTER_VERSION) throw UserError(made + use_the_same);
     return warn(made + ", or another version of Sinter wrote the same differently; training continues");
   }
 }

@@ -17,10 +17,14 @@
 #include "frontend/compile/run.h"
 #include "frontend/compile/settings.h"
 #include "frontend/core/tensor.h"
-#include "frontend/core/trace.h"
-#include "ir/graph.h"
+#include "ir/input_spec.h"
 
 namespace sinter {
+
+namespace ir {
+class Graph;
+}
+struct Traced;
 
 using InputKind = ir::InputSpec::Kind;
 

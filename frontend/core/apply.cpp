@@ -4,6 +4,7 @@
 
 #include "frontend/core/record_node.h"
 #include "frontend/core/trace.h"
+#include "runtime/interpreter.h"
 
 namespace sinter {
 
@@ -48,7 +49,7 @@ Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::sou
   try {
     return made_here(evaluate(op, in, where));
   } catch (const UserError& error) {
-    throw UserError(Origin::from(where, current_layer()).text(), str(ir::name(op), ": ", error.what()));
+    throw UserError(Origin::from(where, current_layer()).text(), str(ir::name(op), ": ", error.message()));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "runtime/interpreter.h"
+
 namespace sinter {
 
 namespace {
@@ -14,7 +16,7 @@ Tensor evaluate(const ir::Node& node, const std::vector<Tensor>& values, std::in
   try {
     runtime::evaluate(ir::at_batch(node.op, n), views, {type, buffer.data()});
   } catch (const UserError& error) {
-    throw UserError(node.origin.text(), str(ir::name(node.op), ": ", error.what()));
+    throw UserError(node.origin.text(), str(ir::name(node.op), ": ", error.message()));
   }
   return {type, std::move(buffer)};
 }

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "frontend/core/record.h"
-#include "ir/graph.h"
+#include "ir/error.h"
 #include "ir/type.h"
+#include "ir/value.h"
 #include "runtime/buffer.h"
-#include "runtime/interpreter.h"
+#include "runtime/view.h"
 
 namespace sinter {
 

@@ -3,7 +3,9 @@
 
 #include <string>
 
-#include "ir/graph.h"
+namespace sinter::ir {
+class Graph;
+}
 
 namespace sinter::report {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/train/prefetcher.h"
 #include "frontend/train/trainer_impl.h"
 #include "runtime/executor.h"
 

@@ -156,7 +156,7 @@ void within(const std::string& where, const std::string& part, F&& f) {
   try {
     f();
   } catch (const UserError& error) {
-    throw UserError(where, str(part, ": ", error.what()));
+    throw UserError(where, str(part, ": ", error.message()));
   }
 }
 
@@ -249,9 +249,9 @@ ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::u
   try {
     ir::verify(graph);
   } catch (const ir::NodeError& error) {
-    throw UserError(where, str(node_text(error.node()), ", breaks a rule: ", error.what()));
+    throw UserError(where, str(node_text(error.node()), ", breaks a rule: ", error.message()));
   } catch (const UserError& error) {
-    throw UserError(where, str("the graph at byte ", start, " breaks a rule: ", error.what()));
+    throw UserError(where, str("the graph at byte ", start, " breaks a rule: ", error.message()));
   }
   return result;
 }

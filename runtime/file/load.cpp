@@ -152,7 +152,7 @@ struct Index {
       array.dtype = parse_dtype(message.dtype());
       check_elements({array.dtype, Shape::fixed(array.shape)});
     } catch (const UserError& error) {
-      reader.fail(str(part, " ('", array.name, "'), at byte ", reader.at(), ": ", error.what()));
+      reader.fail(str(part, " ('", array.name, "'), at byte ", reader.at(), ": ", error.message()));
     }
     check_name(arrays, "array", array.name);
     archive.arrays.push_back(std::move(array));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "frontend/core/trace.h"
 #include "passes/pipeline.h"
 #include "tests/frontend/helpers.h"
 

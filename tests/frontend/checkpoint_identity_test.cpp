@@ -59,7 +59,7 @@ TEST(CheckpointIdentity, TheSameProgramGoesOn) {
 }
 
 TEST(CheckpointIdentity, OtherDataOfTheSameSize) {
-  const char* other = "[fit] the checkpoint was made with data that has other samples now; use the same, or a folder of its own for this run";
+  const char* other = "the checkpoint was made with data that has other samples now; use the same, or a folder of its own for this run";
   EXPECT_THAT(after([](Program& p) { p.data = rings(45, 3); }), HasSubstr(other));
   EXPECT_THAT(after([](Program& p) { p.data.x = rings(45, 3).x; }), HasSubstr(other));
   EXPECT_THAT(after([](Program& p) {
@@ -136,7 +136,7 @@ TEST(CheckpointIdentity, AnotherModelLossOrOptimizer) {
 }
 
 TEST(CheckpointIdentity, AnOptimizerWithMoreSlots) {
-  EXPECT_THAT(after([](Program& p) { p.optimizer.amsgrad = true; }), HasSubstr("[fit] the checkpoint has no 'adam/dense_1.weight/"));
+  EXPECT_THAT(after([](Program& p) { p.optimizer.amsgrad = true; }), HasSubstr("the checkpoint has no 'adam/dense_1.weight/"));
 }
 
 TEST(CheckpointIdentity, AFileWithoutAGraph) {

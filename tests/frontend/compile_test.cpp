@@ -1,7 +1,9 @@
 #include <cmath>
 #include <thread>
 
+#include "frontend/core/trace.h"
 #include "frontend/train/trainer.h"
+#include "ir/graph.h"
 #include "tests/frontend/helpers.h"
 
 namespace sinter::test {

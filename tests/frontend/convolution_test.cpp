@@ -5,6 +5,7 @@
 
 #include "frontend/compile/bounds.h"
 #include "frontend/core/apply.h"
+#include "ir/graph.h"
 #include "ir/winograd.h"
 #include "tests/frontend/helpers.h"
 

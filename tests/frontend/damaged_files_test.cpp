@@ -10,6 +10,7 @@
 #include <fstream>
 #include <optional>
 
+#include "frontend/core/trace.h"
 #include "frontend/data/cifar.h"
 #include "frontend/data/csv.h"
 #include "frontend/data/idx.h"
@@ -19,6 +20,7 @@
 #include "frontend/data/safetensors.h"
 #include "frontend/file/model_file.h"
 #include "frontend/weights/keras.h"
+#include "ir/graph.h"
 #include "ir/print.h"
 #include "runtime/file/disk.h"
 #include "tests/frontend/data_files.h"

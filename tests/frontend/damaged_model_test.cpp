@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "ir/graph.h"
 #include "runtime/file/container.h"
 #include "tests/frontend/mistakes.h"
 

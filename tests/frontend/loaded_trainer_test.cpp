@@ -1,4 +1,6 @@
 // What a trainer from a file can do without the C++ that defined its model.
+#include "frontend/core/trace.h"
+#include "ir/graph.h"
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test {

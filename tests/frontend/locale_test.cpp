@@ -10,6 +10,7 @@
 #include "frontend/report/graph_drawing.h"
 #include "frontend/report/html.h"
 #include "frontend/weights/state_dict.h"
+#include "ir/graph.h"
 #include "ir/print.h"
 #include "runtime/file/event_file.h"
 #include "tests/frontend/report_helpers.h"

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "frontend/core/trace.h"
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 

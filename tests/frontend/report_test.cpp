@@ -6,6 +6,7 @@
 #include "frontend/report/html.h"
 #include "frontend/report/markup.h"
 #include "frontend/train/tensorboard.h"
+#include "ir/graph.h"
 #include "tests/frontend/report_helpers.h"
 #include "tests/support/bytes.h"
 

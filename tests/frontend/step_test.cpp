@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "ir/graph.h"
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test {

@@ -1,3 +1,4 @@
+#include "ir/ops.h"
 #include "tests/frontend/helpers.h"
 
 namespace sinter::test {

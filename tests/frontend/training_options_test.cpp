@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "frontend/checkpoint/run_state.h"
+#include "frontend/train/prefetcher.h"
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test {

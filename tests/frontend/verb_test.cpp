@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/graph.h"
 #include "tests/frontend/mistakes.h"
 #include "tests/frontend/verbs.h"
 

@@ -1,0 +1,31 @@
+// A tensor in memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ir/layout.h"
+#include "ir/type.h"
+
+namespace sinter::runtime {
+
+/// A tensor in memory: fixed shape, layout as in ir/layout.h, pad lanes 0. A table's rows are fixed here.
+struct View {
+  Type type;  ///< all dimensions fixed
+  std::byte* data = nullptr;
+
+  Layout layout() const { return sinter::layout(type.shape, 0); }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+/// Bytes of a tensor of this type, including padding, at batch size n. Throws UserError for more than memory has addresses.
+std::size_t storage_bytes(const Type& type, std::int64_t n = 0);
+
+/// Copies between dense row-major memory and a view.
+void copy_from_dense(const void* dense, const View& to);
+void copy_to_dense(const View& from, void* dense);
+
+}  // namespace sinter::runtime
