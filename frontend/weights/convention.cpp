@@ -98,6 +98,9 @@ struct Layer {
   std::vector<std::pair<std::string, Tensor>> tensors;
 };
 
+/// What to do about a layer of a PyTorch file that does not fit; Keras's layers are matched by name.
+constexpr std::string_view name_the_layers = "; name the file's layers in the order of the model's in LoadOptions::layers";
+
 std::vector<Layer> layers_of(const StateDict& tensors, char separator) {
   std::vector<Layer> layers;
   for (const auto& [name, tensor] : tensors) {
@@ -123,13 +126,13 @@ std::vector<nn::Module::Layer> shared_layers(const nn::Module& model) {
   return layers;
 }
 
-Tensor find(const nn::Module::Layer& layer, const Layer& from, std::string_view name) {
+Tensor find(const nn::Module::Layer& layer, const Layer& from, std::string_view name, std::string_view next_step) {
   for (const auto& [own, tensor] : from.tensors)
     if (own == name) return tensor;
   std::vector<std::string> there;
   for (const auto& [own, tensor] : from.tensors) there.push_back(own);
   throw UserError("load", str("layer '", layer.path, "' needs '", name, "', which layer '", from.path, "' of the file lacks",
-                              nearest_hint(name, there), "; name the file's layers in the order of the model's in LoadOptions::layers"));
+                              nearest_hint(name, there), next_step));
 }
 
 std::string_view pytorch_name(const Kind& kind, std::string_view name) {
@@ -195,10 +198,11 @@ void require_flattened(std::span<const nn::Module::Layer> here, const LoadOption
   }
 }
 
-void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, std::string_view name, const Parameter& parameter, Tensor tensor) {
+void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, std::string_view name, const Parameter& parameter, Tensor tensor,
+          std::string_view next_step) {
   if (tensor.shape() != parameter.shape())
     throw UserError("load", str("layer '", layer.path, "' has ", name, " ", parameter.shape(), ", but layer '", from.path, "' of the file has ",
-                                tensor.shape(), "; name the file's layers in the order of the model's in LoadOptions::layers"));
+                                tensor.shape(), next_step));
   result.emplace_back(parameter.name(), std::move(tensor));
 }
 
@@ -212,6 +216,8 @@ void keep_own_states(StateDict& result, const nn::Module& model) {
 
 StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
   std::vector<Layer> there = layers_of(tensors, '.');
+  // PyTorch counts the batches that a normalization has seen, for an average that Sinter does not have.
+  for (Layer& layer : there) std::erase_if(layer.tensors, [](const auto& tensor) { return tensor.first == "num_batches_tracked"; });
   if (!options.layers.empty()) {
     std::vector<Layer> ordered;
     for (const std::string& path : options.layers) {
@@ -234,26 +240,33 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
   for (std::size_t i = 0; i < here.size(); ++i) {
     const Kind& kind = *kind_of(here[i]);
     for (const auto& [name, parameter] : here[i].parameters) {
-      Tensor tensor = laid_out(kind, find(here[i], there[i], pytorch_name(kind, name)));
+      Tensor tensor = laid_out(kind, find(here[i], there[i], pytorch_name(kind, name), name_the_layers));
       for (const auto& [layer, image] : options.flattened)
         if (layer == here[i].path && name == "weight") tensor = channels_last(layer, tensor, image);
-      take(result, here[i], there[i], name, parameter, tensor);
+      take(result, here[i], there[i], name, parameter, tensor, name_the_layers);
     }
   }
   keep_own_states(result, model);
   return result;
 }
 
+/// Whether a layer of a Keras file is called by the kind's name alone, or with a number behind it: dense, dense_1.
+bool is_numbered(std::string_view layer, std::string_view kind) {
+  if (!layer.starts_with(kind)) return false;
+  const std::string_view rest = layer.substr(kind.size());
+  return rest.empty() || (rest[0] == '_' && rest.find_first_not_of("0123456789", 1) == rest.npos);
+}
+
 StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
   // dense, dense_1, …: the number after the kind's name, 0 if there is none.
   std::map<std::string, std::vector<Layer>, std::less<>> there;
-  for (Layer& layer : layers_of(tensors, '/')) {
-    for (const Kind& kind : kinds) {
-      const std::string_view rest = std::string_view(layer.path).substr(std::min(layer.path.size(), kind.keras.size()));
-      const bool numbered = rest.empty() || (rest[0] == '_' && std::all_of(rest.begin() + 1, rest.end(),
-                                                                           [](char c) { return std::isdigit(static_cast<unsigned char>(c)); }));
-      if (layer.path.starts_with(kind.keras) && numbered) there[std::string(kind.kind)].push_back(layer);
-    }
+  for (const Layer& layer : layers_of(tensors, '/')) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return is_numbered(layer.path, k.keras); });
+    if (kind == kinds.end())
+      throw UserError("load",
+                      str("the file has weights of a layer '", layer.path, "', and layers of that name cannot be imported; read the file with ",
+                          "weights::read and assign them, or save a model without it"));
+    there[std::string(kind->kind)].push_back(layer);
   }
   StateDict result;
   std::map<std::string, std::size_t> taken;
@@ -266,7 +279,7 @@ StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
     std::size_t number = 0;
     for (const Kind::Name& name : kind.parameters)
       for (const auto& [own, parameter] : layer.parameters)
-        if (own == name.sinter) take(result, layer, same[i], own, parameter, find(layer, same[i], std::to_string(number++)));
+        if (own == name.sinter) take(result, layer, same[i], own, parameter, find(layer, same[i], std::to_string(number++), ""), "");
     if (number != same[i].tensors.size())
       throw UserError("load",
                       str("layer '", layer.path, "' has ", number, " weights, layer '", same[i].path, "' of the file ", same[i].tensors.size()));

@@ -18,13 +18,19 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
     throw UserError(path.string(),
                     "has no group 'layers'; Keras 3 writes one with model.save_weights(\"name.weights.h5\"), older files must be saved again");
   data::NamedArrays arrays;
-  for (const auto& [layer, group] : file.members(layers->second, "layers")) {
-    const Hdf5File::Members parts = file.members(group, layer);
-    const auto variables = find(parts, "vars");
-    if (variables == parts.end()) continue;  // a layer without weights
-    for (const auto& [number, data_set] : file.members(variables->second, layer)) {
-      const std::string name = str(layer, "/", number);
-      arrays.emplace_back(name, file.read(data_set, name));
+  Hdf5File::Members open = file.members(layers->second, "layers");  // groups whose variables are to be read; those inside of them are appended
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const auto [layer, group] = open[i];
+    for (const auto& [part, object] : file.members(group, layer)) {
+      if (part == "seed_generator") continue;  // of a dropout: no weight
+      if (part != "vars") {
+        open.emplace_back(str(layer, "/", part), object);
+        continue;
+      }
+      for (const auto& [number, data_set] : file.members(object, layer)) {
+        const std::string name = str(layer, "/", number);
+        arrays.emplace_back(name, file.read(data_set, name));
+      }
     }
   }
   return arrays;

@@ -7,8 +7,9 @@
 
 namespace sinter::weights {
 
-/// The variables of all layers as `NAME/NUMBER`: dense/0, dense/1, dense_1/0, …; f16 and f64 become f32. Throws UserError `[file] …` for a missing or
-/// damaged file, one of another layout, and one that Hdf5File does not read.
+/// The variables of all layers as `NAME/NUMBER`: dense/0, dense/1, dense_1/0, …, of a layer inside of another as bidirectional/forward_layer/cell/0,
+/// without the seeds of dropouts; f16 and f64 become f32. Throws UserError `[file] …` for a missing or damaged file, one of another layout, and one
+/// that Hdf5File does not read.
 data::NamedArrays read_keras(const std::filesystem::path& path);
 
 }  // namespace sinter::weights

@@ -102,12 +102,11 @@ void save(const nn::Module& model, const std::string& path) { write(path, state_
 
 void load(nn::Module& model, const std::string& path, LoadOptions options) {
   if (format_of(path) == Format::hdf5) options.convention = Convention::keras;
+  const StateDict tensors = read(path);
   try {
-    load_state_dict(model, read(path), options);
+    load_state_dict(model, tensors, options);
   } catch (const UserError& error) {
-    const std::string text = error.what();
-    if (text.find(path) != std::string::npos) throw;
-    throw UserError(path, text);
+    throw UserError(path, error.message());
   }
 }
 

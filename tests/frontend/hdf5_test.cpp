@@ -116,6 +116,20 @@ TEST_F(Hdf5, ReadsWhatKerasWrites) {
   expect(4, "dense_1/3", {2}, {0.5f, -65504});
 }
 
+TEST_F(Hdf5, ReadsLayersInsideOfOthersButNoSeeds) {
+  {
+    const Writer writer(path);
+    const auto group = [](hid_t in, const char* name) { return H5Gcreate2(in, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT); };
+    const hid_t outer = group(writer.layers, "bidirectional");
+    group(outer, "vars");
+    Writer::add(group(group(group(outer, "forward_layer"), "cell"), "vars"), "0", {2, 3}, six);
+    Writer::add(group(group(group(writer.layers, "dropout"), "seed_generator"), "vars"), "0", {1}, {1});
+  }
+  const data::NamedArrays arrays = read();
+  ASSERT_EQ(arrays.size(), 1u);
+  EXPECT_EQ(arrays[0].first, "bidirectional/forward_layer/cell/0");
+}
+
 TEST_F(Hdf5, ReadsManyLayersWithLongNames) {
   constexpr int count = 700;  // a tree of several levels
   const auto name = [](int i) { return str("dense_", i, std::string(static_cast<std::size_t>(i) % 60, 'x')); };

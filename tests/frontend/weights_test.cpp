@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string folder = SINTER_TEST_FIXTURES;
 
@@ -200,6 +201,7 @@ TEST(Weights, WhatDoesNotFitIsNamed) {
               HasSubstr("layer 'dense_1' has weight [12,9], but layer 'dense' of the file has [6,2]"));
   EXPECT_THAT(fails(nn::Sequential{nn::Dense(6, 2), nn::Dense(9, 5)}, "/keras_words.weights.h5"),
               HasSubstr("layer 'dense_2' is the model's dense number 2, but the file has 1"));
+  EXPECT_THAT(fails(nn::Sequential{nn::Dense(6, 3)}, "/keras_words.weights.h5"), Not(HasSubstr("LoadOptions::layers"))) << "these are for PyTorch";
   EXPECT_THAT(fails(nn::Sequential{nn::Dense(4, 3)}, "/plain.safetensors"),
               HasSubstr("'a.weight' belongs to no parameter; the nearest is 'dense_1.weight'"));
   const TemporaryFolder temporary;
@@ -213,6 +215,35 @@ TEST(Weights, WhatDoesNotFitIsNamed) {
   weights::load(model, temporary.path + "/some.npz", {.partial = true});
   EXPECT_EQ(sum(abs(model.parameters()[0])).item(), 0);
   EXPECT_THAT(error_of([&] { weights::save(model, temporary.path + "/model.txt"); }), HasSubstr("weights are written to .safetensors or .npz files"));
+}
+
+/// As BatchNorm of PyTorch saves it: an int64 scalar beside the averages. It has no counterpart, whether or not the order of the names is the
+/// model's.
+TEST(Weights, CountersOfBatchesInPyTorchFilesAreNoWeights) {
+  nn::Sequential from{nn::Conv2D(2, 3, {1}), nn::BatchNorm(3)}, to{nn::Conv2D(2, 3, {1}), nn::BatchNorm(3)};
+  const auto parameter = [&](const char* name) { return from.parameter(name).read(); };
+  weights::StateDict tensors{{"conv1.weight", reshape(parameter("conv2d_1.weight"), {3, 2, 1, 1})},
+                             {"conv1.bias", parameter("conv2d_1.bias") + 1},
+                             {"bn1.weight", parameter("batch_norm_1.gamma") * 2},
+                             {"bn1.bias", parameter("batch_norm_1.beta")},
+                             {"bn1.running_mean", parameter("batch_norm_1.running_mean")},
+                             {"bn1.running_var", parameter("batch_norm_1.running_variance")},
+                             {"bn1.num_batches_tracked", Tensor(7.0f)}};
+  weights::load_state_dict(to, tensors, {.convention = weights::Convention::pytorch});
+  EXPECT_EQ(to.parameter("conv2d_1.bias").read().to_vector<float>(), (std::vector<float>{1, 1, 1}));
+  EXPECT_EQ(to.parameter("batch_norm_1.gamma").read().to_vector<float>(), (std::vector<float>{2, 2, 2}));
+}
+
+TEST(Weights, KerasLayersOfOtherKindsAreRefused) {
+  nn::Sequential model{nn::Dense(1, 1)};
+  const Tensor one = Tensor::filled({DType::f32, {1, 1}}, 1);
+  const auto load = [&](const std::string& extra) {
+    weights::load_state_dict(model, {{"dense/0", one}, {"dense/1", reshape(one, {1})}, {extra, one}}, {.convention = weights::Convention::keras});
+  };
+  for (const std::string layer : {"normalization", "densely", "dense_x", "bidirectional/forward_layer/cell"})
+    EXPECT_THAT(error_of([&] { load(layer + "/0"); }), HasSubstr("[load] the file has weights of a layer '" + layer +
+                                                                 "', and layers of that name cannot be imported; read the file with weights::read"));
+  EXPECT_EQ(sum(abs(model.parameter("dense_1.bias"))).item(), 0) << "nothing is assigned";
 }
 
 TEST(Safetensors, DamagedFilesAreRefused) {
