@@ -4,7 +4,7 @@
 if(TARGET Sinter::LLVM)
   return()
 endif()
-find_library(Sinter_LLVM_CORE NAMES LLVMCore PATHS /usr/lib/llvm-19/lib)
+find_library(Sinter_LLVM_CORE NAMES LLVMCore HINTS ${LLVM_LIBRARY_DIRS} PATHS /usr/lib/llvm-19/lib)  # those of the LLVM whose headers are used
 find_library(Sinter_ZSTD NAMES zstd)
 if(NOT Sinter_LLVM_CORE OR NOT Sinter_ZSTD)
   message(FATAL_ERROR "[Sinter] needs LLVM 19's archives and libzstd (Debian: llvm-19-dev, libzstd-dev); install them or set Sinter_LLVM_CORE and Sinter_ZSTD, now '${Sinter_LLVM_CORE}' and '${Sinter_ZSTD}'")
