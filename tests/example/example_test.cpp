@@ -1,5 +1,7 @@
 // The examples, on small data: what they print and how they end.
 #include <cstdlib>
+#include <regex>
+#include <sstream>
 
 #include "tests/support/expect_program.h"
 #include "tests/support/temporary_folder.h"
@@ -102,6 +104,38 @@ TEST(FirstDay, PhysicsInformedNetworkSolvesTheHeatEquation) { EXPECT_THAT(exampl
 TEST(FirstDay, EachMistakeIsNamed) {
   const Finished finished = example("misuse");
   EXPECT_THAT(finished, Prints(Not(HasSubstr("NO ERROR"))));
+  std::vector<std::string> errors;  // without the lines of the program
+  std::istringstream out(finished.out);
+  for (std::string line; std::getline(out, line);)
+    if (line.starts_with("  ")) errors.push_back(std::regex_replace(line.substr(2), std::regex("^\\[[^\\]]*misuse[^\\]]*\\] "), ""));
+  EXPECT_THAT(
+      errors,
+      testing::ElementsAre(
+          "shape [2,2] has 4 elements, got 3", "add: shapes [8,4] and [3] do not broadcast: 4 against 3; equal dimensions or 1 are needed",
+          "matmul: the contracted dimensions differ: 4 of [8,4] against 3 of [3,2]",
+          "[dense_2] input has 8 features but the layer was built for 6; make it Dense(8, 2)",
+          "axis 2 does not exist in [8,4], which has 2 dimensions",
+          "add: operands must have one element type, got f32[8,4] and i32[8,4]; convert one with cast",
+          "grad needs a scalar f32 loss, got f32[8,2]; take its mean or sum first",
+          "the loss was not computed from trainable parameters or watched tensors, so it has no gradient; was it detached or returned by a compiled "
+          "step?",
+          "item() needs a value, but %1: f32[] has none while it is traced; use where() for choices, or return the tensor and read it after the step",
+          "if (tensor) needs a value, but %3: bool[] has none while it is traced; use where() for choices, or return the tensor and read it after "
+          "the step",
+          "[step] inputs 'x0' and 'x1' have 8 and 4 samples; all batch inputs need the same number, declare others fixed",
+          "matmul: at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does",
+          "[Trainer] the model uses the parameter 'dense.weight', which is none of its parameters() and would not be trained; add() the layer that "
+          "holds it in the constructor, or freeze it",
+          testing::EndsWith("] one_hot: an index is outside [0, 3); check the labels or indices of this batch"), "[fit] x has 8 samples but y has 9",
+          "[fit] x has nan at [0, 0], sample number first; leave such samples out or fill them in, as data::Encoder does",
+          "[fit] epochs and batch_size must be at least 1, got 0 and 32", "[fit] epochs and batch_size must be at least 1, got 1 and 0",
+          "[fit] a callback monitors 'val_los', which no epoch of this fit will have; the nearest is 'loss'; give it validation data",
+          "[sequential] there is no parameter 'dense_1.weigth'; there are dense_1.weight, dense_1.bias",
+          "[save] the shapes of the data are not known yet; call fit, train_on_batch or evaluate first",
+          "[nowhere.sinter] cannot open the file: No such file or directory; check the path",
+          "is no Sinter file: it does not begin with 'SINTER' (byte 0); check the path",
+          "[load] 'dense_1.weight' is f32[4,5] in the file but f32[4,3] in the model",
+          "[adam] the learning rate must be a finite number of at least 0, got -1", "[Dropout] the rate must be in [0, 1), got 1"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // it joins the list.
 #include "frontend/compile/bounds.h"
 #include "frontend/compile/variant.h"
+#include "frontend/core/apply.h"
 #include "frontend/core/interpret.h"
 #include "frontend/core/trace.h"
 #include "tests/frontend/helpers.h"
@@ -39,8 +40,8 @@ struct OpName {
 using AllOps = decltype(types_of(static_cast<ir::Op*>(nullptr)));
 TYPED_TEST_SUITE(EveryOp, AllOps, OpName);
 
-/// What the graph's output is in double, with its bound, on these inputs.
-Bounded reference(const ir::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t n) {
+/// What the graph's outputs are in double, with their bounds, on these inputs.
+std::vector<Bounded> reference(const ir::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t n) {
   std::vector<Bounded> values(graph.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.input_node(i)] = exact(inputs[i]);
   for (const ir::NodeId id : graph.topological_order()) {
@@ -50,7 +51,9 @@ Bounded reference(const ir::Graph& graph, const std::vector<Tensor>& inputs, std
     for (const ir::NodeId input : node.inputs) operands.push_back(&values[input]);
     values[id] = evaluate_bounded(node.op, node.type, operands, n);
   }
-  return values[graph.outputs()[0]];
+  std::vector<Bounded> outputs;
+  for (const ir::NodeId id : graph.outputs()) outputs.push_back(values[id]);
+  return outputs;
 }
 
 TYPED_TEST(EveryOp, EagerAndCompiledAgreeWithTheReference) {
@@ -67,7 +70,7 @@ TYPED_TEST(EveryOp, EagerAndCompiledAgreeWithTheReference) {
         for (std::size_t i = 0; i < kinds.size(); ++i) inputs.push_back(sample_tensor(sample.inputs[i], graph->inputs()[i].type.shape, n, stream++));
         for (const Tensor& t : inputs) in.push_back(&t);
         const std::int64_t batch = batch_of(*graph, in);
-        const Bounded wanted = reference(*graph, inputs, batch);
+        const Bounded wanted = reference(*graph, inputs, batch)[0];
         for (const Mode mode : modes()) {
           StepCore step(Traced{*graph, {}, {}}, {.name = "sample", .mode = mode, .kinds = kinds});
           const Tensor got = step.call(in)[0];
@@ -81,7 +84,72 @@ TYPED_TEST(EveryOp, EagerAndCompiledAgreeWithTheReference) {
   }
 }
 
-/// Samples that the test above and those of the code generator leave out: random programs reach them (RandomPrograms.HaveEveryOpAndEveryKindOfShape).
+/// The gradients, by the f32 inputs, of the sum of squares of the gradients of the sum of squares of what the op makes of the sample's inputs: as a
+/// user writes it. `n`: the batch size where it runs eagerly.
+template <class O>
+std::vector<Tensor> gradients_of_gradients(const ir::Sample<O>& sample, std::span<const Tensor> inputs, std::int64_t n) {
+  const auto where = std::source_location::current();
+  const auto applied = [&](const ir::Op& op, std::span<const Tensor* const> in) {
+    return apply(in[0]->is_traced() ? op : ir::at_batch(op, n), in, where);
+  };
+  const auto total = [](const std::vector<Tensor>& values) {
+    Tensor sum = sinter::sum(square(values[0]));
+    for (std::size_t i = 1; i < values.size(); ++i) sum += sinter::sum(square(values[i]));
+    return sum;
+  };
+  std::vector<Tensor> operands(inputs.begin(), inputs.end()), wanted;
+  std::vector<const Tensor*> in;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Shape& shape = sample.inputs[i].type.shape;
+    Tensor& x = operands[i];
+    if (is_float(x.dtype())) wanted.push_back(x = watch(x));
+    const std::array declared{const_cast<const Tensor*>(&x)};
+    if (shape.has_batch() && shape[0] != Dim::batch())
+      x = applied(shape[0].is_batch() ? ir::Op(ir::Reshape{shape}) : ir::Op(ir::Transpose{}), declared);
+    in.push_back(&x);
+  }
+  const std::vector<Tensor> gradients = grad(total({applied(sample.op, in)}), wanted, {.allow_unused = true});
+  return grad(total(gradients), wanted, {.allow_unused = true});
+}
+
+TYPED_TEST(EveryOp, GradientsOfGradientsAgreeEagerlyAndCompiled) {
+  if constexpr (!ir::HasNoGradient<TypeParam> && !ir::IsLeaf<TypeParam>) {
+    const std::int64_t n = 5;
+    std::uint64_t stream = 0;
+    std::size_t judged = 0;
+    for (const auto& sample : TypeParam::samples()) {
+      const std::optional<ir::Graph> graph = graph_of(sample);
+      if (!graph || !is_float(graph->node(graph->outputs()[0]).type.dtype)) continue;
+      std::vector<InputKind> kinds;
+      std::vector<Tensor> inputs;
+      std::vector<const Tensor*> in;
+      for (std::size_t i = 0; i < graph->inputs().size(); ++i) {
+        kinds.push_back(graph->inputs()[i].kind);
+        inputs.push_back(sample_tensor(sample.inputs[i], graph->inputs()[i].type.shape, n, stream++));
+      }
+      for (const Tensor& t : inputs) in.push_back(&t);
+      const std::int64_t batch = batch_of(*graph, in);  // 1 where no input has N
+      const auto function = [&](std::span<const Tensor> x) { return gradients_of_gradients(sample, x, batch); };
+      StepCore step(function, {.name = "sample", .mode = modes().back(), .kinds = kinds}, std::source_location::current());
+      const std::vector<Tensor> compiled = step.call(in), eager = function(inputs);
+      ASSERT_EQ(step.traced_graph().inputs().size(), inputs.size()) << "nothing is captured: the reference has no other inputs";
+      const std::vector<Bounded> wanted = reference(step.traced_graph(), inputs, batch);
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        for (const Tensor* got : {&compiled[i], &eager[i]}) {
+          double worst = 0;
+          ASSERT_EQ(first_difference(exact(*got).value, wanted[i], worst), -1)
+              << ir::to_text(step.traced_graph()) << (got == &eager[i] ? "eager" : "compiled") << " output " << i;
+        }
+      const VerifyReport report = step.verify(in);
+      ASSERT_TRUE(report.ok()) << report << ir::to_text(step.traced_graph());
+      ++judged;
+    }
+    EXPECT_GT(judged, 0u);
+  }
+}
+
+/// Samples that the tests above and those of the code generator leave out: random programs reach them
+/// (RandomPrograms.HaveEveryOpAndEveryKindOfShape).
 TEST(EveryOpSamples, AreLeftOutWhereTheBatchIsInTheMiddle) {
   std::vector<std::string> left_out;
   std::size_t count = 0;
