@@ -247,6 +247,19 @@ ir::Value Builder::leaf(const Type& type) {
   throw InternalError("fuzz", "unknown element type");
 }
 
+ir::Value Builder::constant(const ir::Array& array) {
+  if (static_cast<std::int64_t>(array.data.size()) > most_elements_) throw Unfit{};
+  const ir::Value v = graph.add_input({str("x", graph.inputs().size()), {array.dtype, Shape::fixed(array.extents)}, ir::InputSpec::Kind::hidden});
+  for (std::size_t b = 0; b < bindings_.size(); ++b) {
+    bindings_[b].inputs.push_back(array);
+    values_[b].push_back(array);
+  }
+  const auto [least, greatest] = std::minmax_element(array.data.begin(), array.data.end());
+  const bool counts = is_index(array.dtype) && !array.data.empty() && *least >= 0;
+  facts_.push_back({true, counts ? static_cast<std::int64_t>(*greatest) + 1 : 0, false});
+  return v;
+}
+
 ir::Value Builder::table(DType dtype, const Shape& row) {
   const double high = is_float(dtype) ? 2 : dtype == DType::boolean ? 2 : 100;
   return bind(ir::InputSpec::Kind::table, false, {dtype, row.insert(0, Dim::rows())}, is_float(dtype) ? -2 : 0, high, extent());

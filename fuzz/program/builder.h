@@ -49,6 +49,8 @@ class Builder {
   /// A new leaf with values in [low, high]; integers in [low, high).
   ir::Value leaf(const Type& type, double low, double high);
   ir::Value leaf(const Type& type);
+  /// A new hidden input with these values. Throws Unfit for too many.
+  ir::Value constant(const ir::Array& array);
   /// A data set of which gather_rows picks, as many rows of this shape as it likes.
   ir::Value table(DType dtype, const Shape& row);
   /// A new state.

@@ -42,4 +42,12 @@ ir::Value state_update(Builder& b);  // motifs_state.cpp
 ir::Value scalar_in_every_kernel(Builder& b);
 ir::Value dropout(Builder& b);
 
+ir::Value ordered(Builder& b);  // motifs_verb.cpp
+ir::Value permuted(Builder& b);
+ir::Value contracted(Builder& b);
+ir::Value multiplied(Builder& b);
+ir::Value reduced(Builder& b);
+ir::Value sliced(Builder& b);
+ir::Value activated(Builder& b);
+
 }  // namespace sinter::fuzz::motif

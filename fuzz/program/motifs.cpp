@@ -11,6 +11,8 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::convolution_of_many_channels,
     motif::convolution_of_many_channels,
     motif::convolution_of_many_channels,
+    motif::convolution_of_many_channels,
+    motif::product_of_picked_rows,
     motif::product_of_picked_rows,
     motif::product_of_picked_rows,
     motif::packed_product,
@@ -33,6 +35,14 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::computed_index,
     motif::permutation,
     motif::count,
+    motif::ordered,
+    motif::permuted,
+    motif::contracted,
+    motif::contracted,
+    motif::multiplied,
+    motif::reduced,
+    motif::sliced,
+    motif::activated,
 };
 
 }  // namespace

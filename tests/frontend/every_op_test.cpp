@@ -121,10 +121,12 @@ TYPED_TEST(EveryOp, GradientsOfGradientsAgreeEagerlyAndCompiled) {
       const std::optional<ir::Graph> graph = graph_of(sample);
       if (!graph || !is_float(graph->node(graph->outputs()[0]).type.dtype)) continue;
       std::vector<InputKind> kinds;
+      std::vector<Spec> specs;
       std::vector<Tensor> inputs;
       std::vector<const Tensor*> in;
       for (std::size_t i = 0; i < graph->inputs().size(); ++i) {
         kinds.push_back(graph->inputs()[i].kind);
+        specs.push_back({graph->inputs()[i].type, kinds.back()});
         inputs.push_back(sample_tensor(sample.inputs[i], graph->inputs()[i].type.shape, n, stream++));
       }
       for (const Tensor& t : inputs) in.push_back(&t);
@@ -132,17 +134,19 @@ TYPED_TEST(EveryOp, GradientsOfGradientsAgreeEagerlyAndCompiled) {
       const auto function = [&](std::span<const Tensor> x) { return gradients_of_gradients(sample, x, batch); };
       StepCore step(function, {.name = "sample", .mode = modes().back(), .kinds = kinds}, std::source_location::current());
       const std::vector<Tensor> compiled = step.call(in), eager = function(inputs);
-      ASSERT_EQ(step.traced_graph().inputs().size(), inputs.size()) << "nothing is captured: the reference has no other inputs";
-      const std::vector<Bounded> wanted = reference(step.traced_graph(), inputs, batch);
+      const ir::Graph recorded = step.record(specs).graph;
+      ASSERT_EQ(recorded.inputs().size(), inputs.size()) << "nothing is captured: the reference has no other inputs";
+      const std::vector<Bounded> wanted = reference(recorded, inputs, batch);
       for (std::size_t i = 0; i < wanted.size(); ++i)
         for (const Tensor* got : {&compiled[i], &eager[i]}) {
           double worst = 0;
           ASSERT_EQ(first_difference(exact(*got).value, wanted[i], worst), -1)
-              << ir::to_text(step.traced_graph()) << (got == &eager[i] ? "eager" : "compiled") << " output " << i;
+              << ir::to_text(recorded) << (got == &eager[i] ? "eager" : "compiled") << " output " << i;
         }
-      const VerifyReport report = step.verify(in);
-      ASSERT_TRUE(report.ok()) << report << ir::to_text(step.traced_graph());
       ++judged;
+      if (modes().back() == Mode::eager) continue;  // in a build without the code generator there is nothing to verify
+      const VerifyReport report = step.verify(in);
+      ASSERT_TRUE(report.ok()) << report << ir::to_text(recorded);
     }
     EXPECT_GT(judged, 0u);
   }
