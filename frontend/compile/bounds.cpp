@@ -34,15 +34,20 @@ ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in
 }
 
 /// How far the result moves when each operand of a mask moves by its error, up where `up` has its bit, else down; a boolean with an error is the
-/// other one. Infinite where the result becomes NaN, or stops being NaN.
+/// other one. What has an infinite error becomes infinite, or, if `unknown`, NaN or a number. Infinite where the result becomes NaN, or stops being
+/// NaN.
 std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n,
-                          unsigned mask, unsigned up) {
+                          unsigned mask, unsigned up, bool unknown) {
   std::vector<ir::Array> operands;
   for (std::size_t k = 0; k < in.size(); ++k) {
     const double sign = up >> k & 1 ? 1 : -1;
     if (!(mask >> k & 1)) operands.push_back(in[k]->value);
     else if (in[k]->value.dtype == DType::boolean) operands.push_back(mapped(*in[k], [](double x, double e) { return e != 0 ? 1 - x : x; }));
-    else operands.push_back(mapped(*in[k], [&](double x, double e) { return x + sign * e; }));
+    else
+      operands.push_back(mapped(*in[k], [&](double x, double e) {
+        if (std::isinf(e)) return !unknown ? sign * e : sign > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0;
+        return x + sign * e;
+      }));
   }
   const ir::Array other = evaluate(op, type, std::move(operands), n);
   std::vector<double> differences(result.error.size());
@@ -54,6 +59,26 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
   return differences;
 }
 
+/// A quotient by what may be 0 may be any number, and so may a negative power of it: moving the operands to the ends of their errors does not find
+/// out what is between them.
+void carry_pole(Bounded& result, const ir::Op& op, const Type& type, const Bounded& x, const Bounded& y, std::int64_t n) {
+  const bool is_power = std::holds_alternative<ir::Pow>(op);
+  const Bounded& divisor = is_power ? x : y;
+  const auto flags = [&](const Bounded& from, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(from, f)}, n); };
+  const ir::Array may_be_zero = flags(divisor, [](double v, double e) { return e > 0 && std::abs(v) <= e ? 1 : 0; }),
+                  may_be_negative = flags(y, [](double v, double e) { return v - e < 0 ? 1 : 0; });
+  for (std::size_t i = 0; i < result.error.size(); ++i)
+    if (may_be_zero.data[i] != 0 && (!is_power || may_be_negative.data[i] != 0)) result.error[i] = std::numeric_limits<double>::infinity();
+}
+
+/// Sine and cosine move no further than their operand, and by 2 at most; at the ends of an error of several turns they may not have moved at all.
+void carry_angle(Bounded& result, const Bounded& in) {
+  for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] = std::max(result.error[i], std::min(in.error[i], 2.0));
+}
+
+/// Whether two values may be equal, or in another order, within the sum of their errors; an error without limit may hide a NaN.
+bool may_be_equal(double apart, double slack) { return std::isinf(slack) || (slack > 0 && apart <= slack); }
+
 /// Moves each operand by its error both ways and adds up how far the result moves; or all of them together, where that is more: near x y = 0 a
 /// product does not move if only one factor does.
 void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
@@ -63,17 +88,24 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   const auto furthest = [](std::vector<double>& most, const std::vector<double>& other) {
     for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], other[i]);
   };
+  const bool unlimited = std::any_of(
+      in.begin(), in.end(), [](const Bounded* x) { return std::any_of(x->error.begin(), x->error.end(), [](double e) { return std::isinf(e); }); });
+  const auto moved_by = [&](unsigned mask, unsigned up) {
+    std::vector<double> most = moved(result, op, type, in, n, mask, up, false);
+    if (unlimited) furthest(most, moved(result, op, type, in, n, mask, up, true));
+    return most;
+  };
   std::vector<double> alone(result.error.size()), together(result.error.size());
   for (unsigned k = 0; k < in.size(); ++k) {
     const unsigned one = 1u << k;
     if (!(all & one)) continue;
-    std::vector<double> most = moved(result, op, type, in, n, one, 0);
-    furthest(most, moved(result, op, type, in, n, one, one));
+    std::vector<double> most = moved_by(one, 0);
+    furthest(most, moved_by(one, one));
     for (std::size_t i = 0; i < most.size(); ++i) alone[i] += most[i];
   }
   if (all & (all - 1))
     for (unsigned up = all;; up = (up - 1) & all) {  // every choice of signs
-      furthest(together, moved(result, op, type, in, n, all, up));
+      furthest(together, moved_by(all, up));
       if (up == 0) break;
     }
   for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
@@ -90,17 +122,22 @@ void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bo
   }
 }
 
-/// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms.
+/// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms. An operand of
+/// infinite error may be any number, and makes any number of the result, times 0 as well.
 void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, double terms,
                   std::size_t first_float) {
-  std::vector<ir::Array> magnitudes;
-  for (const Bounded* x : in)
-    magnitudes.push_back(is_float(x->value.dtype) ? mapped(*x, [](double v, double e) { return std::abs(v) + e; }) : x->value);
+  constexpr double unlimited = std::numeric_limits<double>::infinity();
+  const auto operands_of = [&](auto&& f) {
+    std::vector<ir::Array> operands;
+    for (const Bounded* x : in) operands.push_back(is_float(x->value.dtype) ? mapped(*x, f) : x->value);
+    return operands;
+  };
+  const auto limited = [&](double x) { return std::isnan(x) || x > greatest ? unlimited : x; };  // an intermediate sum may overflow
+  const std::vector<ir::Array> magnitudes = operands_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; });
   const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
   const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, n);
   if (mixed) terms += winograd_terms;
-  for (std::size_t i = 0; i < result.error.size(); ++i)  // an intermediate sum may overflow
-    result.error[i] += total.data[i] > greatest ? std::numeric_limits<double>::infinity() : 2 * terms * 0x1p-24 * total.data[i];
+  for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * limited(total.data[i]);
   for (std::size_t k = first_float; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
     std::vector<ir::Array> operands = magnitudes;
@@ -108,8 +145,13 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
     if (std::holds_alternative<ir::Dense>(op) && k < 2) std::fill(operands[2].data.begin(), operands[2].data.end(), 0.0);
     if (std::holds_alternative<ir::Dense>(op) && k == 2) std::fill(operands[0].data.begin(), operands[0].data.end(), 0.0);
     const ir::Array carried = evaluate(op, type, std::move(operands), n);
-    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += carried.data[i];
+    for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += limited(carried.data[i]);
   }
+  // NaN of operands that are certain is certain.
+  if (std::none_of(result.value.data.begin(), result.value.data.end(), [](double v) { return std::isnan(v); })) return;
+  const ir::Array certain = evaluate(op, type, operands_of([](double v, double e) { return std::isinf(e) ? 1 : v; }), n);
+  for (std::size_t i = 0; i < result.error.size(); ++i)
+    if (std::isnan(certain.data[i])) result.error[i] = 0;
 }
 
 /// Sums of integers are exact: only errors of the operand reach the result. It may be any number where they could make it wrap.
@@ -149,7 +191,7 @@ void carry_comparison(Bounded& result, std::span<const Bounded* const> in, const
   const ir::Array apart = evaluate(ir::Sub{}, numbers, {in[0]->value, in[1]->value}, n),
                   slack = evaluate(ir::Add{}, numbers, {error(*in[0]), error(*in[1])}, n);
   for (std::size_t i = 0; i < result.error.size(); ++i)
-    if (slack.data[i] > 0 && std::abs(apart.data[i]) <= slack.data[i]) result.error[i] = 1;
+    if (may_be_equal(std::abs(apart.data[i]), slack.data[i])) result.error[i] = 1;
 }
 
 /// An error e in every input of a row moves log-softmax by at most 2e and softmax by that factor.
@@ -161,6 +203,8 @@ void carry_softmax(Bounded& result, const Bounded& in, bool logarithm) {
     const double rounding = (static_cast<double>(cols) + 8) * ulp;
     for (std::size_t i = row; i < row + cols; ++i) {
       const double v = std::abs(result.value.data[i]);
+      if (std::isinf(e)) result.error[i] = e;
+      if (std::isinf(e) || std::isnan(v)) continue;
       result.error[i] += logarithm ? 2 * e + rounding * (1 + v) : v * (std::expm1(2 * e) + rounding * (1 + std::abs(in.value.data[i]))) + smallest;
     }
   }
@@ -173,7 +217,7 @@ void carry_argmax(Bounded& result, const Bounded& in) {
     const auto best = static_cast<std::size_t>(result.value.data[row]);
     for (std::size_t i = 0; i < cols; ++i) {
       const std::size_t at = row * cols + i, top = row * cols + best;
-      if (i != best && in.error[at] + in.error[top] > 0 && in.value.data[at] + in.error[at] >= in.value.data[top] - in.error[top])
+      if (i != best && may_be_equal(in.value.data[top] - in.value.data[at], in.error[at] + in.error[top]))
         result.error[row] = static_cast<double>(cols);
     }
   }
@@ -185,7 +229,7 @@ void carry_top_k(Bounded& result, const Bounded& in) {
   for (std::size_t i = 0; i < result.error.size(); ++i) {
     const std::size_t row = i / k * cols, top = row + static_cast<std::size_t>(result.value.data[i]);
     for (std::size_t at = row; at < row + cols; ++at)
-      if (const double slack = in.error[at] + in.error[top]; at != top && slack > 0 && std::abs(in.value.data[at] - in.value.data[top]) <= slack)
+      if (at != top && may_be_equal(std::abs(in.value.data[at] - in.value.data[top]), in.error[at] + in.error[top]))
         result.error[i] = static_cast<double>(cols);
   }
 }
@@ -207,8 +251,7 @@ void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded
     if (static_cast<double>(place) == result.value.data[y]) best[y] = x;
   });
   each([&](std::size_t y, std::size_t x, std::int64_t) {
-    const double slack = in.error[x] + in.error[best[y]];
-    if (x != best[y] && slack > 0 && in.value.data[x] + slack >= in.value.data[best[y]]) result.error[y] = 256;
+    if (x != best[y] && may_be_equal(in.value.data[best[y]] - in.value.data[x], in.error[x] + in.error[best[y]])) result.error[y] = 256;
   });
 }
 
@@ -290,6 +333,8 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
         } else {
           carry_by_moving(result, op, type, in, n);
           if constexpr (std::is_same_v<O, ir::Prod>) carry_product(result, op, type, *in[0], n);
+          if constexpr (std::is_same_v<O, ir::Div> || std::is_same_v<O, ir::Pow>) carry_pole(result, op, type, *in[0], *in[1], n);
+          if constexpr (std::is_same_v<O, ir::Sin> || std::is_same_v<O, ir::Cos>) carry_angle(result, *in[0]);
         }
       },
       op);

@@ -235,6 +235,37 @@ TEST(Regression, DifferenceOfWhatMayBeInfinite) {
   });
 }
 
+TEST(Regression, QuotientByWhatMayBeZero) {
+  expect_agreement([](Graph& g) {
+    // Of the greatest of a row: 0 in single, not yet in double.
+    const Value y = g.add(ir::LogSoftmax{}, {floats(g, {n, 8}) * 20.0});
+    g.add_output(y / y);
+    g.add_output(g.add(ir::Pow{}, {y, constant(g, -1)}));
+  });
+}
+
+TEST(Regression, ChoicesByWhatMayBeNaN) {
+  expect_agreement([](Graph& g) {
+    // -∞ / 0 · 0 in double; what the compiler makes of the logarithm of a softmax is finite.
+    const Value p = g.add(ir::Softmax{}, {floats(g, {n, 9}) * 400.0}), q = g.add(ir::Log{}, {p}) / p, x = q * p,
+                gradient = (q - broadcast(reshape(sum(x, 1, 2), {n, 1}), {n, 9})) * p;
+    for (const Value v : {x, gradient}) {
+      g.add_output(g.add(ir::LessEqual{}, {v, v}));
+      g.add_output(g.add(ir::Equal{}, {v, v}));
+      g.add_output(g.add(ir::Argmax{}, {v}));
+      g.add_output(g.add(ir::TopK{3}, {v}));
+    }
+  });
+}
+
+TEST(Regression, SineOfWhatMayBeSeveralTurnsOff) {
+  expect_agreement([](Graph& g) {
+    const Value x = exp(floats(g, {n, 64}) * 8.0);
+    g.add_output(sin(x));
+    g.add_output(cos(x));
+  });
+}
+
 // ---- states whose new value is computed from other places of the old one ----
 
 TEST(Regression, StateThatIsReadElsewhereWhileItIsWritten) {
