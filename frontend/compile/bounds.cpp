@@ -111,14 +111,21 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
 }
 
-/// In any order, intermediate products are between the product of the elements below 1 and that of those above: they may overflow, to
-/// infinity times 0 at worst, or be flushed to 0.
+/// Each element moves on its own, so what the elements carry together is bounded by their absolute values. In any order, intermediate products are
+/// between the product of the elements below 1 and that of those above: they may overflow, to infinity times 0 at worst, or be flushed to 0.
 void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
-  const ir::Array most = evaluate(op, type, {mapped(in, [](double v, double e) { return std::max(std::abs(v) + e, 1.0); })}, n),
-                  least = evaluate(op, type, {mapped(in, [](double v, double e) { return std::clamp(std::abs(v) - e, 0.0, 1.0); })}, n);
+  constexpr double unlimited = std::numeric_limits<double>::infinity();
+  const auto product_of = [&](auto&& f) { return evaluate(op, type, {mapped(in, f)}, n); };
+  const ir::Array moved = product_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; }),
+                  certain = product_of([](double v, double e) { return std::isinf(e) ? 1 : v; }),
+                  most = product_of([](double v, double e) { return std::max(std::abs(v) + e, 1.0); }),
+                  least = product_of([](double v, double e) { return std::clamp(std::abs(v) - e, 0.0, 1.0); });
   for (std::size_t i = 0; i < result.error.size(); ++i) {
-    if (most.data[i] > greatest) result.error[i] = std::numeric_limits<double>::infinity();
-    else if (least.data[i] < smallest) result.error[i] += std::abs(result.value.data[i]);
+    const double size = std::abs(result.value.data[i]);
+    if (std::isnan(certain.data[i])) continue;  // NaN of an operand that is certain
+    if (moved.data[i] != size) result.error[i] += std::isnan(moved.data[i] - size) ? unlimited : moved.data[i] - size;
+    if (most.data[i] > greatest) result.error[i] = unlimited;
+    else if (least.data[i] < smallest) result.error[i] += size;
   }
 }
 
@@ -322,6 +329,7 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
           carry_index(result, op, in);
         } else if constexpr (ReadsIndex<O>) carry_index(result, op, in);
         else if constexpr (IsComparison<O>) carry_comparison(result, in, type, n);
+        else if constexpr (std::is_same_v<O, ir::Prod>) carry_product(result, op, type, *in[0], n);
         else if constexpr (std::is_same_v<O, ir::Softmax>) carry_softmax(result, *in[0], false);
         else if constexpr (std::is_same_v<O, ir::LogSoftmax>) carry_softmax(result, *in[0], true);
         else if constexpr (std::is_same_v<O, ir::Argmax>) carry_argmax(result, *in[0]);
@@ -332,7 +340,6 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
           carry_pool_put(result, o, in);
         } else {
           carry_by_moving(result, op, type, in, n);
-          if constexpr (std::is_same_v<O, ir::Prod>) carry_product(result, op, type, *in[0], n);
           if constexpr (std::is_same_v<O, ir::Div> || std::is_same_v<O, ir::Pow>) carry_pole(result, op, type, *in[0], *in[1], n);
           if constexpr (std::is_same_v<O, ir::Sin> || std::is_same_v<O, ir::Cos>) carry_angle(result, *in[0]);
         }

@@ -258,6 +258,14 @@ TEST(Regression, ChoicesByWhatMayBeNaN) {
   });
 }
 
+TEST(Regression, ProductOfElementsWhoseErrorsCancel) {
+  expect_agreement([](Graph& g) {
+    // Of x and -x: when both move up, their product does not.
+    const Value y = sum(floats(g, {n, 64, 1}), 1, 2);
+    g.add_output(g.add(ir::Prod{1, 2}, {g.add(ir::Concat{1}, {y, 0.001 - y})}));
+  });
+}
+
 TEST(Regression, SineOfWhatMayBeSeveralTurnsOff) {
   expect_agreement([](Graph& g) {
     const Value x = exp(floats(g, {n, 64}) * 8.0);
