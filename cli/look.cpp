@@ -136,7 +136,7 @@ void add_bench(CLI::App& app) {
   command->add_option("model", s->model, "Model file")->required();
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->add_option("--repeats", s->repeats, "Number of calls to time")->check(whole_number(1, 1000000));
-  command->add_option("--threads", s->threads, "At most so many threads; 0: one per core")->check(whole_number(0, most_threads));
+  command->add_option("--threads", s->threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
   command->callback([s] { bench(*s); });
 }
 

@@ -147,7 +147,7 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--epochs", s.epochs, "Passes over the data")->check(whole_number(1));
   command.add_option("--batch-size", s.batch_size, "Rows per step")->check(whole_number(1));
   command.add_option("--validation-split", s.task.validation_split, "Share of the rows to hold out for validation")->check(number(0, 1));
-  command.add_option("--patience", s.patience, "Stop after so many epochs without improvement; 0: never")->check(whole_number(0));
+  command.add_option("--patience", s.patience, "Stop after this number of epochs without improvement; 0: never")->check(whole_number(0));
   command.add_flag("--balance", s.balance, "Weight classes so that all count the same");
   command.add_option("--categorical", s.task.categorical, "Columns to treat as categories although they hold numbers, a list with commas");
   command.add_option("--ignore", s.task.ignore, "Columns to leave out, a list with commas");
@@ -158,13 +158,14 @@ void add_options(CLI::App& command, Settings& s) {
       ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));
   command.add_option("--delimiter", s.task.delimiter, "Separator between the fields of the file")->check(field_separator());
   command.add_option("--seed", s.task.seed, "Seed of initial weights, dropout and shuffles")->check(seed_number());
-  command.add_option("--threads", s.threads, "At most so many threads; 0: one per core")->check(whole_number(0, most_threads));
+  command.add_option("--threads", s.threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
   command.add_option("--log", s.log, "CSV file to log one line per epoch to")->check(not_empty());
   command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files")->check(not_empty());
   command.add_option("--report", s.report, "HTML report to write: curves, model, times and compiled graph")->check(not_empty());
   command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command resumes after it was stopped")
       ->check(not_empty());
-  command.add_option("--checkpoint-every", s.checkpoint_every, "Write checkpoints also every so many steps")->check(whole_number(0));
+  command.add_option("--checkpoint-every", s.checkpoint_every, "Also write a checkpoint every N steps; 0: only after each epoch")
+      ->check(whole_number(0));
   command.add_flag("--eager", s.eager, "Run line by line without compiling");
   command.add_flag("--quiet", s.quiet, "Print only the result");
 }

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   app.add_option("folder", folder, "folder with the four IDX files of MNIST or Fashion-MNIST")->capture_default_str();
   app.add_option("--epochs", epochs)->capture_default_str()->check(CLI::Range(1, 10000));
   app.add_option("--batch", batch)->capture_default_str()->check(CLI::Range(1, 60000));
-  app.add_option("--samples", samples, "train on the first so many")->capture_default_str()->check(CLI::Range(1, 60000));
+  app.add_option("--samples", samples, "train on this number of samples")->capture_default_str()->check(CLI::Range(1, 60000));
   CLI11_PARSE(app, argc, argv);
   try {
     const auto [train, test] = data::mnist(folder);

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   app.add_option("folder", folder, "folder with the four IDX files of MNIST or Fashion-MNIST")->capture_default_str();
   app.add_option("--epochs", epochs)->capture_default_str()->check(CLI::Range(1, 10000));
   app.add_option("--batch", batch)->capture_default_str()->check(CLI::Range(1, 60000));
-  app.add_option("--seeds", seeds, "train so many times and print the mean accuracy")->capture_default_str()->check(CLI::Range(1, 100));
+  app.add_option("--seeds", seeds, "number of trainings; their mean accuracy is printed")->capture_default_str()->check(CLI::Range(1, 100));
   bool validate = false;
   app.add_flag("--validate", validate, "also measure the accuracy on the test set after each epoch");
   CLI11_PARSE(app, argc, argv);

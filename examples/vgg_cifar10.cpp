@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Trains 3×3 convolutions of 50, 50, 100 and 100 features and two dense layers, SGD with momentum 0.9, batch 64"};
   app.add_option("folder", folder, "folder with CIFAR-10's binary files; without it, generated stripes");
   app.add_option("--epochs", epochs)->capture_default_str()->check(CLI::Range(1, 10000));
-  app.add_option("--samples", samples, "train on the first so many; 0: all")->check(CLI::Range(0, 1000000));
+  app.add_option("--samples", samples, "train on this number of samples; 0: all")->check(CLI::Range(0, 1000000));
   app.add_flag("--augment", augment, "mirror and shift the images, anew each epoch");
   CLI11_PARSE(app, argc, argv);
   try {

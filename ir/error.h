@@ -27,7 +27,7 @@ struct Origin {
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& text) : std::runtime_error(text) {}
-  /// what() without its `[where] `, for an error that says it of a place of its own.
+  /// what() without its `[where] `, for an error that repeats it with another `where`.
   std::string_view message() const { return std::string_view(what()).substr(message_begin_); }
 
  protected:

@@ -222,7 +222,7 @@ V sine(const V& x, std::int32_t quarters) {
   const I raw = as_int(x), exponent = shift_right(raw, 23) & I(255);
   const auto unit = widen(as_float((raw & I(static_cast<std::int32_t>(0x807fffffu))) + I(0x3f800000)));
   using D = std::remove_const_t<decltype(unit)>;
-  const D m = unit * D(8388608.0), magic(6755399441055744.0);  // 2^23; 1.5 · 2^52, beside which no fraction has a place
+  const D m = unit * D(8388608.0), magic(6755399441055744.0);  // 2^23; 1.5 · 2^52, beside which no fraction fits
   const D high = lookup(two_over_pi.high, exponent), low = lookup(two_over_pi.low, exponent);
   const D turns = m * high, rest = fma(m, low, fma(m, high, -turns));
   const D n = (turns + magic) - magic, fours = fma(n, D(0.25), magic) - magic;

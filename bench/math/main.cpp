@@ -141,7 +141,7 @@ int main(int argc, char** argv) try {
   bool markdown = false;
   std::string page;
   app.add_option("function", names, "names; all if none is given, and all ops");
-  app.add_option("--stride", stride, "every so many floats of each block of 2^20 alone")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--stride", stride, "take one float in STRIDE of each block of 2^20")->check(CLI::Range(1, 1 << 20));
   app.add_option("--threads", threads)->check(CLI::Range(1, 256));
   app.add_flag("--markdown", markdown, "print the table of docs/float-error.md");
   app.add_option("--check", page, "a page with such a table: whether it holds");

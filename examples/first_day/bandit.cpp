@@ -2,6 +2,8 @@
 // The same compiled step is used for all batch sizes.
 #include <sinter/sinter.h>
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <random>
 

@@ -2,6 +2,7 @@
 #include <sinter/sinter.h>
 
 #include <atomic>
+#include <cmath>
 #include <iostream>
 #include <thread>
 
@@ -19,8 +20,9 @@ int main() {
   const Dataset data{x, cast(sum(square(x), {-1}) < 0.64f, DType::i32)};
 
   struct Served {
-    std::int64_t requests = 0, right = 0;
-    bool valid = true;  // probabilities that sum to 1
+    std::int64_t requests = 0;
+    bool valid = true;   // all probabilities summed to 1
+    bool right = false;  // the last answer
   };
   std::atomic<bool> training = true;
   std::vector<Served> served(4);
@@ -29,12 +31,11 @@ int main() {
     threads.emplace_back([&training, &mine = served[t], t, own = predict.clone()]() mutable {
       std::vector<float> point{0.1f * static_cast<float>(t), 0.2f}, probabilities(2);
       for (bool last = false; !last;) {
-        last = !training;  // so that one request at least comes after training
+        last = !training;  // the last request comes after training
         own.predict_one(point, probabilities);
-        mine.right = mine.right + (probabilities[1] > probabilities[0]);
+        mine.right = probabilities[1] > probabilities[0];
         mine.valid = mine.valid && std::abs(probabilities[0] + probabilities[1] - 1) < 1e-5f;
         ++mine.requests;
-        if (last) mine.right = probabilities[1] > probabilities[0];
       }
     });
 
@@ -44,7 +45,7 @@ int main() {
 
   bool good = true;
   std::int64_t requests = 0;
-  for (const Served& one : served) good = good && one.valid && one.right == 1, requests += one.requests;
+  for (const Served& one : served) good = good && one.valid && one.right, requests += one.requests;
   std::cout << requests << " requests served while training; accuracy " << 100 * *trainer.evaluate(data).accuracy << " %, "
             << (good ? "every answer was a distribution, and the last one right" : "WRONG ANSWERS") << "\n";
   return good && *trainer.evaluate(data).accuracy > 0.95 ? 0 : 1;

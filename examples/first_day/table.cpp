@@ -2,6 +2,7 @@
 // compares them with scikit-learn's results on the same rows (rents.py).
 #include <sinter/sinter.h>
 
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 

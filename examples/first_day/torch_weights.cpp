@@ -8,12 +8,16 @@
 
 using namespace sinter;
 
+nn::Sequential network() {
+  return nn::Sequential{nn::Dense(12, 9, Activation::relu), nn::BatchNorm(9, {.epsilon = 1e-5f}), nn::Dense(9, 5),
+                        nn::LayerNorm(5, {.epsilon = 1e-5f}), nn::Dense(5, 3, Activation::none, {.use_bias = false})};
+}
+
 int main(int argc, char** argv) try {
   if (argc != 5) throw UserError("torch_weights", "needs four files: WEIGHTS.safetensors X.npy Y.npy OUT.npz");
   for (const auto& [name, tensor] : weights::read(argv[1])) std::cout << name << " " << tensor.type() << "\n";
 
-  nn::Sequential model{nn::Dense(12, 9, Activation::relu), nn::BatchNorm(9, {.epsilon = 1e-5f}), nn::Dense(9, 5),
-                       nn::LayerNorm(5, {.epsilon = 1e-5f}), nn::Dense(5, 3, Activation::none, {.use_bias = false})};
+  nn::Sequential model = network();
   weights::load(model, argv[1], {.convention = weights::Convention::pytorch});  // transposes [out, in], and maps layers in their order
 
   const Tensor x = data::npy(argv[2]), y = data::npy(argv[3]);
@@ -22,8 +26,7 @@ int main(int argc, char** argv) try {
   std::cout << "greatest difference to PyTorch: " << difference << "\n";
 
   weights::save(model, argv[4]);
-  nn::Sequential copy{nn::Dense(12, 9, Activation::relu), nn::BatchNorm(9, {.epsilon = 1e-5f}), nn::Dense(9, 5), nn::LayerNorm(5, {.epsilon = 1e-5f}),
-                      nn::Dense(5, 3, Activation::none, {.use_bias = false})};
+  nn::Sequential copy = network();
   weights::load(copy, argv[4]);
   const bool same = max(abs(copy(x) - model(x))).item() == 0;
   std::cout << "wrote " << argv[4] << (same ? ", and read it back" : ", WHICH READS BACK AS SOMETHING ELSE") << "\n";

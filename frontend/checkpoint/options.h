@@ -18,7 +18,7 @@ enum class OnWriteError : std::uint8_t {
 /// same program, started again after it was killed at any moment, ends with the same bytes as if it had never been. To start over, remove the folder.
 struct CheckpointOptions {
   std::string folder = {};       ///< made if it's missing; empty: no checkpoints
-  std::int64_t every_steps = 0;  ///< also every so many steps; 0: only at the end of each epoch, at the end of fit and at an interrupt
+  std::int64_t every_steps = 0;  ///< also every `every_steps` steps; 0: only at the end of each epoch, at the end of fit and at an interrupt
   std::size_t keep = 3;          ///< the newest ones that stay, at least 1
   OnWriteError on_write_error = OnWriteError::warn;
 };

@@ -59,16 +59,17 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
   return differences;
 }
 
-/// A quotient by what may be 0 may be any number, and so may a negative power of it: moving the operands to the ends of their errors does not find
-/// out what is between them.
-void carry_pole(Bounded& result, const ir::Op& op, const Type& type, const Bounded& x, const Bounded& y, std::int64_t n) {
-  const bool is_power = std::holds_alternative<ir::Pow>(op);
-  const Bounded& divisor = is_power ? x : y;
-  const auto flags = [&](const Bounded& from, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(from, f)}, n); };
-  const ir::Array may_be_zero = flags(divisor, [](double v, double e) { return e > 0 && std::abs(v) <= e ? 1 : 0; }),
-                  may_be_negative = flags(y, [](double v, double e) { return v - e < 0 ? 1 : 0; });
-  for (std::size_t i = 0; i < result.error.size(); ++i)
-    if (may_be_zero.data[i] != 0 && (!is_power || may_be_negative.data[i] != 0)) result.error[i] = std::numeric_limits<double>::infinity();
+/// A quotient by what may be 0 may be any number, and so may a power of it if the exponent, `power`, may be negative: moving the operands to the ends
+/// of their errors does not find out what is between them.
+void carry_pole(Bounded& result, const Type& type, const Bounded& divisor, const Bounded* power, std::int64_t n) {
+  const auto where_it = [&](const Bounded& x, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(x, f)}, n).data; };
+  std::vector<double> poles = where_it(divisor, [](double v, double e) { return e > 0 && std::abs(v) <= e ? 1 : 0; });
+  if (power) {
+    const std::vector<double> negative = where_it(*power, [](double v, double e) { return v - e < 0 ? 1 : 0; });
+    for (std::size_t i = 0; i < poles.size(); ++i) poles[i] *= negative[i];
+  }
+  for (std::size_t i = 0; i < poles.size(); ++i)
+    if (poles[i] != 0) result.error[i] = std::numeric_limits<double>::infinity();
 }
 
 /// Sine and cosine move no further than their operand, and by 2 at most; at the ends of an error of several turns they may not have moved at all.
@@ -340,7 +341,8 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
           carry_pool_put(result, o, in);
         } else {
           carry_by_moving(result, op, type, in, n);
-          if constexpr (std::is_same_v<O, ir::Div> || std::is_same_v<O, ir::Pow>) carry_pole(result, op, type, *in[0], *in[1], n);
+          if constexpr (std::is_same_v<O, ir::Div>) carry_pole(result, type, *in[1], nullptr, n);
+          if constexpr (std::is_same_v<O, ir::Pow>) carry_pole(result, type, *in[0], in[1], n);
           if constexpr (std::is_same_v<O, ir::Sin> || std::is_same_v<O, ir::Cos>) carry_angle(result, *in[0]);
         }
       },

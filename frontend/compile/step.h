@@ -43,7 +43,7 @@ struct Spec {
 struct StepOptions {
   std::string name = "step";
   Mode mode = Mode::graph;
-  int threads = 0;                                   ///< at most so many; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
+  int threads = 0;                                   ///< at most; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
   bool force = false;                                ///< exactly `threads` threads, whatever the cost model says: for tests
   std::vector<InputKind> kinds = {};                 ///< one per input; those not listed are batch (scalars: fixed)
   std::function<void(const std::string&)> log = {};  ///< receives warnings; without it they are dropped

@@ -20,7 +20,7 @@ ImageFolder image_folder(const std::string& folder, int channels = 3);
 
 struct AugmentOptions {
   bool flip = true;        ///< mirror half of the images left to right
-  std::int64_t shift = 0;  ///< by up to so many pixels in each direction; what moves in is 0
+  std::int64_t shift = 0;  ///< by up to this number of pixels in each direction; what moves in is 0
   std::uint64_t seed = 0;
   std::int64_t piece = 4096;  ///< images made at a time
 };

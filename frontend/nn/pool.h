@@ -67,7 +67,7 @@ class GlobalAveragePool : public Module {
   Tensor forward(const Tensor& x) override;
 };
 
-/// Zero padding of images or series: so many elements on both sides of each axis between the first and the last, or one number for all.
+/// Zero padding of images or series: a number of elements on both sides of each axis between the first and the last, or one number for all.
 class ZeroPadding : public Module {
  public:
   /// Throws UserError for negative numbers.

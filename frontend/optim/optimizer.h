@@ -36,7 +36,7 @@ using Groups = std::vector<Group>;
 /// Options of all optimizers.
 struct Common {
   Clip clip = {};
-  int accumulate = 1;        ///< update every so many calls, with the mean gradient of these
+  int accumulate = 1;        ///< calls per update, with the mean gradient of these
   double average_decay = 0;  ///< in (0, 1): keep an exponential moving average of each parameter; see exchange_averages()
   Groups groups = {};        ///< each must match a parameter
 };

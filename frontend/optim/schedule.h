@@ -29,7 +29,7 @@ Schedule polynomial(double rate, double end = 0, double power = 1, std::int64_t 
 Schedule cosine(double rate, double end = 0, std::int64_t over = 0);
 /// The same with restarts: the first period has `period` steps, each later one is `growth` times as long as the one before.
 Schedule cosine_restarts(double rate, std::int64_t period, double growth = 1, double end = 0);
-/// Rises linearly from 0 to the first rate of `then` over so many steps, then follows it.
+/// Rises linearly from 0 to the first rate of `then` over `over` steps, then follows it.
 Schedule warm_up(std::int64_t over, Schedule then);
 /// Rises from rate / divide to `rate` over a share `rise` of the steps, then falls to rate / divide / final_divide, along half cosines (Smith and
 /// Topin 2018, in PyTorch's form).

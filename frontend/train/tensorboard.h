@@ -11,7 +11,7 @@
 namespace sinter::callback {
 
 struct TensorBoardOptions {
-  std::int64_t histograms_every = 0;  ///< a histogram of each parameter every so many epochs; 0: none
+  std::int64_t histograms_every = 0;  ///< epochs per histogram of each parameter; 0: none
 };
 
 /// Writes event files in Keras's layout: each value of EpochResult as the scalar `epoch_<name>` at its epoch, those of validation into the subfolder

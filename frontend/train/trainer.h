@@ -48,7 +48,7 @@ struct EpochResult {
 struct FitOptions {
   std::int64_t epochs = 1;
   std::int64_t batch_size = 32;      ///< the last batch of an epoch may be smaller; that needs no second compile
-  std::int64_t steps_per_epoch = 0;  ///< end each epoch after so many steps; 0: with the data
+  std::int64_t steps_per_epoch = 0;  ///< length of an epoch in steps; 0: all of the data
   std::size_t prefetch = 2;          ///< pieces that a Generator makes ahead on a background thread; 0: none
   std::optional<Dataset> validation = {};
   double validation_split = 0;  ///< in [0, 1): hold out this share of the data, taken from its end, for validation

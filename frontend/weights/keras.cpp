@@ -7,6 +7,10 @@
 
 namespace sinter::weights {
 
+namespace {
+constexpr std::size_t longest_name = 1000;
+}
+
 data::NamedArrays read_keras(const std::filesystem::path& path) {
   Hdf5File file(path);
   const auto find = [](const Hdf5File::Members& members, std::string_view name) {
@@ -17,6 +21,12 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
   if (layers == top.end())
     throw UserError(path.string(),
                     "has no group 'layers'; Keras 3 writes one with model.save_weights(\"name.weights.h5\"), older files must be saved again");
+  const auto inside = [&](const std::string& layer, const std::string& name) {  // bounded, because each of many objects gets the whole of it
+    if (layer.size() + 1 + name.size() > longest_name)
+      throw UserError(path.string(),
+                      str("has a name of more than ", longest_name, " bytes, '", layer.substr(0, 40), "...'; rename the model's layers"));
+    return str(layer, "/", name);
+  };
   data::NamedArrays arrays;
   Hdf5File::Members open = file.members(layers->second, "layers");  // groups whose variables are to be read; those inside of them are appended
   for (std::size_t i = 0; i < open.size(); ++i) {
@@ -24,11 +34,11 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
     for (const auto& [part, object] : file.members(group, layer)) {
       if (part == "seed_generator") continue;  // of a dropout: no weight
       if (part != "vars") {
-        open.emplace_back(str(layer, "/", part), object);
+        open.emplace_back(inside(layer, part), object);
         continue;
       }
       for (const auto& [number, data_set] : file.members(object, layer)) {
-        const std::string name = str(layer, "/", number);
+        const std::string name = inside(layer, number);
         arrays.emplace_back(name, file.read(data_set, name));
       }
     }

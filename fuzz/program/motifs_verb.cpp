@@ -65,27 +65,19 @@ std::vector<std::size_t> some_of(Builder& b, std::size_t count, std::size_t leas
 }  // namespace
 
 Value ordered(Builder& b) {
+  using Function = Tensor (*)(const Arg& x, std::int64_t axis, bool flag);
+  constexpr Function functions[] = {sort,
+                                    argsort,
+                                    argmax,
+                                    argmin,
+                                    [](const Arg& x, std::int64_t axis, bool) { return flip(x, axis); },
+                                    [](const Arg& x, std::int64_t axis, bool flag) { return top_k(x, flag ? 1 : 3, axis).values; },
+                                    [](const Arg& x, std::int64_t axis, bool) { return cumsum(x, axis); }};
   const Value x = some(b, b.numbers(), 1);
   const std::int64_t axis = some_axis(b, x.shape());
+  const Function function = b.choose.among(functions);
   const bool flag = b.choose.below(2);
-  const std::size_t which = b.choose.below(6);
-  const std::int64_t k = b.number(1, 3);
-  return traced(b, {x}, [&](const std::vector<Tensor>& in) {
-    switch (which) {
-      case 0:
-        return sort(in[0], axis, flag);
-      case 1:
-        return argsort(in[0], axis, flag);
-      case 2:
-        return argmax(in[0], axis, flag);
-      case 3:
-        return argmin(in[0], axis, flag);
-      case 4:
-        return top_k(in[0], k, axis).values;
-      default:
-        return flip(in[0], axis);
-    }
-  });
+  return traced(b, {x}, [&](const std::vector<Tensor>& in) { return function(in[0], axis, flag); });
 }
 
 Value permuted(Builder& b) {
@@ -141,29 +133,12 @@ Value multiplied(Builder& b) {
 }
 
 Value reduced(Builder& b) {
-  const std::size_t which = b.choose.below(7);
+  constexpr Tensor (*functions[])(const Arg&, const Axes&, bool) = {variance, logsumexp, mean, min, max, sum, prod};
+  const std::size_t which = b.choose.below(std::size(functions));
   const Value x = some(b, which < 2 ? DType::f32 : b.dtype(), 1);
-  const std::int64_t axis = some_axis(b, x.shape());
-  const bool all = b.choose.one_in(4), keepdims = b.choose.below(2);
-  return traced(b, {x}, [&](const std::vector<Tensor>& in) {
-    const Axes axes = all ? Axes() : Axes(axis);
-    switch (which) {
-      case 0:
-        return variance(in[0], axes, keepdims);
-      case 1:
-        return logsumexp(in[0], axes, keepdims);
-      case 2:
-        return mean(in[0], axes, keepdims);
-      case 3:
-        return min(in[0], axes, keepdims);
-      case 4:
-        return max(in[0], axes, keepdims);
-      case 5:
-        return sum(in[0], axes, keepdims);
-      default:
-        return cumsum(in[0], axis);
-    }
-  });
+  const Axes axes = b.choose.one_in(4) ? Axes() : Axes(some_axis(b, x.shape()));
+  const bool keepdims = b.choose.below(2);
+  return traced(b, {x}, [&](const std::vector<Tensor>& in) { return functions[which](in[0], axes, keepdims); });
 }
 
 /// Slices with steps, rows by number, and parts put together in another order.

@@ -26,6 +26,27 @@ Tensor sample_tensor(const ir::SampleInput& input, const Shape& shape, std::int6
   });
 }
 
+/// A call of the sample's graph with its inputs at batch size n.
+struct Call {
+  std::vector<Spec> specs;
+  std::vector<InputKind> kinds;
+  std::vector<Tensor> inputs;
+  std::vector<const Tensor*> in;  ///< to the inputs
+
+  template <class O>
+  Call(const ir::Sample<O>& sample, const ir::Graph& graph, std::int64_t n, std::uint64_t& stream) {
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ir::InputSpec& spec = graph.inputs()[i];
+      specs.push_back({spec.type, spec.kind});
+      kinds.push_back(spec.kind);
+      inputs.push_back(sample_tensor(sample.inputs[i], spec.type.shape, n, stream++));
+    }
+    for (const Tensor& t : inputs) in.push_back(&t);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+};
+
 template <class O>
 class EveryOp : public ::testing::Test {};
 
@@ -62,18 +83,13 @@ TYPED_TEST(EveryOp, EagerAndCompiledAgreeWithTheReference) {
     for (const auto& sample : TypeParam::samples()) {
       const std::optional<ir::Graph> graph = graph_of(sample);
       if (!graph) continue;
-      std::vector<InputKind> kinds;
-      for (const auto& spec : graph->inputs()) kinds.push_back(spec.kind);
       for (const std::int64_t n : {1, 5, 64, 131}) {
-        std::vector<Tensor> inputs;
-        std::vector<const Tensor*> in;
-        for (std::size_t i = 0; i < kinds.size(); ++i) inputs.push_back(sample_tensor(sample.inputs[i], graph->inputs()[i].type.shape, n, stream++));
-        for (const Tensor& t : inputs) in.push_back(&t);
-        const std::int64_t batch = batch_of(*graph, in);
-        const Bounded wanted = reference(*graph, inputs, batch)[0];
+        const Call call(sample, *graph, n, stream);
+        const std::int64_t batch = batch_of(*graph, call.in);
+        const Bounded wanted = reference(*graph, call.inputs, batch)[0];
         for (const Mode mode : modes()) {
-          StepCore step(Traced{*graph, {}, {}}, {.name = "sample", .mode = mode, .kinds = kinds});
-          const Tensor got = step.call(in)[0];
+          StepCore step(Traced{*graph, {}, {}}, {.name = "sample", .mode = mode, .kinds = call.kinds});
+          const Tensor got = step.call(call.in)[0];
           double worst = 0;
           const std::int64_t at = first_difference(exact(got).value, wanted, worst);
           ASSERT_EQ(at, -1) << ir::to_text(*graph) << (mode == Mode::eager ? "eager" : "graph") << ", N = " << batch << ", element " << at << ": got "
@@ -103,7 +119,7 @@ std::vector<Tensor> gradients_of_gradients(const ir::Sample<O>& sample, std::spa
     const Shape& shape = sample.inputs[i].type.shape;
     Tensor& x = operands[i];
     if (is_float(x.dtype())) wanted.push_back(x = watch(x));
-    const std::array declared{const_cast<const Tensor*>(&x)};
+    const std::array<const Tensor*, 1> declared{&x};
     if (shape.has_batch() && shape[0] != Dim::batch())
       x = applied(shape[0].is_batch() ? ir::Op(ir::Reshape{shape}) : ir::Op(ir::Transpose{}), declared);
     in.push_back(&x);
@@ -120,23 +136,14 @@ TYPED_TEST(EveryOp, GradientsOfGradientsAgreeEagerlyAndCompiled) {
     for (const auto& sample : TypeParam::samples()) {
       const std::optional<ir::Graph> graph = graph_of(sample);
       if (!graph || !is_float(graph->node(graph->outputs()[0]).type.dtype)) continue;
-      std::vector<InputKind> kinds;
-      std::vector<Spec> specs;
-      std::vector<Tensor> inputs;
-      std::vector<const Tensor*> in;
-      for (std::size_t i = 0; i < graph->inputs().size(); ++i) {
-        kinds.push_back(graph->inputs()[i].kind);
-        specs.push_back({graph->inputs()[i].type, kinds.back()});
-        inputs.push_back(sample_tensor(sample.inputs[i], graph->inputs()[i].type.shape, n, stream++));
-      }
-      for (const Tensor& t : inputs) in.push_back(&t);
-      const std::int64_t batch = batch_of(*graph, in);  // 1 where no input has N
+      const Call call(sample, *graph, n, stream);
+      const std::int64_t batch = batch_of(*graph, call.in);  // 1 where no input has N
       const auto function = [&](std::span<const Tensor> x) { return gradients_of_gradients(sample, x, batch); };
-      StepCore step(function, {.name = "sample", .mode = modes().back(), .kinds = kinds}, std::source_location::current());
-      const std::vector<Tensor> compiled = step.call(in), eager = function(inputs);
-      const ir::Graph recorded = step.record(specs).graph;
-      ASSERT_EQ(recorded.inputs().size(), inputs.size()) << "nothing is captured: the reference has no other inputs";
-      const std::vector<Bounded> wanted = reference(recorded, inputs, batch);
+      StepCore step(function, {.name = "sample", .mode = modes().back(), .kinds = call.kinds}, std::source_location::current());
+      const std::vector<Tensor> compiled = step.call(call.in), eager = function(call.inputs);
+      const ir::Graph recorded = step.record(call.specs).graph;
+      ASSERT_EQ(recorded.inputs().size(), call.inputs.size()) << "nothing is captured: the reference has no other inputs";
+      const std::vector<Bounded> wanted = reference(recorded, call.inputs, batch);
       for (std::size_t i = 0; i < wanted.size(); ++i)
         for (const Tensor* got : {&compiled[i], &eager[i]}) {
           double worst = 0;
@@ -145,7 +152,7 @@ TYPED_TEST(EveryOp, GradientsOfGradientsAgreeEagerlyAndCompiled) {
         }
       ++judged;
       if (modes().back() == Mode::eager) continue;  // in a build without the code generator there is nothing to verify
-      const VerifyReport report = step.verify(in);
+      const VerifyReport report = step.verify(call.in);
       ASSERT_TRUE(report.ok()) << report << ir::to_text(recorded);
     }
     EXPECT_GT(judged, 0u);

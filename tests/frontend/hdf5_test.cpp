@@ -130,6 +130,22 @@ TEST_F(Hdf5, ReadsLayersInsideOfOthersButNoSeeds) {
   EXPECT_EQ(arrays[0].first, "bidirectional/forward_layer/cell/0");
 }
 
+/// Each of the objects below would get a copy of it.
+TEST_F(Hdf5, NamesHaveALimit) {
+  const auto group = [](hid_t in, const std::string& name) { return H5Gcreate2(in, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT); };
+  {
+    const Writer writer(path);
+    Writer::add(writer.vars(std::string(999, 'a')), "0", {1}, {1});
+  }
+  EXPECT_THAT(error_of([&] { read(); }), HasSubstr("] has a name of more than 1000 bytes, 'aaaaaaaa"));
+  {
+    const Writer writer(path);
+    hid_t inner = group(writer.layers, "deep");
+    for (int i = 0; i < 500; ++i) inner = group(inner, "x");
+  }
+  EXPECT_THAT(error_of([&] { read(); }), HasSubstr("] has a name of more than 1000 bytes, 'deep/x/x/x/"));
+}
+
 TEST_F(Hdf5, ReadsManyLayersWithLongNames) {
   constexpr int count = 700;  // a tree of several levels
   const auto name = [](int i) { return str("dense_", i, std::string(static_cast<std::size_t>(i) % 60, 'x')); };

@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "frontend/checkpoint/run_state.h"
-#include "frontend/train/prefetcher.h"
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test {
@@ -316,17 +315,6 @@ TEST(FitErrors, NumbersThatAreNotFinite) {
   EXPECT_THAT(
       error([&] { return log(Tensor(-1.0f)); }),
       testing::AllOf(HasSubstr("log makes nan"), HasSubstr("Is the learning rate too high, or an operand outside of what the op is defined for?")));
-}
-
-TEST(Prefetcher, GivesWhatIsMadeInOrderWhateverIsMadeAhead) {
-  for (const std::size_t ahead : {0u, 1u, 3u}) {
-    int made = 0;
-    Prefetcher<int> queue([&]() -> std::optional<int> { return made < 5 ? std::optional(made++) : std::nullopt; }, ahead);
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(queue.next(), i);
-    EXPECT_EQ(queue.next(), std::nullopt);
-  }
-  Prefetcher<int> failing([]() -> std::optional<int> { throw UserError("maker", "no more"); }, 2);
-  EXPECT_THAT(error_of([&] { failing.next(); }), HasSubstr("[maker] no more"));
 }
 
 TEST(RunStateErrors, SayWhatIsWrong) {
