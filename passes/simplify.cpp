@@ -100,7 +100,7 @@ NodeId simplify_movement(ir::Graph& graph, NodeId id) {
     }
   } else if (as<ir::Transpose>(graph, id)) {
     if (as<ir::Transpose>(graph, from)) return graph.node(from).inputs[0];
-  } else if (const auto* sum = as<ir::Sum>(graph, id)) {  // of a repeated scalar: the scalar times how often
+  } else if (const auto* sum = as<ir::Sum>(graph, id); sum && is_float(node.type.dtype)) {  // of a repeated scalar: the scalar times how often
     const NodeId core = below_broadcast(graph, from);
     if (core != from && graph.node(core).type.shape.is_scalar()) {
       const Dim count = ir::reduce_extents(graph.node(from).type.shape, sum->first, sum->last).reduced;

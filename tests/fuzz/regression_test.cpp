@@ -274,6 +274,14 @@ TEST(Regression, SineOfWhatMayBeSeveralTurnsOff) {
   });
 }
 
+// ---- whole numbers ----
+
+TEST(Regression, SumOfARepeatedWholeNumber) {
+  expect_agreement([](Graph& g) {
+    for (const DType type : {DType::i32, DType::u32}) g.add_output(sum(broadcast(state(g, {type, {}}), {n, 3}), 0, 2));
+  });
+}
+
 // ---- states whose new value is computed from other places of the old one ----
 
 TEST(Regression, StateThatIsReadElsewhereWhileItIsWritten) {

@@ -82,6 +82,10 @@ TEST_F(SimplifyTest, SumOfARepeatedScalar) {
   run(passes::simplify, g);
   EXPECT_THAT(text(g), HasSubstr("broadcast("));
 }
+TEST_F(SimplifyTest, SumOfARepeatedWholeNumberStays) {  // how often it is repeated is an f32
+  const Value i = graph.add_state({"i", {DType::u32, {}}});
+  EXPECT_THAT(simplified(sum(broadcast(i, {n, 3}), 0, 2)), HasSubstr("sum("));
+}
 TEST_F(SimplifyTest, NothingToDo) {
   graph.add_output(exp(x));
   const PassResult result = run(passes::simplify, graph);
