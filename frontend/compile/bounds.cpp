@@ -80,6 +80,12 @@ void carry_angle(Bounded& result, const Bounded& in) {
 /// Whether two values may be equal, or in another order, within the sum of their errors; an error without limit may hide a NaN.
 bool may_be_equal(double apart, double slack) { return std::isinf(slack) || (slack > 0 && apart <= slack); }
 
+/// As a bool, what may be 0 may be false, and true.
+void carry_truth(Bounded& result, const Bounded& in) {
+  for (std::size_t i = 0; i < result.error.size(); ++i)
+    if (may_be_equal(std::abs(in.value.data[i]), in.error[i])) result.error[i] = 1;
+}
+
 /// Moves each operand by its error both ways and adds up how far the result moves; or all of them together, where that is more: near x y = 0 a
 /// product does not move if only one factor does.
 void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
@@ -343,6 +349,8 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
           carry_by_moving(result, op, type, in, n);
           if constexpr (std::is_same_v<O, ir::Div>) carry_pole(result, type, *in[1], nullptr, n);
           if constexpr (std::is_same_v<O, ir::Pow>) carry_pole(result, type, *in[0], in[1], n);
+          if constexpr (std::is_same_v<O, ir::Cast>)
+            if (type.dtype == DType::boolean) carry_truth(result, *in[0]);
           if constexpr (std::is_same_v<O, ir::Sin> || std::is_same_v<O, ir::Cos>) carry_angle(result, *in[0]);
         }
       },

@@ -266,6 +266,14 @@ TEST(Regression, ProductOfElementsWhoseErrorsCancel) {
   });
 }
 
+TEST(Regression, TruthOfWhatMayBeZero) {
+  expect_agreement([](Graph& g) {
+    // The logarithm of a probability that rounds to 1.
+    const Value p = g.add(ir::Softmax{}, {floats(g, {n, 9}) * 40.0});
+    g.add_output(cast(log(p), DType::boolean));
+  });
+}
+
 TEST(Regression, SineOfWhatMayBeSeveralTurnsOff) {
   expect_agreement([](Graph& g) {
     const Value x = exp(floats(g, {n, 64}) * 8.0);
