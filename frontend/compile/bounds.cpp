@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/compile/bound_parts.h"
 #include "frontend/compile/index_bound.h"
+#include "frontend/compile/whole_number_bound.h"
 #include "frontend/compile/winograd_bound.h"
-#include "ir/reference.h"
 
 namespace sinter {
 
@@ -15,23 +16,6 @@ namespace {
 constexpr double ulp = 0x1p-23;
 constexpr double greatest = std::numeric_limits<float>::max();
 constexpr double smallest = 0x1p-120;  // below this, results may have been flushed to zero
-
-template <class F>
-ir::Array mapped(const Bounded& x, F&& f) {
-  ir::Array result = x.value;
-  for (std::size_t i = 0; i < result.data.size(); ++i) result.data[i] = f(x.value.data[i], x.error[i]);
-  return result;
-}
-
-bool has_error(const Bounded& x) {
-  return std::any_of(x.error.begin(), x.error.end(), [](double e) { return e != 0; });
-}
-
-ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in, std::int64_t n) {
-  std::vector<const ir::Array*> pointers;
-  for (const ir::Array& a : in) pointers.push_back(&a);
-  return ir::evaluate(op, type, pointers, n);
-}
 
 /// How far the result moves when each operand of a mask moves by its error, up where `up` has its bit, else down; a boolean with an error is the
 /// other one. What has an infinite error becomes infinite, or, if `unknown`, NaN or a number. Infinite where the result becomes NaN, or stops being
@@ -118,6 +102,27 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
 }
 
+/// Arithmetic on whole numbers, and their casts: moved in real numbers, where nothing wraps.
+void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+  if (std::none_of(in.begin(), in.end(), [](const Bounded* x) { return has_error(*x); })) return;
+  const Type reals{DType::f32, type.shape};
+  std::vector<Bounded> operands;
+  for (const Bounded* x : in) {
+    operands.push_back(*x);
+    operands.back().value.dtype = DType::f32;
+  }
+  if (std::holds_alternative<ir::Cast>(op)) return carry_wrapped(result, operands[0]);
+  std::vector<const Bounded*> pointers;
+  std::vector<ir::Array> values;
+  for (const Bounded& x : operands) {
+    pointers.push_back(&x);
+    values.push_back(x.value);
+  }
+  Bounded real{evaluate(op, reals, std::move(values), n), result.error};
+  carry_by_moving(real, op, reals, pointers, n);
+  carry_wrapped(result, real);
+}
+
 /// Each element moves on its own, so what the elements carry together is bounded by their absolute values. In any order, intermediate products are
 /// between the product of the elements below 1 and that of those above: they may overflow, to infinity times 0 at worst, or be flushed to 0.
 void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
@@ -168,32 +173,6 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
     if (std::isnan(certain.data[i])) result.error[i] = 0;
 }
 
-/// Sums of integers are exact: only errors of the operand reach the result. It may be any number where they could make it wrap.
-void carry_whole_sum(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
-  if (!has_error(in)) return;
-  const auto sum_of = [&](const auto& f) {
-    ir::Array numbers = mapped(in, f);
-    numbers.dtype = DType::f32;
-    return evaluate(op, {DType::f32, type.shape}, {std::move(numbers)}, n);
-  };
-  const ir::Array value = sum_of([](double x, double) { return x; }), error = sum_of([](double, double e) { return e; });
-  for (std::size_t i = 0; i < result.error.size(); ++i) {
-    const double e = error.data[i];
-    const bool wraps = value.data[i] != result.value.data[i] || ir::wrap(type.dtype, value.data[i] + e) != value.data[i] + e ||
-                       ir::wrap(type.dtype, value.data[i] - e) != value.data[i] - e;
-    result.error[i] = e > 0 && wraps ? std::numeric_limits<double>::infinity() : e;
-  }
-}
-
-/// A product of integers may be any number where an operand is not certain.
-void carry_whole_product(Bounded& result, const ir::Prod& op, const Type& type, const Bounded& in, std::int64_t n) {
-  ir::Array errors = mapped(in, [](double, double e) { return e; });
-  errors.dtype = DType::f32;
-  const ir::Array uncertain = evaluate(ir::Sum{op.first, op.last}, {DType::f32, type.shape}, {std::move(errors)}, n);
-  for (std::size_t i = 0; i < result.error.size(); ++i)
-    if (uncertain.data[i] > 0) result.error[i] = std::numeric_limits<double>::infinity();
-}
-
 template <class O>
 concept IsComparison = std::is_base_of_v<ir::Elementwise<2, ir::Compares>, O>;
 
@@ -201,9 +180,8 @@ concept IsComparison = std::is_base_of_v<ir::Elementwise<2, ir::Compares>, O>;
 void carry_comparison(Bounded& result, std::span<const Bounded* const> in, const Type& type, std::int64_t n) {
   if (!has_error(*in[0]) && !has_error(*in[1])) return;
   const Type numbers{DType::f32, type.shape};
-  const auto error = [](const Bounded& x) { return mapped(x, [](double, double e) { return e; }); };
   const ir::Array apart = evaluate(ir::Sub{}, numbers, {in[0]->value, in[1]->value}, n),
-                  slack = evaluate(ir::Add{}, numbers, {error(*in[0]), error(*in[1])}, n);
+                  slack = evaluate(ir::Add{}, numbers, {errors_of(*in[0]), errors_of(*in[1])}, n);
   for (std::size_t i = 0; i < result.error.size(); ++i)
     if (may_be_equal(std::abs(apart.data[i]), slack.data[i])) result.error[i] = 1;
 }
@@ -345,7 +323,11 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
         else if constexpr (std::is_same_v<O, ir::PoolPut>) {
           carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
           carry_pool_put(result, o, in);
-        } else {
+        } else if constexpr (std::is_same_v<O, ir::Philox>) carry_random_bits(result, type, in, n);
+        else {
+          if constexpr (std::is_base_of_v<ir::Elementwise<1, ir::Numbers>, O> || std::is_base_of_v<ir::Elementwise<2, ir::Numbers>, O> ||
+                        std::is_same_v<O, ir::Cast>)
+            if (is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole(result, op, type, in, n);
           carry_by_moving(result, op, type, in, n);
           if constexpr (std::is_same_v<O, ir::Div>) carry_pole(result, type, *in[1], nullptr, n);
           if constexpr (std::is_same_v<O, ir::Pow>) carry_pole(result, type, *in[0], in[1], n);

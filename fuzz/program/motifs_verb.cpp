@@ -1,5 +1,6 @@
 // Functions of the language that are several ops each: what they are made of, on values of the program.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "frontend/compile/bounds.h"
@@ -65,19 +66,17 @@ std::vector<std::size_t> some_of(Builder& b, std::size_t count, std::size_t leas
 }  // namespace
 
 Value ordered(Builder& b) {
-  using Function = Tensor (*)(const Arg& x, std::int64_t axis, bool flag);
-  constexpr Function functions[] = {sort,
-                                    argsort,
-                                    argmax,
-                                    argmin,
-                                    [](const Arg& x, std::int64_t axis, bool) { return flip(x, axis); },
-                                    [](const Arg& x, std::int64_t axis, bool flag) { return top_k(x, flag ? 1 : 3, axis).values; },
-                                    [](const Arg& x, std::int64_t axis, bool) { return cumsum(x, axis); }};
   const Value x = some(b, b.numbers(), 1);
-  const std::int64_t axis = some_axis(b, x.shape());
-  const Function function = b.choose.among(functions);
+  const std::int64_t axis = some_axis(b, x.shape()), k = b.number(1, 3);
   const bool flag = b.choose.below(2);
-  return traced(b, {x}, [&](const std::vector<Tensor>& in) { return function(in[0], axis, flag); });
+  const std::function<Tensor(const Arg&)> functions[] = {
+      [&](const Arg& in) { return sort(in, axis, flag); },   [&](const Arg& in) { return argsort(in, axis, flag); },
+      [&](const Arg& in) { return argmax(in, axis, flag); }, [&](const Arg& in) { return argmin(in, axis, flag); },
+      [&](const Arg& in) { return flip(in, axis); },         [&](const Arg& in) { return top_k(in, k, axis).values; },
+      [&](const Arg& in) { return cumsum(in, axis); },
+  };
+  const auto& function = functions[b.choose.below(std::size(functions))];
+  return traced(b, {x}, [&](const std::vector<Tensor>& in) { return function(in[0]); });
 }
 
 Value permuted(Builder& b) {

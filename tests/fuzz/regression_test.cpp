@@ -178,6 +178,20 @@ TEST(Regression, IndexOfOneOfSeveralNearlyEqual) {
   });
 }
 
+TEST(Regression, ArithmeticThatWrapsOnAnUncertainIndex) {
+  expect_agreement([](Graph& g) {
+    // Equal but for rounding, so the index is 0 or 1.
+    const Value x = floats(g, {n, 8, 1}), best = g.add(ir::Argmax{}, {g.add(ir::Concat{2}, {x * 0.1 + x * 0.2, x * 0.3})});
+    const auto cast = [&](Value v, DType type) { return g.add(ir::Cast{{}, type}, {v}); };
+    const Value word = cast(best, DType::u32);
+    g.add_output(best * constant(g, -0x1p31, DType::i32));
+    g.add_output(-(best + constant(g, -0x1p31, DType::i32)));
+    g.add_output(word - constant(g, 1, DType::u32));
+    g.add_output(cast(best * constant(g, 128, DType::i32), DType::u8));
+    g.add_output(g.add(ir::Philox{{}, 7}, {word, word}));
+  });
+}
+
 TEST(Regression, PlaceOfOneOfSeveralNearlyEqual) {
   expect_agreement([](Graph& g) {
     const Value x = reshape(nearly_whole(g, {n, 32}), {n, 4, 4, 2}), places = g.add(ir::MaxPoolPlace{{3, 2}, {2, 2}, {1, 0, 0, 0}}, {x});
