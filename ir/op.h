@@ -3,6 +3,7 @@
 //   static constexpr std::string_view name;
 //   static constexpr auto fields = std::tuple{field("alpha", &Op::alpha), ...};
 //   Type infer(std::span<const Type> in) const;                 shape rule; throws UserError without a where-part
+//   Access access(in, result) const;                            how it walks (ir/access.h); pointwise ops have it from their base
 //   meaning:  S eval(const S& x, ...) const                     pointwise ops, written once for every kind of number S
 //             void reference(Reference& r) const                all others: the definition, in double
 //   Values vjp(const Vjp& v) const                              gradient rule, or `using no_gradient = void;`
@@ -19,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ir/access.h"
 #include "ir/attributes.h"
 #include "ir/error.h"
 #include "ir/type.h"
@@ -140,6 +142,7 @@ struct Elementwise {
   static constexpr double ulps = 0.5;  ///< greatest error of both kernels, in units in the last place of the exact result; ops may override it
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const { return infer_elementwise(in, Arity, &Rule::result); }
+  Access access(std::span<const Type> in, const Shape& result) const { return pointwise_access(in, result, 1); }
 };
 
 template <class Op>

@@ -18,6 +18,10 @@ constexpr bool check_op() {
       IsLeaf<O> || requires(const O& op, std::span<const Type> in) {
         { op.infer(in) } -> std::same_as<Type>;
       }, "an op of ir/ops.h has no shape rule: give it `Type infer(std::span<const Type>) const`");
+  static_assert(
+      IsLeaf<O> || requires(const O& op, std::span<const Type> in, const Shape& result) {
+        { op.access(in, result) } -> std::same_as<Access>;
+      }, "an op of ir/ops.h does not say how it walks: give it `Access access(std::span<const Type>, const Shape& result) const`");
   static_assert(IsLeaf<O> || HasEval<O> || HasReference<O>,
                 "an op of ir/ops.h has no meaning: give it `eval` (pointwise) or `void reference(Reference&) const`");
   static_assert(HasVjp<O> || HasNoGradient<O>,

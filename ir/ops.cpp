@@ -49,6 +49,15 @@ Type infer(const Op& op, std::span<const Type> in) {
       op);
 }
 
+Access access(const Op& op, std::span<const Type> in, const Shape& result) {
+  return std::visit(
+      [&]<class O>(const O& o) -> Access {
+        if constexpr (IsLeaf<O>) throw InternalError(O::name, "a leaf does not walk");
+        else return o.access(in, result);
+      },
+      op);
+}
+
 Op at_batch(const Op& op, std::int64_t n) {
   const auto fix = [n]<class T>(T& member) {
     if constexpr (std::is_same_v<T, Shape>) member = member.at(n);

@@ -59,6 +59,8 @@ bool is_differentiable(const Op& op);
 bool operator_equal(const Op& a, const Op& b);
 /// The type of the result; for leaves InternalError. Throws UserError without a where-part.
 Type infer(const Op& op, std::span<const Type> in);
+/// How it walks over operands of these types to a result of this shape; for leaves InternalError.
+Access access(const Op& op, std::span<const Type> in, const Shape& result);
 /// The op with every N among its attributes replaced by n.
 Op at_batch(const Op& op, std::int64_t n);
 /// The op of this name. Throws UserError for an unknown name or attributes that do not fit.

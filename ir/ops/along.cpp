@@ -42,6 +42,13 @@ Type Cumsum::infer(std::span<const Type> in) const {
   return in[0];
 }
 
+Access Cumsum::access(std::span<const Type>, const Shape& result) const {
+  Access access = Access::over(result, 1);
+  access.axes[static_cast<std::size_t>(axis)].kind = Axis::Kind::ordered;
+  access.add_aligned(result.rank());
+  return access;
+}
+
 void Cumsum::reference(Reference& r) const {
   const Array& x = *r.in[0];
   const auto a = static_cast<std::size_t>(axis);
@@ -82,6 +89,14 @@ Type TakeAlong::infer(std::span<const Type> in) const {
   return {in[0].dtype, in[1].shape};
 }
 
+Access TakeAlong::access(std::span<const Type>, const Shape& result) const {
+  Access access = Access::over(result);
+  access.add_aligned(result.rank());
+  access.operands[0].back() = {.through = 1};
+  access.add_aligned(result.rank());
+  return access;
+}
+
 void TakeAlong::reference(Reference& r) const {
   const std::int64_t cols = r.in[0]->extents.back(), count = r.in[1]->extents.back();
   for (std::int64_t i = 0; i < r.in[1]->elements(); ++i)
@@ -108,6 +123,16 @@ Type ScatterAddAlong::infer(std::span<const Type> in) const {
   if (in[0].shape.back() != in[1].shape.back()) throw UserError(str("needs one update per index, got ", in[0], " and ", in[1]));
   if (cols < 1) throw UserError(str("cols must be positive, got ", cols));
   return {DType::f32, in[1].shape.with(in[1].shape.rank() - 1, cols)};
+}
+
+Access ScatterAddAlong::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result, 1);
+  access.axes.back().kind = Axis::Kind::scattered;
+  const std::size_t updates = access.reduce(in[0].shape.back());
+  access.add_aligned(result.rank());
+  access.operands[0].back() = along(updates);
+  access.operands.push_back(access.operands[0]);
+  return access;
 }
 
 void ScatterAddAlong::reference(Reference& r) const {
@@ -137,6 +162,14 @@ Type TopK::infer(std::span<const Type> in) const {
   const std::int64_t cols = in[0].shape.back().factor();
   if (k < 1 || k > cols) throw UserError(str("k must be from 1 to the ", cols, " elements of a row, got ", k));
   return {DType::i32, in[0].shape.with(in[0].shape.rank() - 1, k)};
+}
+
+Access TopK::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result, 1);
+  const std::size_t all = access.reduce(in[0].shape.back());
+  access.add_aligned(result.rank());
+  access.operands[0].back() = along(all);
+  return access;
 }
 
 void TopK::reference(Reference& r) const {

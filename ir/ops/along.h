@@ -13,6 +13,7 @@ struct Cumsum {
   bool reverse = false;
   static constexpr auto fields = std::tuple{field("axis", &Cumsum::axis), field("reverse", &Cumsum::reverse)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Cumsum>> samples();
@@ -23,6 +24,7 @@ struct TakeAlong {
   static constexpr std::string_view name = "take_along";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<TakeAlong>> samples();
@@ -34,6 +36,7 @@ struct ScatterAddAlong {
   std::int64_t cols = 1;
   static constexpr auto fields = std::tuple{field("cols", &ScatterAddAlong::cols)};
   Type infer(std::span<const Type> in) const;  ///< index, updates
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<ScatterAddAlong>> samples();
@@ -45,6 +48,7 @@ struct TopK {
   std::int64_t k = 1;
   static constexpr auto fields = std::tuple{field("k", &TopK::k)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   using no_gradient = void;
   static std::vector<Sample<TopK>> samples();

@@ -41,6 +41,16 @@ Type Matmul::infer(std::span<const Type> in) const {
   return {DType::f32, Shape{m, f}};
 }
 
+Access Matmul::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result, 2);
+  const std::size_t k = access.reduce(product_extents(*this, in[0].shape, in[1].shape).k);
+  Map a{along(0), along(k)}, b{along(k), along(1)};
+  if (transpose_a) std::swap(a[0], a[1]);
+  if (transpose_b) std::swap(b[0], b[1]);
+  access.operands = {std::move(a), std::move(b)};
+  return access;
+}
+
 void Matmul::reference(Reference& r) const { multiply(r, *r.in[0], *r.in[1], transpose_a, transpose_b); }
 
 Values Matmul::vjp(const Vjp& v) const {
@@ -77,6 +87,19 @@ Type BatchMatmul::infer(std::span<const Type> in) const {
   return {DType::f32, a.with(rank - 2, product.shape[0]).with(rank - 1, product.shape[1])};
 }
 
+Access BatchMatmul::access(std::span<const Type> in, const Shape& result) const {
+  const std::size_t rank = result.rank();
+  Access access = Access::over(result, 2);
+  const std::size_t k = access.reduce(in[0].shape[rank - (transpose_a ? 2 : 1)]);
+  access.add_aligned(rank);
+  access.add_aligned(rank);
+  access.operands[0][rank - (transpose_a ? 1 : 2)] = along(rank - 2);
+  access.operands[0][rank - (transpose_a ? 2 : 1)] = along(k);
+  access.operands[1][rank - (transpose_b ? 1 : 2)] = along(k);
+  access.operands[1][rank - (transpose_b ? 2 : 1)] = along(rank - 1);
+  return access;
+}
+
 void BatchMatmul::reference(Reference& r) const { multiply(r, *r.in[0], *r.in[1], transpose_a, transpose_b); }
 
 Values BatchMatmul::vjp(const Vjp& v) const {
@@ -104,6 +127,12 @@ Type Dense::infer(std::span<const Type> in) const {
   Floats::result(in);
   if (in[2].shape != Shape{product.shape[1]}) throw UserError(str("the bias must be ", Shape{product.shape[1]}, ", got ", in[2].shape));
   return product;
+}
+
+Access Dense::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Matmul{}.access(in.first(2), result);
+  access.operands.push_back({along(1)});
+  return access;
 }
 
 void Dense::reference(Reference& r) const {

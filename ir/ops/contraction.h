@@ -11,6 +11,7 @@ struct Matmul {
   bool transpose_a = false, transpose_b = false;
   static constexpr auto fields = std::tuple{field("transpose_a", &Matmul::transpose_a), field("transpose_b", &Matmul::transpose_b)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Matmul>> samples();
@@ -21,6 +22,7 @@ struct Dense {
   static constexpr std::string_view name = "dense";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Dense>> samples();
@@ -33,6 +35,7 @@ struct BatchMatmul {
   bool transpose_a = false, transpose_b = false;
   static constexpr auto fields = std::tuple{field("transpose_a", &BatchMatmul::transpose_a), field("transpose_b", &BatchMatmul::transpose_b)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<BatchMatmul>> samples();

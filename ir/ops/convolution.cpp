@@ -102,11 +102,30 @@ Convolution convolution_of(const Conv2DWeight& op, const Shape& x, const Shape& 
   return c;
 }
 
+namespace {
+
+/// The input's channel that feature `feature` meets at channel `channel` of its group, two axes of a walk.
+Index channel_of(const Convolution& c, std::size_t feature, std::size_t channel) {
+  if (c.groups == 1) return along(channel);
+  return {.terms = {{feature, c.channels_a_group(), c.features_a_group()}, {channel}}};
+}
+
+}  // namespace
+
 // ---- forward ----
 
 Type Conv2D::infer(std::span<const Type> in) const {
   require_floats(in);
   return {DType::f32, convolution_of(*this, in[0].shape, in[1].shape).y()};
+}
+
+Access Conv2D::access(std::span<const Type> in, const Shape& result) const {
+  const Convolution c = convolution_of(*this, in[0].shape, in[1].shape);
+  Access access = Access::over(result, 2);
+  const std::size_t kh = access.reduce(c.sliding.h.size), kw = access.reduce(c.sliding.w.size), channel = access.reduce(c.channels_a_group());
+  access.operands = {{along(0), tap_of_window(c.sliding.h, 1, kh), tap_of_window(c.sliding.w, 2, kw), channel_of(c, 3, channel)},
+                     {along(kh), along(kw), along(channel), along(3)}};
+  return access;
 }
 
 void Conv2D::reference(Reference& r) const {
@@ -138,6 +157,21 @@ Type Conv2DTranspose::infer(std::span<const Type> in) const {
   return {DType::f32, convolution_of(*this, in[0].shape, in[1].shape).x()};
 }
 
+Access Conv2DTranspose::access(std::span<const Type> in, const Shape& result) const {
+  const Convolution c = convolution_of(*this, in[0].shape, in[1].shape);
+  Access access = Access::over(result, 2);
+  const std::size_t kh = access.reduce(c.sliding.h.size), kw = access.reduce(c.sliding.w.size), feature = access.reduce(c.features_a_group());
+  // The result's last axis counts the channels of all groups.
+  Index place{.terms = {{3}}}, features = along(feature);
+  if (c.groups > 1) {
+    place.wrap = c.channels_a_group();
+    features = {.terms = {{3, c.features_a_group(), c.channels_a_group()}, {feature}}};
+  }
+  access.operands = {{along(0), window_of_tap(c.sliding.h, 1, kh), window_of_tap(c.sliding.w, 2, kw), features},
+                     {along(kh), along(kw), place, features}};
+  return access;
+}
+
 void Conv2DTranspose::reference(Reference& r) const {
   const Convolution c = convolution_of(*this, shape_of(*r.in[0]), shape_of(*r.in[1]));
   for_each_product(c, c.images.factor(), [&](std::size_t x, std::size_t w, std::size_t y) { r.out.data[x] += r.in[0]->data[y] * r.in[1]->data[w]; });
@@ -164,6 +198,15 @@ std::vector<Sample<Conv2DTranspose>> Conv2DTranspose::samples() {
 Type Conv2DWeight::infer(std::span<const Type> in) const {
   require_floats(in);
   return {DType::f32, convolution_of(*this, in[0].shape, in[1].shape).w()};
+}
+
+Access Conv2DWeight::access(std::span<const Type> in, const Shape& result) const {
+  const Convolution c = convolution_of(*this, in[0].shape, in[1].shape);
+  Access access = Access::over(result, 2);
+  const std::size_t n = access.reduce(c.images), oh = access.reduce(c.sliding.h.out), ow = access.reduce(c.sliding.w.out);
+  access.operands = {{along(n), tap_of_window(c.sliding.h, oh, 0), tap_of_window(c.sliding.w, ow, 1), channel_of(c, 3, 2)},
+                     {along(n), along(oh), along(ow), along(3)}};
+  return access;
 }
 
 void Conv2DWeight::reference(Reference& r) const {

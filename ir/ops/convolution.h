@@ -17,6 +17,7 @@ struct Conv2D {
   static constexpr auto fields = std::tuple{field("strides", &Conv2D::strides), field("dilations", &Conv2D::dilations), field("pads", &Conv2D::pads),
                                             field("groups", &Conv2D::groups)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Conv2D>> samples();
@@ -32,6 +33,7 @@ struct Conv2DTranspose {
       std::tuple{field("strides", &Conv2DTranspose::strides), field("dilations", &Conv2DTranspose::dilations), field("pads", &Conv2DTranspose::pads),
                  field("groups", &Conv2DTranspose::groups), field("image", &Conv2DTranspose::image)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Conv2DTranspose>> samples();
@@ -47,6 +49,7 @@ struct Conv2DWeight {
       std::tuple{field("strides", &Conv2DWeight::strides), field("dilations", &Conv2DWeight::dilations), field("pads", &Conv2DWeight::pads),
                  field("groups", &Conv2DWeight::groups), field("kernel", &Conv2DWeight::kernel)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Conv2DWeight>> samples();

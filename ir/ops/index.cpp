@@ -34,6 +34,14 @@ Type GatherRows::infer(std::span<const Type> in) const {
   return {in[0].dtype, concatenate(in[1].shape, in[0].shape, 1)};
 }
 
+Access GatherRows::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result);
+  access.add_aligned(in[0].shape.rank() - 1, in[1].shape.rank());
+  access.operands[0].insert(access.operands[0].begin(), {.through = 1});
+  access.add_aligned(in[1].shape.rank());
+  return access;
+}
+
 void GatherRows::reference(Reference& r) const {
   const Array &table = *r.in[0], &index = *r.in[1];
   const std::int64_t width = table.product(1, table.extents.size());
@@ -69,6 +77,17 @@ Type ScatterAddRows::infer(std::span<const Type> in) const {
   return {DType::f32, concatenate(Shape{rows}, updates, index.rank())};
 }
 
+Access ScatterAddRows::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result, 1);
+  access.axes[0].kind = Axis::Kind::scattered;
+  Map index;
+  for (const Dim extent : in[0].shape) index.push_back(along(access.reduce(extent)));
+  Map updates = index;
+  for (std::size_t axis = 1; axis < result.rank(); ++axis) updates.push_back(along(axis));
+  access.operands = {std::move(index), std::move(updates)};
+  return access;
+}
+
 void ScatterAddRows::reference(Reference& r) const {
   const Array &index = *r.in[0], &updates = *r.in[1];
   const std::int64_t width = r.out.product(1, r.out.extents.size());
@@ -93,6 +112,12 @@ Type OneHot::infer(std::span<const Type> in) const {
   require_index(in[0]);
   if (depth < 1) throw UserError(str("depth must be positive, got ", depth));
   return {DType::f32, in[0].shape.insert(in[0].shape.rank(), depth)};
+}
+
+Access OneHot::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result, 1);
+  access.add_aligned(in[0].shape.rank());
+  return access;
 }
 
 void OneHot::reference(Reference& r) const {

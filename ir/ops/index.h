@@ -10,6 +10,7 @@ struct GatherRows {
   static constexpr std::string_view name = "gather_rows";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<GatherRows>> samples();
@@ -21,6 +22,7 @@ struct ScatterAddRows {
   std::int64_t rows = 0;
   static constexpr auto fields = std::tuple{field("rows", &ScatterAddRows::rows)};
   Type infer(std::span<const Type> in) const;  ///< index, updates
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<ScatterAddRows>> samples();
@@ -32,6 +34,7 @@ struct OneHot {
   std::int64_t depth = 0;
   static constexpr auto fields = std::tuple{field("depth", &OneHot::depth)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   using no_gradient = void;
   static std::vector<Sample<OneHot>> samples();

@@ -33,6 +33,7 @@ struct Constant {
     require_inputs(in, 0);
     return {dtype, {}};
   }
+  Access access(std::span<const Type>, const Shape& result) const { return Access::over(result); }
   void reference(Reference& r) const { r.out.data[0] = value; }
   using no_gradient = void;
   static std::vector<Sample<Constant>> samples() { return {{{2.5}, {}}, {{-7, DType::i32}, {}}}; }
@@ -47,6 +48,7 @@ struct Extent {
     require_inputs(in, 0);
     return {DType::f32, {}};
   }
+  Access access(std::span<const Type>, const Shape& result) const { return Access::over(result); }
   void reference(Reference& r) const { r.out.data[0] = static_cast<double>(dim.extent(r.n)); }
   using no_gradient = void;
   static std::vector<Sample<Extent>> samples() { return {{{Dim::batch(3)}, {}}, {{Dim(7)}, {}}}; }

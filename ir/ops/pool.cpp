@@ -69,10 +69,35 @@ Sliding pool_windows(const Shape& image, const Shape& kernel, const Shape& strid
 
 // ---- greatest ----
 
+namespace {
+
+/// Over the windows of an image, then over their elements; `places` more operands have one element a window.
+Access access_of_pool(const Sliding& s, const Shape& result, std::size_t places = 0) {
+  Access access = Access::over(result, 1);
+  const std::size_t kh = access.reduce(s.h.size), kw = access.reduce(s.w.size);
+  access.operands.push_back({along(0), tap_of_window(s.h, 1, kh), tap_of_window(s.w, 2, kw), along(3)});
+  for (; places > 0; --places) access.add_aligned(4);
+  return access;
+}
+
+/// Over the image, then over the windows that an element is in.
+Access access_of_unpool(const Sliding& s, const Shape& result, std::size_t operands) {
+  Access access = Access::over(result, 1);
+  const std::size_t kh = access.reduce(s.h.size), kw = access.reduce(s.w.size);
+  access.operands.assign(operands, {along(0), window_of_tap(s.h, 1, kh), window_of_tap(s.w, 2, kw), along(3)});
+  return access;
+}
+
+}  // namespace
+
 Type MaxPool::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   require_dtype(in[0], DType::f32, "the input");
   return {DType::f32, windows_shape(in[0].shape, pool_windows(in[0].shape, kernel, strides, pads))};
+}
+
+Access MaxPool::access(std::span<const Type> in, const Shape& result) const {
+  return access_of_pool(pool_windows(in[0].shape, kernel, strides, pads), result);
 }
 
 void MaxPool::reference(Reference& r) const {
@@ -98,6 +123,10 @@ Type MaxPoolPlace::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   require_dtype(in[0], DType::f32, "the input");
   return {DType::u8, windows_shape(in[0].shape, pool_windows(in[0].shape, kernel, strides, pads))};
+}
+
+Access MaxPoolPlace::access(std::span<const Type> in, const Shape& result) const {
+  return access_of_pool(pool_windows(in[0].shape, kernel, strides, pads), result);
 }
 
 void MaxPoolPlace::reference(Reference& r) const {
@@ -128,6 +157,10 @@ Type PoolTake::infer(std::span<const Type> in) const {
   return {DType::f32, windows};
 }
 
+Access PoolTake::access(std::span<const Type> in, const Shape& result) const {
+  return access_of_pool(pool_windows(in[0].shape, kernel, strides, pads), result, 1);
+}
+
 void PoolTake::reference(Reference& r) const {
   const Shape image = shape_of(*r.in[0]);
   for_each_place(image, pool_windows(image, kernel, strides, pads), [&](std::size_t x, std::size_t y, std::int64_t place) {
@@ -156,6 +189,10 @@ Type PoolPut::infer(std::span<const Type> in) const {
   return {DType::f32, x};
 }
 
+Access PoolPut::access(std::span<const Type>, const Shape& result) const {
+  return access_of_unpool(pool_windows(result, kernel, strides, pads), result, 2);
+}
+
 void PoolPut::reference(Reference& r) const {
   const Shape x = shape_of(r.out);
   for_each_place(x, pool_windows(x, kernel, strides, pads), [&](std::size_t at, std::size_t y, std::int64_t place) {
@@ -178,6 +215,10 @@ Type AveragePool::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   require_dtype(in[0], DType::f32, "the input");
   return {DType::f32, windows_shape(in[0].shape, pool_windows(in[0].shape, kernel, strides, pads))};
+}
+
+Access AveragePool::access(std::span<const Type> in, const Shape& result) const {
+  return access_of_pool(pool_windows(in[0].shape, kernel, strides, pads), result);
 }
 
 void AveragePool::reference(Reference& r) const {
@@ -204,6 +245,10 @@ Type AverageSpread::infer(std::span<const Type> in) const {
   const Shape x = image_shape(in[0].shape, image), windows = windows_shape(x, pool_windows(x, kernel, strides, pads));
   if (in[0].shape != windows) throw UserError(str("the values must be ", windows, " for an image of ", image, ", got ", in[0].shape));
   return {DType::f32, x};
+}
+
+Access AverageSpread::access(std::span<const Type>, const Shape& result) const {
+  return access_of_unpool(pool_windows(result, kernel, strides, pads), result, 1);
 }
 
 void AverageSpread::reference(Reference& r) const {

@@ -12,6 +12,7 @@ struct MaxPool {
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0};
   static constexpr auto fields = std::tuple{field("kernel", &MaxPool::kernel), field("strides", &MaxPool::strides), field("pads", &MaxPool::pads)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<MaxPool>> samples();
@@ -24,6 +25,7 @@ struct MaxPoolPlace {
   static constexpr auto fields =
       std::tuple{field("kernel", &MaxPoolPlace::kernel), field("strides", &MaxPoolPlace::strides), field("pads", &MaxPoolPlace::pads)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   using no_gradient = void;
   static std::vector<Sample<MaxPoolPlace>> samples();
@@ -35,6 +37,7 @@ struct PoolTake {
   Shape kernel{1, 1}, strides{1, 1}, pads{0, 0, 0, 0};
   static constexpr auto fields = std::tuple{field("kernel", &PoolTake::kernel), field("strides", &PoolTake::strides), field("pads", &PoolTake::pads)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<PoolTake>> samples();
@@ -47,6 +50,7 @@ struct PoolPut {
   static constexpr auto fields = std::tuple{field("kernel", &PoolPut::kernel), field("strides", &PoolPut::strides), field("pads", &PoolPut::pads),
                                             field("image", &PoolPut::image)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<PoolPut>> samples();
@@ -59,6 +63,7 @@ struct AveragePool {
   static constexpr auto fields =
       std::tuple{field("kernel", &AveragePool::kernel), field("strides", &AveragePool::strides), field("pads", &AveragePool::pads)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<AveragePool>> samples();
@@ -71,6 +76,7 @@ struct AverageSpread {
   static constexpr auto fields = std::tuple{field("kernel", &AverageSpread::kernel), field("strides", &AverageSpread::strides),
                                             field("pads", &AverageSpread::pads), field("image", &AverageSpread::image)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<AverageSpread>> samples();

@@ -14,6 +14,7 @@ struct Iota {
     require_inputs(in, 0);
     return {DType::u32, shape};
   }
+  Access access(std::span<const Type>, const Shape& result) const { return Access::over(result); }
   void reference(Reference& r) const {
     for (std::size_t i = 0; i < r.out.data.size(); ++i) r.out.data[i] = wrap(DType::u32, static_cast<double>(i));
   }

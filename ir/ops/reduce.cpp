@@ -73,10 +73,27 @@ Shape infer_reduce(const Shape& shape, std::int64_t first, std::int64_t last) {
   return shape.erase(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
 }
 
+namespace {
+
+Access access_of_reduction(std::int64_t first, std::int64_t last, const Shape& x, const Shape& result) {
+  Access access = Access::over(result, 1);
+  Map map;
+  for (std::int64_t d = 0; d < static_cast<std::int64_t>(x.rank()); ++d) {
+    const auto dim = static_cast<std::size_t>(d);
+    map.push_back(along(d < first ? dim : d < last ? access.reduce(x[dim]) : static_cast<std::size_t>(d - (last - first))));
+  }
+  access.operands = {std::move(map)};
+  return access;
+}
+
+}  // namespace
+
 Type Sum::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   return {Numbers::result(in), infer_reduce(in[0].shape, first, last)};
 }
+
+Access Sum::access(std::span<const Type> in, const Shape& result) const { return access_of_reduction(first, last, in[0].shape, result); }
 
 void Sum::reference(Reference& r) const {
   for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t) {
@@ -93,6 +110,8 @@ Type Max::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   return {Numbers::result(in), infer_reduce(in[0].shape, first, last)};
 }
+
+Access Max::access(std::span<const Type> in, const Shape& result) const { return access_of_reduction(first, last, in[0].shape, result); }
 
 void Max::reference(Reference& r) const {
   for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t k) {
@@ -115,6 +134,8 @@ Type Prod::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   return {Numbers::result(in), infer_reduce(in[0].shape, first, last)};
 }
+
+Access Prod::access(std::span<const Type> in, const Shape& result) const { return access_of_reduction(first, last, in[0].shape, result); }
 
 void Prod::reference(Reference& r) const {
   for_each_reduced(*r.in[0], first, last, [&](std::size_t to, std::size_t from, std::int64_t k) {
@@ -142,6 +163,11 @@ Type Argmax::infer(std::span<const Type> in) const {
   const auto rank = static_cast<std::int64_t>(in[0].shape.rank());
   if (rank && !in[0].shape.back().is_fixed()) throw UserError(str("the last dimension must be fixed, got ", in[0]));
   return {DType::i32, infer_reduce(in[0].shape, rank - 1, rank)};
+}
+
+Access Argmax::access(std::span<const Type> in, const Shape& result) const {
+  const auto rank = static_cast<std::int64_t>(in[0].shape.rank());
+  return access_of_reduction(rank - 1, rank, in[0].shape, result);
 }
 
 void Argmax::reference(Reference& r) const {

@@ -18,6 +18,7 @@ struct Sum {
   std::int64_t first = 0, last = 0;
   static constexpr auto fields = std::tuple{field("first", &Sum::first), field("last", &Sum::last)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Sum>> samples();
@@ -29,6 +30,7 @@ struct Max {
   std::int64_t first = 0, last = 0;
   static constexpr auto fields = std::tuple{field("first", &Max::first), field("last", &Max::last)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Max>> samples();
@@ -40,6 +42,7 @@ struct Prod {
   std::int64_t first = 0, last = 0;
   static constexpr auto fields = std::tuple{field("first", &Prod::first), field("last", &Prod::last)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Prod>> samples();
@@ -54,6 +57,7 @@ struct Argmax {
   static constexpr std::string_view name = "argmax";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   using no_gradient = void;
   static std::vector<Sample<Argmax>> samples();

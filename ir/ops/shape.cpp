@@ -9,6 +9,21 @@ Type Reshape::infer(std::span<const Type> in) const {
   return {in[0].dtype, shape};
 }
 
+/// Row-major numbers: that of the result's element, divided into the operand's dimensions.
+Access Reshape::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result);
+  const Shape& x = in[0].shape;
+  Map& map = access.operands.emplace_back();
+  for (std::size_t d = 0; d < x.rank(); ++d) {
+    Index index;
+    for (std::size_t axis = 0; axis < result.rank(); ++axis) index.terms.push_back({axis, result.product(axis + 1, result.rank())});
+    index.divide = x.product(d + 1, x.rank());
+    index.wrap = d == 0 ? Dim(0) : x[d];
+    map.push_back(simplified(std::move(index), access.axes));
+  }
+  return access;
+}
+
 std::vector<Sample<Reshape>> Reshape::samples() {
   const Dim n = Dim::batch();
   return {{{{n, 12}}, {{{DType::f32, {n, 3, 4}}}}}, {{{n, 3, 20}}, {{{DType::f32, {n, 60}}}}},
@@ -22,6 +37,8 @@ Type Broadcast::infer(std::span<const Type> in) const {
   if (broadcast(in[0].shape, shape) != shape) throw UserError(str("cannot broadcast ", in[0].shape, " to ", shape));
   return {in[0].dtype, shape};
 }
+
+Access Broadcast::access(std::span<const Type> in, const Shape& result) const { return pointwise_access(in, result, 0); }
 
 void Broadcast::reference(Reference& r) const {
   const Array& x = *r.in[0];
@@ -51,6 +68,13 @@ Type Transpose::infer(std::span<const Type> in) const {
   std::vector<Dim> dims(x.begin(), x.end());
   std::swap(dims[x.rank() - 2], dims[x.rank() - 1]);
   return {in[0].dtype, Shape(std::span<const Dim>(dims))};
+}
+
+Access Transpose::access(std::span<const Type>, const Shape& result) const {
+  Access access = Access::over(result);
+  access.add_aligned(result.rank());
+  std::swap(access.operands[0][result.rank() - 2], access.operands[0][result.rank() - 1]);
+  return access;
 }
 
 void Transpose::reference(Reference& r) const {

@@ -11,6 +11,7 @@ struct Reshape {
   Shape shape;
   static constexpr auto fields = std::tuple{field("shape", &Reshape::shape)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const { r.out.data = r.in[0]->data; }
   Values vjp(const Vjp& v) const { return {reshape(v.dy, v.x[0].shape())}; }
   static std::vector<Sample<Reshape>> samples();
@@ -22,6 +23,7 @@ struct Broadcast {
   Shape shape;
   static constexpr auto fields = std::tuple{field("shape", &Broadcast::shape)};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const { return {sum_to(v.dy, v.x[0].shape())}; }
   static std::vector<Sample<Broadcast>> samples();
@@ -32,6 +34,7 @@ struct Transpose {
   static constexpr std::string_view name = "transpose";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const { return {transpose(v.dy)}; }
   static std::vector<Sample<Transpose>> samples();

@@ -31,4 +31,12 @@ Sliding slide(const Shape& input, const Shape& kernel, const Shape& strides, con
   return {axis(0), axis(1)};
 }
 
+Index tap_of_window(const SlidingAxis& axis, std::size_t o, std::size_t k) {
+  return {.terms = {{o, axis.stride}, {k, axis.dilation}}, .offset = -axis.before, .partial = true};
+}
+
+Index window_of_tap(const SlidingAxis& axis, std::size_t i, std::size_t k) {
+  return {.terms = {{i, 1}, {k, -axis.dilation}}, .offset = axis.before, .divide = axis.stride, .exact = true, .partial = true};
+}
+
 }  // namespace sinter::ir

@@ -29,6 +29,10 @@ struct Sliding {
   }
 };
 
+/// The position in the input of tap `k` of window `o`, two axes of a walk; and the window in which `i` of the input is tap `k`.
+Index tap_of_window(const SlidingAxis& axis, std::size_t o, std::size_t k);
+Index window_of_tap(const SlidingAxis& axis, std::size_t i, std::size_t k);
+
 /// `kernel`, `strides` and `dilations` are two numbers, for H and W; `pads` are four: top, left, bottom, right. Throws UserError for an input that is
 /// not [N, H, W, C] with fixed H, W and C, for numbers out of range, and for a window larger than the padded input.
 Sliding slide(const Shape& input, const Shape& kernel, const Shape& strides, const Shape& dilations, const Shape& pads);

@@ -7,6 +7,13 @@ namespace sinter::ir {
 
 namespace {
 
+Access access_of_rows(const Shape& result) {
+  Access access = Access::over(result, 1);
+  access.axes.back().kind = Axis::Kind::whole;
+  access.add_aligned(result.rank());
+  return access;
+}
+
 Type infer_rows(std::span<const Type> in) {
   require_inputs(in, 1);
   if (in[0].shape.rank() == 0) throw UserError("needs at least 1 dimension, got a scalar");
@@ -51,6 +58,8 @@ std::vector<Sample<Op>> row_samples() {
 
 Type Softmax::infer(std::span<const Type> in) const { return infer_rows(in); }
 
+Access Softmax::access(std::span<const Type>, const Shape& result) const { return access_of_rows(result); }
+
 void Softmax::reference(Reference& r) const {
   for_each_row(r, [](const double* x, double* y, std::int64_t cols, double greatest, double total) {
     for (std::int64_t i = 0; i < cols; ++i) y[i] = std::exp(x[i] - greatest) / total;
@@ -62,6 +71,8 @@ Values Softmax::vjp(const Vjp& v) const { return {(v.dy - row_sum(v.dy * v.y)) *
 std::vector<Sample<Softmax>> Softmax::samples() { return row_samples<Softmax>(); }
 
 Type LogSoftmax::infer(std::span<const Type> in) const { return infer_rows(in); }
+
+Access LogSoftmax::access(std::span<const Type>, const Shape& result) const { return access_of_rows(result); }
 
 void LogSoftmax::reference(Reference& r) const {
   for_each_row(r, [](const double* x, double* y, std::int64_t cols, double greatest, double total) {

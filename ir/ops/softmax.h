@@ -10,6 +10,7 @@ struct Softmax {
   static constexpr std::string_view name = "softmax";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Softmax>> samples();
@@ -20,6 +21,7 @@ struct LogSoftmax {
   static constexpr std::string_view name = "log_softmax";
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<LogSoftmax>> samples();

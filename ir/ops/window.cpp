@@ -45,6 +45,20 @@ void evaluate_window(const Window& window, Reference& r) {
   }
 }
 
+Access access_of_window(const Window& window, std::span<const Type> in, const Shape& result) {
+  Access access = Access::over(result);
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    access.add_aligned(result.rank());
+    const Dim offset = window.offsets[k], size = in[k].shape[window.axis];
+    if (offset.factor() == 0 && size == result[window.axis]) continue;
+    Index& index = access.operands[k][window.axis];
+    index.offset = negative(offset);
+    // A slice is inside for every N.
+    index.partial = !(offset.factor() <= 0 && add(offset, size).factor() >= result[window.axis].factor());
+  }
+  return access;
+}
+
 // ---- slice ----
 
 Window Slice::window(std::span<const Type>) const { return {static_cast<std::size_t>(axis), {negative(start)}, 0}; }
@@ -58,6 +72,8 @@ Type Slice::infer(std::span<const Type> in) const {
     throw UserError(str("elements ", start, " to ", add(start, size), " do not exist along axis ", axis, " of ", in[0].shape));
   return {in[0].dtype, in[0].shape.with(static_cast<std::size_t>(axis), size)};
 }
+
+Access Slice::access(std::span<const Type> in, const Shape& result) const { return access_of_window(window(in), in, result); }
 
 void Slice::reference(Reference& r) const { evaluate_window(window({}), r); }
 
@@ -89,6 +105,8 @@ Type Pad::infer(std::span<const Type> in) const {
   if (before.factor() < 0 || after.factor() < 0) throw UserError(str("cannot pad by ", before, " and ", after, " elements; slice removes some"));
   return {in[0].dtype, in[0].shape.with(static_cast<std::size_t>(axis), add(add(before, all), after))};
 }
+
+Access Pad::access(std::span<const Type> in, const Shape& result) const { return access_of_window(window(in), in, result); }
 
 void Pad::reference(Reference& r) const { evaluate_window(window({}), r); }
 
@@ -127,6 +145,8 @@ Type Concat::infer(std::span<const Type> in) const {
   }
   return {in[0].dtype, in[0].shape.with(static_cast<std::size_t>(axis), size)};
 }
+
+Access Concat::access(std::span<const Type> in, const Shape& result) const { return access_of_window(window(in), in, result); }
 
 void Concat::reference(Reference& r) const {
   Window window{static_cast<std::size_t>(axis), {}, 0};

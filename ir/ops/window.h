@@ -13,6 +13,7 @@ struct Window {
   double fill = 0;
 };
 void evaluate_window(const Window& window, Reference& r);
+Access access_of_window(const Window& window, std::span<const Type> in, const Shape& result);
 
 /// `size` elements from `start` along an axis.
 struct Slice {
@@ -22,6 +23,7 @@ struct Slice {
   static constexpr auto fields = std::tuple{field("axis", &Slice::axis), field("start", &Slice::start), field("size", &Slice::size)};
   Window window(std::span<const Type> in) const;
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Slice>> samples();
@@ -37,6 +39,7 @@ struct Pad {
       std::tuple{field("axis", &Pad::axis), field("before", &Pad::before), field("after", &Pad::after), field("value", &Pad::value)};
   Window window(std::span<const Type> in) const;
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Pad>> samples();
@@ -49,6 +52,7 @@ struct Concat {
   static constexpr auto fields = std::tuple{field("axis", &Concat::axis)};
   Window window(std::span<const Type> in) const;
   Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Concat>> samples();

@@ -1,0 +1,250 @@
+#include "ir/access.h"
+
+#include <algorithm>
+
+#include "ir/error.h"
+
+namespace sinter::ir {
+
+namespace {
+
+/// a·N + b, the extents and sums that occur in an index.
+struct Linear {
+  std::int64_t batch = 0, fixed = 0;
+  explicit Linear(Dim dim) : batch(dim.is_batch() ? dim.factor() : 0), fixed(dim.is_batch() ? 0 : dim.factor()) {}
+  Linear& operator+=(const Linear& other) {
+    batch += other.batch;
+    fixed += other.fixed;
+    return *this;
+  }
+  /// Whether it is less for every N from 1 on.
+  bool always_less(const Linear& other) const { return batch <= other.batch && batch + fixed < other.batch + other.fixed; }
+};
+
+Dim negative(Dim dim) { return dim.is_batch() ? Dim::batch(-dim.factor()) : Dim(-dim.factor()); }
+
+/// The product, unless it has N twice or is too large.
+std::optional<Dim> product(Dim a, Dim b) {
+  std::int64_t factor = 0;
+  if (a.is_rows() || b.is_rows() || (a.is_batch() && b.is_batch()) || __builtin_mul_overflow(a.factor(), b.factor(), &factor)) return std::nullopt;
+  return a.is_batch() || b.is_batch() ? Dim::batch(factor) : Dim(factor);
+}
+
+/// a / b where b divides a for every N.
+std::optional<Dim> quotient(Dim a, Dim b) {
+  if (b.factor() == 0 || a.factor() % b.factor() != 0 || (b.is_batch() && !a.is_batch())) return std::nullopt;
+  const std::int64_t factor = a.factor() / b.factor();
+  return a.is_batch() && !b.is_batch() ? Dim::batch(factor) : Dim(factor);
+}
+
+/// The greatest value of terms that are never negative.
+std::optional<Linear> greatest(std::span<const Index::Term> terms, std::span<const Axis> axes) {
+  Linear sum{Dim(0)};
+  for (const Index::Term& term : terms) {
+    const Dim extent = axes[term.axis].extent;
+    if (term.scale.factor() < 0 || term.part != 1) return std::nullopt;
+    const std::optional<Dim> all = product(term.scale, extent);
+    if (!all) return std::nullopt;
+    sum += Linear(*all);
+    sum += Linear(negative(term.scale));
+  }
+  return sum;
+}
+
+}  // namespace
+
+Index along(std::size_t axis) {
+  Index index;
+  index.terms.push_back({axis});
+  return index;
+}
+
+bool is_along(const Index& index, std::size_t axis) { return index == along(axis); }
+
+Access Access::over(const Shape& result, double flops) {
+  Access access;
+  for (const Dim extent : result) access.axes.push_back({Axis::Kind::parallel, extent});
+  access.flops = flops;
+  return access;
+}
+
+std::size_t Access::reduce(Dim extent) {
+  axes.push_back({Axis::Kind::reduced, extent});
+  return axes.size() - 1;
+}
+
+void Access::add_aligned(std::size_t rank, std::size_t first) {
+  Map& map = operands.emplace_back();
+  for (std::size_t axis = 0; axis < rank; ++axis) map.push_back(along(first + axis));
+}
+
+Access pointwise_access(std::span<const Type> in, const Shape& result, double flops) {
+  Access access = Access::over(result, flops);
+  for (const Type& operand : in) {
+    const std::size_t lead = result.rank() - operand.shape.rank();
+    Map& map = access.operands.emplace_back();
+    for (std::size_t axis = 0; axis < operand.shape.rank(); ++axis)
+      map.push_back(operand.shape[axis] == result[lead + axis] ? along(lead + axis) : Index{});
+  }
+  return access;
+}
+
+Index simplified(Index index, std::span<const Axis> axes) {
+  if (index.through || index.offset != Dim(0) || index.exact) return index;
+  std::erase_if(index.terms, [&](const Index::Term& term) { return axes[term.axis].extent == Dim(1); });
+  if (index.wrap != Dim(0))  // whole turns
+    if (const std::optional<Dim> turn = product(index.divide, index.wrap))
+      std::erase_if(index.terms, [&](const Index::Term& term) { return quotient(term.scale, *turn).has_value(); });
+  if (index.divide != Dim(1)) {
+    std::vector<Index::Term> multiples, rest;
+    for (const Index::Term& term : index.terms) (quotient(term.scale, index.divide) ? multiples : rest).push_back(term);
+    const std::optional<Linear> most = greatest(rest, axes);
+    if (most && most->always_less(Linear(index.divide))) {
+      for (Index::Term& term : multiples) term.scale = *quotient(term.scale, index.divide);
+      index.terms = multiples;
+      index.divide = 1;
+    }
+  }
+  if (index.wrap != Dim(0)) {
+    const std::optional<Linear> most = greatest(index.terms, axes);
+    const std::optional<Dim> turn = product(index.divide, index.wrap);
+    if (most && turn && most->always_less(Linear(*turn))) index.wrap = 0;
+  }
+  return index;
+}
+
+std::optional<std::int64_t> position(const Index& index, std::span<const std::int64_t> point, std::int64_t n) {
+  std::int64_t sum = index.offset.extent(n);
+  for (const Index::Term& term : index.terms) sum += term.scale.extent(n) * (point[term.axis] / term.part);
+  const std::int64_t divide = index.divide.extent(n), rest = (sum % divide + divide) % divide;
+  if (index.exact && rest != 0) return std::nullopt;
+  const std::int64_t quotient = (sum - rest) / divide;
+  return index.wrap == Dim(0) ? quotient : quotient % index.wrap.extent(n);
+}
+
+Dim terms(const Access& access) {
+  Dim count = 1;
+  for (const Axis& axis : access.axes)
+    if (axis.kind != Axis::Kind::parallel && axis.kind != Axis::Kind::scattered) count = count * axis.extent;
+  return count;
+}
+
+bool reads_own_samples(const Access& access, std::size_t operand, const Shape& shape) {
+  if (access.axes.empty() || access.axes[0].kind != Axis::Kind::parallel || !access.axes[0].extent.is_batch()) return false;
+  if (shape.rank() == 0 || !shape[0].is_batch()) return false;
+  const Index& index = access.operands[operand][0];
+  if (index.through || index.wrap != Dim(0) || !index.offset.is_fixed() || !index.divide.is_fixed()) return false;
+  // In a sample s, the result's positions are k s to k s + k - 1: the sum is a s plus what lies in [low, high].
+  const std::int64_t k = access.axes[0].extent.factor(), divide = index.divide.factor();
+  std::int64_t per_sample = 0, low = index.offset.factor(), high = low;
+  for (const Index::Term& term : index.terms) {
+    const Axis& axis = access.axes[term.axis];
+    if (term.part != 1 || !term.scale.is_fixed() || (term.axis != 0 && !axis.extent.is_fixed())) return false;
+    const std::int64_t scale = term.scale.factor(), furthest = scale * ((term.axis == 0 ? k : axis.extent.factor()) - 1);
+    if (term.axis == 0) per_sample = scale * k;
+    (furthest < 0 ? low : high) += furthest;
+  }
+  const std::int64_t own = shape[0].factor();
+  return per_sample == own * divide && low >= 0 && high < own * divide;
+}
+
+bool reads_own_rows(const Access& access, std::size_t operand, const Shape& shape) {
+  const Map& map = access.operands[operand];
+  std::size_t rank = 0;
+  while (rank < access.axes.size() && access.axes[rank].kind != Axis::Kind::reduced) ++rank;
+  if (rank != shape.rank() || rank == 0) return false;
+  for (std::size_t axis = 0; axis + 1 < rank; ++axis)
+    if (access.axes[axis].kind != Axis::Kind::parallel || access.axes[axis].extent != shape[axis] || !is_along(map[axis], axis)) return false;
+  return true;
+}
+
+namespace {
+
+/// The index of an inner op's operand, whose terms are positions in what `outer` maps.
+std::optional<Index> substituted(const Index& inner, const Map& outer) {
+  if (inner.through) return inner.terms.empty() ? std::optional(inner) : std::nullopt;
+  if (inner.terms.size() == 1 && is_along({{inner.terms[0]}}, inner.terms[0].axis)) {
+    const Index& from = outer[inner.terms[0].axis];
+    Index plain = inner;
+    plain.partial = false;
+    if (is_along(plain, inner.terms[0].axis)) {  // the position itself
+      Index result = from;
+      result.partial = result.partial || inner.partial;
+      return result;
+    }
+  }
+  Index result = inner;
+  result.terms.clear();
+  for (const Index::Term& term : inner.terms) {
+    const Index& from = outer[term.axis];
+    if (from.through || from.divide != Dim(1) || from.wrap != Dim(0) || from.exact || from.partial) return std::nullopt;
+    const bool single = from.terms.size() == 1 && from.terms[0].scale == Dim(1) && from.offset == Dim(0);
+    if (term.part != 1 && !single) return std::nullopt;
+    for (const Index::Term& part : from.terms) {
+      const std::optional<Dim> scale = product(term.scale, part.scale);
+      if (!scale || (part.part != 1 && *scale != Dim(1))) return std::nullopt;
+      result.terms.push_back({part.axis, *scale, term.part * part.part});
+    }
+    const std::optional<Dim> offset = product(term.scale, from.offset);
+    if (!offset || (offset->factor() != 0 && result.offset.factor() != 0 && offset->is_batch() != result.offset.is_batch())) return std::nullopt;
+    if (offset->factor() != 0)
+      result.offset = offset->is_batch() ? Dim::batch(result.offset.factor() + offset->factor()) : Dim(result.offset.factor() + offset->factor());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<Map> compose(const Map& outer, const Access& inner, std::size_t operand) {
+  Map result;
+  for (const Index& index : inner.operands[operand]) {
+    for (const Index::Term& term : index.terms)
+      if (term.axis >= outer.size()) return std::nullopt;  // along a reduced axis of the inner op
+    std::optional<Index> position = substituted(index, outer);
+    if (!position) return std::nullopt;
+    result.push_back(std::move(*position));
+  }
+  return result;
+}
+
+namespace {
+
+std::string name_of(std::size_t axis) { return axis < 18 ? std::string(1, static_cast<char>('i' + axis)) : str("x", axis); }
+
+std::string to_string(const Index& index) {
+  if (index.through) return str("#", *index.through);
+  std::string sum;
+  for (const Index::Term& term : index.terms) {
+    if (!sum.empty()) sum += " + ";
+    if (term.scale != Dim(1)) sum += str(term.scale, " ");
+    sum += term.part == 1 ? name_of(term.axis) : str("(", name_of(term.axis), " / ", term.part, ")");
+  }
+  if (index.offset != Dim(0) || sum.empty()) sum += str(sum.empty() ? "" : " + ", index.offset);
+  if (index.divide != Dim(1)) sum = str("(", sum, ") / ", index.divide, index.exact ? " exactly" : "");
+  if (index.wrap != Dim(0)) sum = str("(", sum, ") mod ", index.wrap);
+  return index.partial ? sum + " if inside" : sum;
+}
+
+}  // namespace
+
+std::string to_string(const Access& access) {
+  std::string text;
+  for (std::size_t axis = 0; axis < access.axes.size(); ++axis) {
+    const Axis::Kind kind = access.axes[axis].kind;
+    if (axis) text += ",";
+    if (kind == Axis::Kind::reduced) text += "+";
+    text += name_of(axis);
+    if (kind == Axis::Kind::ordered) text += "<";
+    if (kind == Axis::Kind::whole) text += "*";
+    if (kind == Axis::Kind::scattered) text += "?";
+  }
+  text += ":";
+  for (const Map& map : access.operands) {
+    text += " [";
+    for (std::size_t d = 0; d < map.size(); ++d) text += (d ? "," : "") + to_string(map[d]);
+    text += "]";
+  }
+  return text;
+}
+
+}  // namespace sinter::ir
