@@ -32,15 +32,6 @@ using ir::NodeId;
 /// Reductions of more elements than this into one row are split: each chunk sums its own rows into a slot.
 constexpr std::int64_t most_unsplit = 1024;
 
-bool same_leading(const Shape& a, const Shape& b) { return a.rank() == b.rank() && a.rank() > 0 && std::equal(a.begin(), a.end() - 1, b.begin()); }
-
-/// Whether a chunk over the rows of `rows` reads only its rows of an operand that broadcasts with it.
-bool pointwise_same_rows(const Shape& operand, const Shape& rows) {
-  const Domain domain = domain_of(rows);
-  if (domain.samples) return operand.rank() == rows.rank() && operand[0] == rows[0];
-  return same_leading(operand, rows);
-}
-
 bool is_reduction(const ir::Op& op) {
   return std::visit([]<class O>(const O&) { return ir::IsReduction<O>; }, op);
 }
@@ -275,41 +266,23 @@ class Builder {
   }
 
   // ---- reads ----
+  /// Whether a chunk of the kernel reads only its own part of an operand of one of its nodes.
   bool same_rows(const Kernel& kernel, NodeId user, std::size_t operand) const {
     if (kernel.domain.units == Dim(1)) return true;
     const ir::Node& node = graph_.node(user);
     const Shape& shape = graph_.node(node.inputs[operand]).type.shape;
-    const bool leads = kernel.domain.samples && shape.rank() && shape[0].is_batch();
-    if (ir::is_pointwise(node.op)) {
-      // Prologue nodes have the reduction's input shape, all others the kernel's.
-      const Shape& rows = node.type.shape;
-      if (rows == kernel.shape) return pointwise_same_rows(shape, rows);
-      return leads && shape.rank() == rows.rank() && shape[0] == rows[0] && kernel.shape.rank() && kernel.shape[0] == rows[0];
-    }
-    return std::visit(
-        [&]<class O>(const O& op) -> bool {
-          if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a;
-          else if constexpr (std::is_same_v<O, ir::Dense>) return operand == 0;
-          else if constexpr (std::is_same_v<O, ir::Conv2D> || std::is_same_v<O, ir::Conv2DTranspose>) return leads && operand == 0;
-          else if constexpr (std::is_same_v<O, ir::Conv2DWeight> || ir::IsPool<O> || ir::IsUnpool<O>) return leads;
-          else if constexpr (std::is_same_v<O, ir::Softmax> || std::is_same_v<O, ir::LogSoftmax>) return true;
-          else if constexpr (ir::IsReduction<O>) return kernel.kind == Kernel::Kind::partial || (leads && op.first >= 1);
-          else if constexpr (std::is_same_v<O, ir::Argmax> || std::is_same_v<O, ir::OneHot> || std::is_same_v<O, ir::Reshape>) return leads;
-          else if constexpr (ir::IsWindow<O> || std::is_same_v<O, ir::Cumsum>) return leads && op.axis > 0;
-          else if constexpr (std::is_same_v<O, ir::BatchMatmul>) return leads;
-          else if constexpr (std::is_same_v<O, ir::TopK> || std::is_same_v<O, ir::TakeAlong> || std::is_same_v<O, ir::ScatterAddAlong>)
-            return leads && shape.rank() > 1;
-          else if constexpr (std::is_same_v<O, ir::GatherRows>) return operand == 1 && leads;
-          else if constexpr (std::is_same_v<O, ir::Transpose>) return leads && shape.rank() >= 3;
-          else return false;
-        },
-        node.op);
+    // Chunks of a partial sum divide what is summed.
+    if (kernel.kind == Kernel::Kind::partial && user == kernel.anchor) return domain_of(shape) == kernel.domain;
+    const ir::Access access = ir::access_of(graph_, user);
+    if (kernel.domain.samples) return ir::reads_own_samples(access, operand, shape);
+    return node.type.shape == kernel.shape && ir::reads_own_rows(access, operand, shape);
   }
 
-  /// Pointwise nodes of the kernel's shape follow its anchor, they are never in its prologue (ir::joins_prologue).
+  /// Nodes of the kernel's shape follow its anchor, they are never in its prologue (ir::joins_prologue).
   bool same_place(const Kernel& kernel, NodeId user, std::size_t operand) const {
     const ir::Node& node = graph_.node(user);
-    return ir::is_pointwise(node.op) && node.type.shape == kernel.shape && graph_.node(node.inputs[operand]).type.shape == kernel.shape;
+    return node.type.shape == kernel.shape && ir::is_pointwise(node.op) &&
+           ir::reads_same_element(ir::access_of(graph_, user), operand, graph_.node(node.inputs[operand]).type.shape);
   }
 
   void add_read(Kernel& kernel, const Read& added) {

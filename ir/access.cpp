@@ -148,14 +148,30 @@ bool reads_own_samples(const Access& access, std::size_t operand, const Shape& s
   return per_sample == own * divide && low >= 0 && high < own * divide;
 }
 
-bool reads_own_rows(const Access& access, std::size_t operand, const Shape& shape) {
-  const Map& map = access.operands[operand];
-  std::size_t rank = 0;
-  while (rank < access.axes.size() && access.axes[rank].kind != Axis::Kind::reduced) ++rank;
-  if (rank != shape.rank() || rank == 0) return false;
-  for (std::size_t axis = 0; axis + 1 < rank; ++axis)
-    if (access.axes[axis].kind != Axis::Kind::parallel || access.axes[axis].extent != shape[axis] || !is_along(map[axis], axis)) return false;
+namespace {
+
+std::size_t result_rank(const Access& access) {
+  return static_cast<std::size_t>(
+      std::count_if(access.axes.begin(), access.axes.end(), [](const Axis& axis) { return axis.kind != Axis::Kind::reduced; }));
+}
+
+/// Whether the first dimensions of result and operand are the same, and the walk is parallel along them.
+bool leads_alike(const Access& access, std::size_t operand, const Shape& shape, std::size_t dims) {
+  for (std::size_t axis = 0; axis < dims; ++axis)
+    if (access.axes[axis].kind != Axis::Kind::parallel || access.axes[axis].extent != shape[axis] || !is_along(access.operands[operand][axis], axis))
+      return false;
   return true;
+}
+
+}  // namespace
+
+bool reads_own_rows(const Access& access, std::size_t operand, const Shape& shape) {
+  const std::size_t rank = result_rank(access);
+  return rank == shape.rank() && rank > 0 && leads_alike(access, operand, shape, rank - 1);
+}
+
+bool reads_same_element(const Access& access, std::size_t operand, const Shape& shape) {
+  return access.axes.size() == shape.rank() && leads_alike(access, operand, shape, shape.rank());
 }
 
 namespace {

@@ -83,6 +83,9 @@ bool reads_own_samples(const Access& access, std::size_t operand, const Shape& s
 /// Whether all dimensions but the last are the same, so that a chunk of the result's rows reads only the same rows of the operand.
 bool reads_own_rows(const Access& access, std::size_t operand, const Shape& shape);
 
+/// Whether each element of the result is computed from the same element of the operand alone, so that they may share memory.
+bool reads_same_element(const Access& access, std::size_t operand, const Shape& shape);
+
 /// The map of the operand of an inner op in terms of the walk of an outer one, which reads the inner one's result by `outer`. Nothing where that is
 /// not an index of this form.
 std::optional<Map> compose(const Map& outer, const Access& inner, std::size_t operand);

@@ -19,7 +19,7 @@ struct Cost {
 Cost elements(const Shape& shape);
 /// Bytes of a dense value of this type.
 Cost bytes(const Type& type);
-/// Floating-point operations: 2 per multiply-add of products; 1 per element of pointwise ops, reductions and softmax; 0 for moves.
+/// Floating-point operations by the op's walk: 2 per multiply-add of products; 1 per element of pointwise ops, reductions and softmax; 0 for moves.
 Cost flops(const Graph& graph, NodeId id);
 
 }  // namespace sinter::ir

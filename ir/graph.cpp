@@ -144,4 +144,11 @@ std::vector<NodeId> Graph::erase_dead() {
   return erased;
 }
 
+Access access_of(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  std::vector<Type> in;
+  for (const NodeId input : node.inputs) in.push_back(graph.node(input).type);
+  return access(node.op, in, node.type.shape);
+}
+
 }  // namespace sinter::ir

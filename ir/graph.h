@@ -118,4 +118,7 @@ class OriginScope {
   Origin saved_;
 };
 
+/// How a node that is not a leaf walks over its operands.
+Access access_of(const Graph& graph, NodeId id);
+
 }  // namespace sinter::ir

@@ -262,31 +262,18 @@ void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Boun
     });
 }
 
-double contracted_terms(const ir::Op& op, std::span<const Bounded* const> in, const Bounded& result) {
-  return std::visit(
-      [&]<class O>(const O& o) -> double {
-        if constexpr (std::is_same_v<O, ir::Matmul>) return static_cast<double>(in[0]->value.extents[o.transpose_a ? 0 : 1]);
-        else if constexpr (std::is_same_v<O, ir::Dense>) return static_cast<double>(in[0]->value.extents[1] + 1);
-        else if constexpr (std::is_same_v<O, ir::BatchMatmul>) {
-          const auto& extents = in[0]->value.extents;
-          return static_cast<double>(extents[extents.size() - (o.transpose_a ? 2 : 1)]);
-        } else if constexpr (std::is_same_v<O, ir::Cumsum>) return static_cast<double>(in[0]->value.extents[static_cast<std::size_t>(o.axis)]);
-        else if constexpr (std::is_same_v<O, ir::ScatterAddAlong>) return static_cast<double>(in[0]->value.extents.back());
-        else if constexpr (std::is_same_v<O, ir::ScatterAddRows>) return static_cast<double>(in[0]->value.elements());
-        else if constexpr (std::is_same_v<O, ir::Conv2D>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[3] + 1);
-        else if constexpr (std::is_same_v<O, ir::Conv2DTranspose>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[2] + 1);
-        else if constexpr (std::is_same_v<O, ir::Conv2DWeight>) return static_cast<double>(in[1]->value.elements() / in[1]->value.extents[3]);
-        else if constexpr (ir::IsPool<O> || ir::IsUnpool<O>) return static_cast<double>(o.kernel.elements().factor() + 2);
-        else return static_cast<double>(in[0]->value.elements()) / static_cast<double>(std::max<std::int64_t>(1, result.value.elements()));
-      },
-      op);
+/// The number of terms of a sum or product, with one for what is done to the result: a bias, the division of a mean.
+double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+  std::vector<Type> types;
+  for (const Bounded* x : in) types.push_back({x->value.dtype, Shape::fixed(x->value.extents)});
+  return static_cast<double>(ir::terms(ir::access(ir::at_batch(op, n), types, type.shape.at(n))).factor()) + 1;
 }
 
-double own_ulps(const ir::Op& op, double terms) {
+double own_ulps(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
   return std::visit(
       [&]<class O>(const O&) -> double {
         if constexpr (ir::IsElementwise<O>) return 2 * O::ulps;  // a unit in the last place is up to twice 2^-24 of the value
-        else if constexpr (std::is_same_v<O, ir::Prod>) return terms;
+        else if constexpr (std::is_same_v<O, ir::Prod>) return contracted_terms(op, type, in, n);
         else return 0;
       },
       op);
@@ -308,9 +295,9 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
         if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum> ||
                       std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum> || ir::IsConvolution<O> ||
                       std::is_same_v<O, ir::AveragePool> || std::is_same_v<O, ir::AverageSpread>)
-          carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 0);
+          carry_linear(result, op, type, in, n, contracted_terms(op, type, in, n), 0);
         else if constexpr (std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong>) {
-          carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
+          carry_linear(result, op, type, in, n, contracted_terms(op, type, in, n), 1);
           carry_index(result, op, in);
         } else if constexpr (ReadsIndex<O>) carry_index(result, op, in);
         else if constexpr (IsComparison<O>) carry_comparison(result, in, type, n);
@@ -321,7 +308,7 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
         else if constexpr (std::is_same_v<O, ir::TopK>) carry_top_k(result, *in[0]);
         else if constexpr (std::is_same_v<O, ir::MaxPoolPlace>) carry_pool_place(result, o, *in[0]);
         else if constexpr (std::is_same_v<O, ir::PoolPut>) {
-          carry_linear(result, op, type, in, n, contracted_terms(op, in, result), 1);
+          carry_linear(result, op, type, in, n, contracted_terms(op, type, in, n), 1);
           carry_pool_put(result, o, in);
         } else if constexpr (std::is_same_v<O, ir::Philox>) carry_random_bits(result, type, in, n);
         else {
@@ -338,7 +325,7 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
       },
       op);
   if (is_float(type.dtype)) {
-    const double ulps = own_ulps(op, in.empty() ? 0 : contracted_terms(op, in, result));
+    const double ulps = own_ulps(op, type, in, n);
     for (std::size_t i = 0; i < result.error.size(); ++i) {
       const double size = std::abs(result.value.data[i]);
       if (std::isnan(size)) continue;
