@@ -1,6 +1,7 @@
 #include "codegen/memory_plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/kernels/product_plan.h"
 #include "ir/error.h"
@@ -138,15 +139,15 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   plan.batch_bytes = place(std::move(batch), separate, offsets, 1);
 
   plan.buffer_of.resize(schedule.values.size());
+  std::map<std::pair<Place, std::uint32_t>, std::uint32_t> shared;  // a state and its new value, an input and views of it
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const StoredValue& value = schedule.values[v];
-    // A state and its new value, an input and views of it.
-    const auto same = [&](const BufferSpec& b) {
-      return b.place == places[v] && b.index == value.index && (b.place == Place::state || b.place == Place::input);
-    };
-    const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(), same);
-    plan.buffer_of[v] = static_cast<std::uint32_t>(found - plan.buffers.begin());
-    if (found != plan.buffers.end()) continue;
+    plan.buffer_of[v] = static_cast<std::uint32_t>(plan.buffers.size());
+    if (places[v] == Place::state || places[v] == Place::input) {
+      const auto [found, is_first] = shared.emplace(std::pair(places[v], value.index), plan.buffer_of[v]);
+      plan.buffer_of[v] = found->second;
+      if (!is_first) continue;
+    }
     plan.buffers.push_back({places[v], value.index, value.type, offsets[v], value.name});
     BufferSpec& buffer = plan.buffers.back();
     buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);

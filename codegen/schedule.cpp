@@ -49,7 +49,8 @@ bool runs_whole(const ir::Node& anchor) {
 
 class Builder {
  public:
-  Builder(const Graph& graph, bool keep_all) : graph_(graph), keep_all_(keep_all), order_(graph.topological_order()) {}
+  Builder(const Graph& graph, bool keep_all)
+      : graph_(graph), keep_all_(keep_all), updates_states_(updates_states(graph)), facts_(graph), order_(graph.topological_order()) {}
 
   Schedule run() {
     add_leaves();
@@ -79,7 +80,7 @@ class Builder {
 
   bool read_from_memory(NodeId id) const {
     const ir::Node& node = graph_.node(id);
-    if (ir::is_recomputable(graph_, id)) return false;
+    if (facts_.recomputable[id]) return false;
     return std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return graph_.node(user).kernel != node.kernel; });
   }
 
@@ -87,9 +88,10 @@ class Builder {
   std::vector<Write> writes_of(NodeId id) {
     std::vector<Write> writes;
     const Type& type = graph_.node(id).type;
-    for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
+    const bool is_result = graph_.is_output(id);
+    for (std::uint32_t i = 0; is_result && i < graph_.outputs().size(); ++i)
       if (graph_.outputs()[i] == id) writes.push_back({id, add_value({StoredValue::Home::output, i, type, id, str("output ", i)})});
-    for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
+    for (std::uint32_t i = 0; is_result && i < graph_.states().size(); ++i)
       if (graph_.updates()[i] == id) writes.push_back({id, add_value({StoredValue::Home::state, i, type, id, str("new ", graph_.states()[i].name)})});
     const bool read = read_from_memory(id);
     if (writes.empty() ? read : keep_all_) writes.push_back({id, add_value({StoredValue::Home::memory, 0, type, id, str("node ", id)})});
@@ -105,7 +107,7 @@ class Builder {
   }
 
   void set_pieces(Kernel& kernel) const {
-    if (kernel.kind != Kernel::Kind::nodes || !kernel.domain.samples || updates_states(graph_)) return;
+    if (kernel.kind != Kernel::Kind::nodes || !kernel.domain.samples || updates_states_) return;
     const SymbolicLayout at = symbolic_layout(kernel.shape);
     const auto cut = [&](Piece piece, std::int64_t pieces) {
       kernel.piece = piece;
@@ -141,8 +143,6 @@ class Builder {
   bool is_view(NodeId id) const {
     const ir::Node& node = graph_.node(id);
     if (!std::holds_alternative<ir::Reshape>(node.op) || keep_all_ || graph_.is_output(id)) return false;
-    const auto& updates = graph_.updates();
-    if (std::find(updates.begin(), updates.end(), id) != updates.end()) return false;
     const ir::Node& leaf = graph_.node(node.inputs[0]);
     return std::holds_alternative<ir::Input>(leaf.op) && symbolic_layout(leaf.type.shape) == symbolic_layout(node.type.shape);
   }
@@ -312,8 +312,8 @@ class Builder {
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
           const NodeId input = node.inputs[i];
           if (std::find(kernel.nodes.begin(), kernel.nodes.end(), input) != kernel.nodes.end()) continue;
-          if (ir::is_recomputable(graph_, input)) {
-            for (const NodeId leaf : ir::leaves_read(graph_, input)) add_read(kernel, {.value = s_.value_of[leaf]});
+          if (facts_.recomputable[input]) {
+            for (const NodeId leaf : facts_.leaves[input]) add_read(kernel, {.value = s_.value_of[leaf]});
           } else {
             if (s_.value_of[input] == no_value) throw InternalError("schedule", str("node ", input, " is read but not stored"));
             add_read(kernel, {.value = s_.value_of[input], .same_rows = same_rows(kernel, id, i), .same_place = same_place(kernel, id, i)});
@@ -324,7 +324,8 @@ class Builder {
   }
 
   const Graph& graph_;
-  bool keep_all_;
+  bool keep_all_, updates_states_;
+  ir::NodeFacts facts_;
   std::vector<NodeId> order_;
   Schedule s_;
 };

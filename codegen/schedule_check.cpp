@@ -12,33 +12,37 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   const auto fail = [&](const Kernel& kernel, const std::string& rule) {
     throw InternalError("schedule", str("kernel ", &kernel - schedule.kernels.data(), ": ", rule));
   };
-  const auto place = [&](const Kernel& kernel) {
-    const auto& list = schedule.phases[kernel.phase].loops[kernel.loop].kernels;
-    return std::find(list.begin(), list.end(), static_cast<std::size_t>(&kernel - schedule.kernels.data())) - list.begin();
-  };
-  const auto writes = [](const Kernel& kernel, ValueId value) {
-    return kernel.slots == value || (kernel.kind == Kernel::Kind::pack && kernel.packed == value) ||
-           std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& w) { return w.value == value; });
-  };
-  for (const Kernel& reader : schedule.kernels)
-    for (const Read& read : reader.reads) {
-      for (const Kernel& writer : schedule.kernels) {
-        if (&writer == &reader || !writes(writer, read.value) || (writer.kind == Kernel::Kind::combine && writer.slots == read.value)) continue;
+  std::vector<std::size_t> place(schedule.kernels.size());  // in its loop
+  for (const Phase& phase : schedule.phases)
+    for (const Loop& loop : phase.loops)
+      for (std::size_t i = 0; i < loop.kernels.size(); ++i) place[loop.kernels[i]] = i;
+  std::vector<std::vector<std::size_t>> writers(schedule.values.size()), overwriters(graph.states().size());
+  for (std::size_t k = 0; k < schedule.kernels.size(); ++k) {
+    const Kernel& kernel = schedule.kernels[k];
+    if (kernel.slots != no_value && kernel.kind != Kernel::Kind::combine) writers[kernel.slots].push_back(k);
+    if (kernel.kind == Kernel::Kind::pack) writers[kernel.packed].push_back(k);
+    for (const Write& write : kernel.writes) {
+      writers[write.value].push_back(k);
+      if (const StoredValue& value = schedule.values[write.value]; value.home == StoredValue::Home::state) overwriters[value.index].push_back(k);
+    }
+  }
+  for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
+    for (const Read& read : schedule.kernels[k].reads) {
+      const Kernel& reader = schedule.kernels[k];
+      for (const std::size_t w : writers[read.value]) {
+        const Kernel& writer = schedule.kernels[w];
+        if (w == k) continue;
         const bool before = writer.phase < reader.phase;
-        const bool same_loop = writer.phase == reader.phase && writer.loop == reader.loop && place(writer) < place(reader) &&
-                               (read.same_rows || reader.domain.units == Dim(1));
+        const bool same_loop =
+            writer.phase == reader.phase && writer.loop == reader.loop && place[w] < place[k] && (read.same_rows || reader.domain.units == Dim(1));
         if (!before && !same_loop) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
       }
       // A kernel that overwrites a state whose old value this kernel reads is in a later phase.
       const StoredValue& value = schedule.values[read.value];
       if (value.home != StoredValue::Home::state || value.node != graph.state_node(value.index)) continue;
-      for (const Kernel& writer : schedule.kernels)
-        for (const Write& write : writer.writes) {
-          const StoredValue& target = schedule.values[write.value];
-          if (target.home != StoredValue::Home::state || target.index != value.index) continue;
-          if (&writer == &reader ? !read.same_place : writer.phase <= reader.phase)
-            fail(reader, str("reads state '", value.name, "' while it is overwritten"));
-        }
+      for (const std::size_t w : overwriters[value.index])
+        if (w == k ? !read.same_place : schedule.kernels[w].phase <= reader.phase)
+          fail(reader, str("reads state '", value.name, "' while it is overwritten"));
     }
 }
 

@@ -1,8 +1,11 @@
 #include "codegen/schedule_order.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "ir/kernel.h"
+#include "ir/ranks.h"
 
 namespace sinter::codegen {
 
@@ -14,9 +17,29 @@ using ir::NodeId;
 /// A right operand of at least this size does not stay in the second-level cache between chunks.
 constexpr std::int64_t much_elements = 256 * 1024;
 
+/// Which kernels run before which.
+class Edges {
+ public:
+  void add(std::size_t before, std::size_t after) {
+    if (successors_.size() <= std::max(before, after)) {
+      successors_.resize(std::max(before, after) + 1);
+      predecessors_.resize(successors_.size());
+    }
+    successors_[before].push_back(after);
+    predecessors_[after].push_back(before);
+  }
+  const std::vector<std::size_t>& successors(std::size_t k) const { return k < successors_.size() ? successors_[k] : none_; }
+  const std::vector<std::size_t>& predecessors(std::size_t k) const { return k < predecessors_.size() ? predecessors_[k] : none_; }
+
+ private:
+  std::vector<std::vector<std::size_t>> successors_, predecessors_;
+  std::vector<std::size_t> none_;
+};
+
 class Order {
  public:
-  Order(const Graph& graph, Schedule& schedule) : graph_(graph), s_(schedule), producer_(schedule.values.size(), none) {
+  Order(const Graph& graph, Schedule& schedule)
+      : graph_(graph), s_(schedule), producer_(schedule.values.size(), none), readers_(schedule.values.size()) {
     for (std::size_t k = 0; k < s_.kernels.size(); ++k) {
       const Kernel& kernel = s_.kernels[k];
       for (const Write& write : kernel.writes) producer_[write.value] = k;
@@ -24,6 +47,8 @@ class Order {
       if (kernel.slots != no_value && kernel.kind == Kernel::Kind::partial) producer_[kernel.slots] = k;
       if (kernel.packed != no_value && kernel.kind == Kernel::Kind::pack) producer_[kernel.packed] = k;
     }
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k) add_edges(k);
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k) ranks_.settle(edges_, k);
   }
 
   void run() {
@@ -34,28 +59,18 @@ class Order {
  private:
   static constexpr std::size_t none = ~std::size_t{0};
 
-  bool reaches(std::size_t from, std::size_t to) const {
-    std::vector<char> seen(s_.kernels.size());
-    std::vector<std::size_t> stack{to};  // backwards over dependencies
-    while (!stack.empty()) {
-      const std::size_t k = stack.back();
-      stack.pop_back();
-      if (k == from) return true;
-      if (seen[k]++) continue;
-      for (const Read& read : s_.kernels[k].reads)
-        if (producer_[read.value] != none && producer_[read.value] != k) stack.push_back(producer_[read.value]);
-      for (const auto& [before, after] : anti_)
-        if (after == k) stack.push_back(before);
+  /// Of a kernel that the list just got.
+  void add_edges(std::size_t k) {
+    ranks_.add_last();
+    for (const Read& read : s_.kernels[k].reads) {
+      readers_[read.value].push_back(k);
+      if (producer_[read.value] != none && producer_[read.value] != k) edges_.add(producer_[read.value], k);
     }
-    return false;
   }
 
-  std::vector<std::size_t> readers_of(ValueId value) const {
-    std::vector<std::size_t> readers;
-    for (std::size_t k = 0; k < s_.kernels.size(); ++k)
-      for (const Read& read : s_.kernels[k].reads)
-        if (read.value == value) readers.push_back(k);
-    return readers;
+  bool reaches(std::size_t from, std::size_t to) const {
+    const std::vector<std::size_t>& next = edges_.successors(from);
+    return std::find(next.begin(), next.end(), to) != next.end() || ranks_.path_around(edges_, from, to).has_value();
   }
 
   /// A state is overwritten after every reader of its old value; if that is impossible, its new value goes to memory first.
@@ -67,11 +82,15 @@ class Order {
         const ValueId old = s_.value_of[graph_.state_node(s_.values[write.value].index)];
         bool in_place = true;
         for (const Read& read : s_.kernels[k].reads) in_place = in_place && (read.value != old || read.same_place);
-        for (const std::size_t reader : readers_of(old)) in_place = in_place && (reader == k || !reaches(k, reader));
+        for (const std::size_t reader : readers_[old]) in_place = in_place && (reader == k || !reaches(k, reader));
         std::size_t writer = k;
         if (!in_place) writer = write_later(k, w);
-        for (const std::size_t reader : readers_of(old))
-          if (reader != writer) anti_.emplace_back(reader, writer);
+        for (const std::size_t reader : readers_[old]) {
+          if (reader == writer) continue;
+          anti_.emplace_back(reader, writer);
+          edges_.add(reader, writer);
+          ranks_.settle(edges_, reader);
+        }
       }
   }
 
@@ -81,6 +100,7 @@ class Order {
     s_.values.push_back({StoredValue::Home::memory, 0, s_.values[write.value].type, write.node, "later " + s_.values[write.value].name});
     s_.kernels[k].writes[w].value = temporary;
     producer_.push_back(k);
+    readers_.emplace_back();
     Kernel copy;
     copy.kind = Kernel::Kind::copy;
     copy.shape = s_.values[write.value].type.shape;
@@ -89,11 +109,13 @@ class Order {
     copy.writes = {{write.node, write.value}};
     // Readers of the node keep reading what the kernel wrote.
     if (s_.value_of[write.node] == write.value) s_.value_of[write.node] = temporary;
-    for (Kernel& kernel : s_.kernels)
-      for (Read& read : kernel.reads)
+    for (const std::size_t reader : readers_[write.value])
+      for (Read& read : s_.kernels[reader].reads)
         if (read.value == write.value) read.value = temporary;
+    std::swap(readers_[write.value], readers_[temporary]);
     producer_[write.value] = s_.kernels.size();
     s_.kernels.push_back(std::move(copy));
+    add_edges(s_.kernels.size() - 1);
     return s_.kernels.size() - 1;
   }
 
@@ -105,6 +127,8 @@ class Order {
   void assign_phases() {
     std::vector<std::size_t> order = topological();
     std::size_t phases = 0;
+    std::vector<std::vector<std::size_t>> overwrites_after(s_.kernels.size());
+    for (const auto& [before, after] : anti_) overwrites_after[after].push_back(before);
     // Weights are packed in a phase before all others, so that kernels that read them can still share a loop with kernels that do not.
     const auto packs_leaf = [&](const Kernel& kernel) { return kernel.kind == Kernel::Kind::pack && producer_[kernel.reads.front().value] == none; };
     const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
@@ -116,8 +140,7 @@ class Order {
         if (p == none || p == k) continue;
         kernel.phase = std::max(kernel.phase, s_.kernels[p].phase + (joinable(s_.kernels[p], kernel, read) ? 0 : 1));
       }
-      for (const auto& [before, after] : anti_)
-        if (after == k) kernel.phase = std::max(kernel.phase, s_.kernels[before].phase + 1);
+      for (const std::size_t before : overwrites_after[k]) kernel.phase = std::max(kernel.phase, s_.kernels[before].phase + 1);
       phases = std::max(phases, kernel.phase + 1);
     }
     s_.phases.resize(phases);
@@ -125,6 +148,7 @@ class Order {
     const auto packs_state = [&](const Kernel& kernel) { return s_.values[kernel.reads.front().value].home == StoredValue::Home::state; };
     if (first && !updates_states(graph_))
       s_.phases[0].once = std::all_of(s_.kernels.begin(), s_.kernels.end(), [&](const Kernel& k) { return k.phase > 0 || packs_state(k); });
+    loop_of_.assign(s_.kernels.size(), none);
     for (const std::size_t k : order) join_loop(k);
     for (Phase& phase : s_.phases) {
       std::vector<Loop> kept;
@@ -189,26 +213,26 @@ class Order {
   void join_loop(std::size_t k) {
     Kernel& kernel = s_.kernels[k];
     auto& loops = s_.phases[kernel.phase].loops;
-    std::size_t into = none;
-    const auto merge = [&](std::size_t l) {
-      if (into == none) into = l;
-      if (into == l) return;
-      loops[into].kernels.insert(loops[into].kernels.end(), loops[l].kernels.begin(), loops[l].kernels.end());
-      loops[l].kernels.clear();
-    };
-    for (std::size_t l = 0; l < loops.size(); ++l) {
-      if (loops[l].kernels.empty()) continue;
-      bool joins = kernel.domain.samples && loops[l].domain.samples && kernel.pace == loops[l].pace;
-      for (const Read& read : kernel.reads)
-        joins = joins || (producer_[read.value] != none &&
-                          std::find(loops[l].kernels.begin(), loops[l].kernels.end(), producer_[read.value]) != loops[l].kernels.end());
-      if (joins) merge(l);
-    }
-    if (into == none) {
+    std::set<std::size_t> joins;  // loops of the phase
+    const auto over_samples = samples_loop_.find({kernel.phase, kernel.pace});
+    if (kernel.domain.samples && over_samples != samples_loop_.end()) joins.insert(over_samples->second);
+    for (const Read& read : kernel.reads)
+      if (const std::size_t p = producer_[read.value]; p != none && loop_of_[p] != none && s_.kernels[p].phase == kernel.phase)
+        joins.insert(loop_of_[p]);
+    if (joins.empty()) {
       loops.push_back({kernel.domain, kernel.pace, {}, {}});
-      into = loops.size() - 1;
+      joins.insert(loops.size() - 1);
     }
+    const std::size_t into = *joins.begin();
+    for (const std::size_t l : joins)
+      if (l != into) {
+        for (const std::size_t moved : loops[l].kernels) loop_of_[moved] = into;
+        loops[into].kernels.insert(loops[into].kernels.end(), loops[l].kernels.begin(), loops[l].kernels.end());
+        loops[l].kernels.clear();
+      }
     loops[into].kernels.push_back(k);
+    loop_of_[k] = into;
+    if (loops[into].domain.samples) samples_loop_[{kernel.phase, loops[into].pace}] = into;
   }
 
   void set_chunks(Loop& loop) const {
@@ -262,9 +286,14 @@ class Order {
 
   const Graph& graph_;
   Schedule& s_;
-  std::vector<std::size_t> producer_;                      // by value
+  std::vector<std::size_t> producer_;              // by value
+  std::vector<std::vector<std::size_t>> readers_;  // by value
+  Edges edges_;
+  ir::Ranks ranks_;
   std::vector<std::pair<std::size_t, std::size_t>> anti_;  // reader of an old state before its writer
   std::vector<std::size_t> position_;
+  std::vector<std::size_t> loop_of_;                                  // by kernel: its loop in its phase
+  std::map<std::pair<std::size_t, Pace>, std::size_t> samples_loop_;  // of each phase
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <utility>
 
 namespace sinter::ir {
 
@@ -21,7 +22,7 @@ Value Graph::add(Op op, std::span<const NodeId> inputs, Origin origin) {
     throw UserError(origin.text(), str(ir::name(op), ": ", error.message()));
   }
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({std::move(op), {inputs.begin(), inputs.end()}, type, std::move(origin), {}, no_kernel, false, no_node});
+  nodes_.push_back({std::move(op), {inputs.begin(), inputs.end()}, type, std::move(origin), {}, no_kernel, false, no_node, 0});
   for (const NodeId input : inputs) nodes_[input].users.push_back(id);
   return {this, id};
 }
@@ -37,7 +38,7 @@ Value Graph::add(Op op, std::initializer_list<Value> inputs) {
 
 Value Graph::add_input(InputSpec spec) {
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({Input{static_cast<std::int64_t>(inputs_.size())}, {}, spec.type, origin_, {}, no_kernel, false, no_node});
+  nodes_.push_back({Input{static_cast<std::int64_t>(inputs_.size())}, {}, spec.type, origin_, {}, no_kernel, false, no_node, 0});
   inputs_.push_back(std::move(spec));
   input_nodes_.push_back(id);
   return {this, id};
@@ -46,7 +47,7 @@ Value Graph::add_input(InputSpec spec) {
 Value Graph::add_state(StateSpec spec) {
   if (!spec.type.shape.is_fixed()) throw UserError(spec.name, str("a state cannot have a batch dimension, got ", spec.type));
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({State{static_cast<std::int64_t>(states_.size())}, {}, spec.type, origin_, {}, no_kernel, false, no_node});
+  nodes_.push_back({State{static_cast<std::int64_t>(states_.size())}, {}, spec.type, origin_, {}, no_kernel, false, no_node, 0});
   states_.push_back(std::move(spec));
   state_nodes_.push_back(id);
   updates_.push_back(no_node);
@@ -57,16 +58,32 @@ void Graph::set_update(std::size_t state, NodeId value) {
   if (nodes_[value].type != states_[state].type)
     throw UserError(nodes_[value].origin.text(),
                     str("cannot assign ", nodes_[value].type, " to '", states_[state].name, "', which is ", states_[state].type));
+  count_result(updates_[state], false);
   updates_[state] = value;
+  count_result(value, true);
 }
 
-std::size_t Graph::use_count(NodeId id) const {
-  return nodes_[id].users.size() +
-         static_cast<std::size_t>(std::count(outputs_.begin(), outputs_.end(), id) + std::count(updates_.begin(), updates_.end(), id));
+void Graph::clear_update(std::size_t state) {
+  count_result(updates_[state], false);
+  updates_[state] = no_node;
 }
 
-bool Graph::is_output(NodeId id) const {
-  return std::find(outputs_.begin(), outputs_.end(), id) != outputs_.end() || std::find(updates_.begin(), updates_.end(), id) != updates_.end();
+void Graph::add_output(Value value) {
+  outputs_.push_back(value.id);
+  count_result(value.id, true);
+}
+
+void Graph::set_outputs(std::vector<NodeId> ids) {
+  for (const NodeId id : outputs_) count_result(id, false);
+  outputs_ = std::move(ids);
+  for (const NodeId id : outputs_) count_result(id, true);
+}
+
+/// Of a file, a node need not exist before verify has looked.
+void Graph::count_result(NodeId id, bool is_one) {
+  if (id >= nodes_.size()) return;
+  if (is_one) ++nodes_[id].results;
+  else --nodes_[id].results;
 }
 
 std::vector<NodeId> Graph::topological_order() const {
@@ -107,8 +124,10 @@ void Graph::replace_all_uses(NodeId from, NodeId to) {
         nodes_[to].users.push_back(user);
       }
   nodes_[from].users.clear();
+  if (!nodes_[from].results) return;
   std::replace(outputs_.begin(), outputs_.end(), from, to);
   std::replace(updates_.begin(), updates_.end(), from, to);
+  nodes_[to].results += std::exchange(nodes_[from].results, 0);
 }
 
 void Graph::replace_input(NodeId user, std::size_t operand, NodeId to) {

@@ -29,6 +29,7 @@ struct Node {
   std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
   bool dead = false;
   NodeId gradient_of = no_node;  ///< the value whose final gradient this node is, set by differentiate: for reports about removed gradients
+  std::uint32_t results = 0;     ///< outputs and updates that are this node
 };
 
 /// A cell: a value that persists between calls. Its shape has no N.
@@ -54,13 +55,13 @@ class Graph {
   Value add_input(InputSpec spec);
   /// The leaf of a state; one per state.
   Value add_state(StateSpec spec);
-  void add_output(Value value) { outputs_.push_back(value.id); }
-  void set_outputs(std::vector<NodeId> ids) { outputs_ = std::move(ids); }
+  void add_output(Value value);
+  void set_outputs(std::vector<NodeId> ids);
   /// The value that the state has after the call. Throws UserError if its type differs from the state's.
   void set_update(std::size_t state, NodeId value);
 
   /// The state keeps its value.
-  void clear_update(std::size_t state) { updates_[state] = no_node; }
+  void clear_update(std::size_t state);
 
   // ---- reading ----
   const Node& node(NodeId id) const { return nodes_[id]; }
@@ -76,8 +77,9 @@ class Graph {
   /// One per state: no_node where the call does not change it.
   std::span<const NodeId> updates() const { return updates_; }
   /// Uses by live nodes, outputs and updates together.
-  std::size_t use_count(NodeId id) const;
-  bool is_output(NodeId id) const;
+  std::size_t use_count(NodeId id) const { return nodes_[id].users.size() + nodes_[id].results; }
+  /// Whether it is an output or update.
+  bool is_output(NodeId id) const { return nodes_[id].results > 0; }
   /// Live nodes, each after its inputs; among the candidates for the next the lowest id first.
   std::vector<NodeId> topological_order() const;
   std::optional<NodeId> find_state(std::string_view name) const;  ///< index of the state
@@ -97,6 +99,8 @@ class Graph {
   void set_current_origin(Origin origin) { origin_ = std::move(origin); }
 
  private:
+  void count_result(NodeId id, bool is_one);
+
   std::string name_;
   std::deque<Node> nodes_;  ///< references to nodes and their types stay valid while the graph grows: gradient rules and passes hold them
   std::vector<InputSpec> inputs_;

@@ -125,4 +125,14 @@ std::vector<NodeId> leaves_read(const Graph& graph, NodeId id) {
   return leaves;
 }
 
+NodeFacts::NodeFacts(const Graph& graph) : recomputable(graph.size()), leaves(graph.size()), overwrites(graph.size()) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph.node(id).dead) continue;
+    recomputable[id] = is_recomputable(graph, id);
+    leaves[id] = leaves_read(graph, id);
+  }
+  for (std::size_t state = 0; state < graph.states().size(); ++state)
+    if (const NodeId update = graph.updates()[state]; update != no_node) overwrites[update].push_back(graph.state_node(state));
+}
+
 }  // namespace sinter::ir

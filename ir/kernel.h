@@ -47,4 +47,13 @@ bool is_recomputable(const Graph& graph, NodeId id);
 /// The leaves that a node reads, directly or through recomputable operands, each once.
 std::vector<NodeId> leaves_read(const Graph& graph, NodeId id);
 
+/// All that of each node of a graph that no longer changes.
+struct NodeFacts {
+  explicit NodeFacts(const Graph& graph);
+
+  std::vector<char> recomputable;               ///< is_recomputable
+  std::vector<std::vector<NodeId>> leaves;      ///< leaves_read
+  std::vector<std::vector<NodeId>> overwrites;  ///< leaves of the states whose update it is
+};
+
 }  // namespace sinter::ir

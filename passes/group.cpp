@@ -7,7 +7,10 @@
 #include "passes/group.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
+#include <unordered_set>
 
 #include "ir/kernel.h"
 #include "ir/print.h"
@@ -106,29 +109,36 @@ class Grouping {
   }
 
   /// Whether the value is stored even without these readers.
-  bool is_in_memory_without(NodeId id, const std::vector<NodeId>& readers) const {
+  bool is_in_memory_without(NodeId id, const std::unordered_set<NodeId>& readers) const {
     if (partition_.producer(id) == no_group || graph_.is_output(id)) return true;
     const auto& users = graph_.node(id).users;
-    return std::any_of(users.begin(), users.end(), [&](NodeId user) {
-      return partition_.group(user) != partition_.group(id) && std::find(readers.begin(), readers.end(), user) == readers.end();
-    });
+    return std::any_of(users.begin(), users.end(),
+                       [&](NodeId user) { return partition_.group(user) != partition_.group(id) && !readers.contains(user); });
   }
 
   /// Nodes outside the group that `may_join` and that only the readers read, directly or through each other; readers first.
   template <class F>
   std::vector<NodeId> exclusive_operands(GroupId group, const std::vector<NodeId>& readers, F&& may_join) const {
-    std::vector<NodeId> found = readers;
-    for (std::size_t i = partition_.position(partition_.members(group).back()); i-- > 0;) {
-      const NodeId id = partition_.order()[i];
+    std::unordered_set<NodeId> inside(readers.begin(), readers.end());
+    std::set<std::size_t, std::greater<>> next;  // positions of their operands, the last first: after all that read it
+    const auto add_operands = [&](NodeId id) {
+      for (const NodeId input : graph_.node(id).inputs) next.insert(partition_.position(input));
+    };
+    std::for_each(readers.begin(), readers.end(), add_operands);
+    std::vector<NodeId> found;
+    while (!next.empty()) {
+      const NodeId id = partition_.order()[*next.begin()];
+      next.erase(next.begin());
       const GroupId from = partition_.group(id);
       if (from == no_group || from == group || partition_.recomputable(id) || graph_.is_output(id) || !may_join(id)) continue;
       const NodeId anchor = partition_.anchor(from);
       if (anchor != ir::no_node && shape(id) != shape(anchor)) continue;  // a prologue is not moved
       const auto& users = graph_.node(id).users;
-      if (std::all_of(users.begin(), users.end(), [&](NodeId user) { return std::find(found.begin(), found.end(), user) != found.end(); }))
-        found.push_back(id);
+      if (!std::all_of(users.begin(), users.end(), [&](NodeId user) { return inside.contains(user); })) continue;
+      found.push_back(id);
+      inside.insert(id);
+      add_operands(id);
     }
-    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(readers.size()));
     return found;
   }
 
@@ -145,15 +155,17 @@ class Grouping {
 
   template <class F>
   void draw_in(GroupId group, const std::vector<NodeId>& readers, F&& may_join) {
-    std::vector<NodeId> cone = exclusive_operands(group, readers, may_join), kept;
+    const std::vector<NodeId> cone = exclusive_operands(group, readers, may_join);
+    const std::unordered_set<NodeId> in_cone(cone.begin(), cone.end());
+    std::vector<NodeId> kept;
     for (auto id = cone.rbegin(); id != cone.rend(); ++id) {
       const auto& operands = graph_.node(*id).inputs;
       // A gather's operands are stored in any case, and a value takes less memory than its repetition.
       const bool widens = std::holds_alternative<ir::Broadcast>(graph_.node(*id).op);
-      const bool keep =
-          ir::is_anchor(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
-            return std::find(kept.begin(), kept.end(), input) != kept.end() || partition_.group(input) == group || is_in_memory_without(input, cone);
-          });
+      const bool keep = ir::is_anchor(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
+                          return std::find(kept.begin(), kept.end(), input) != kept.end() || partition_.group(input) == group ||
+                                 is_in_memory_without(input, in_cone);
+                        });
       if (keep) kept.push_back(*id);
     }
     for (auto id = kept.rbegin(); id != kept.rend(); ++id) {
@@ -174,7 +186,7 @@ std::string label(const ir::Graph& graph, const Partition& partition, GroupId gr
   std::vector<std::string> before, behind;
   bool update = false;
   for (const NodeId id : partition.members(group)) {
-    update |= std::find(graph.updates().begin(), graph.updates().end(), id) != graph.updates().end();
+    update |= partition.is_update(id);
     if (id == anchor) continue;
     const bool prologue = anchor != ir::no_node && graph.node(id).type.shape != graph.node(anchor).type.shape;
     (prologue ? before : behind).emplace_back(ir::name(graph.node(id).op));

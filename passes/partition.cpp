@@ -1,9 +1,8 @@
 #include "passes/partition.h"
 
 #include <algorithm>
-#include <set>
+#include <queue>
 
-#include "ir/kernel.h"
 #include "passes/group.h"
 
 namespace sinter::passes {
@@ -21,51 +20,69 @@ bool leaves_group(const ir::Graph& graph, std::span<const NodeId> nodes, NodeId 
 
 }  // namespace
 
-std::optional<Refusal> check_group(const ir::Graph& graph, std::span<const NodeId> nodes) {
+std::optional<Refusal> check_group(const ir::Graph& graph, const ir::NodeFacts& facts, std::span<const NodeId> nodes) {
   if (nodes.size() > max_group_nodes) return Refusal::size;
-  std::set<NodeId> buffers;
+  std::vector<NodeId> buffers;
   for (const NodeId id : nodes) {
-    if (leaves_group(graph, nodes, id)) buffers.insert(id);
-    for (const NodeId leaf : ir::leaves_read(graph, id)) buffers.insert(leaf);
+    if (leaves_group(graph, nodes, id)) buffers.push_back(id);
+    buffers.insert(buffers.end(), facts.leaves[id].begin(), facts.leaves[id].end());
     for (const NodeId input : graph.node(id).inputs)
-      if (!ir::is_recomputable(graph, input) && !contains(nodes, input)) buffers.insert(input);
+      if (!facts.recomputable[input] && !contains(nodes, input)) buffers.push_back(input);
   }
+  std::sort(buffers.begin(), buffers.end());
+  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
   if (buffers.size() > max_group_buffers) return Refusal::size;
 
   const NodeId anchor = ir::anchor_of(graph, nodes);
   if (anchor == ir::no_node) return std::nullopt;
-  for (std::size_t state = 0; state < graph.states().size(); ++state) {
-    const NodeId update = graph.updates()[state];
-    if (update == ir::no_node || update == anchor || !contains(nodes, update)) continue;
-    for (const NodeId id : nodes)
-      if ((id == anchor || graph.node(id).type.shape != graph.node(anchor).type.shape) &&
-          contains(ir::leaves_read(graph, id), graph.state_node(state)))
+  const auto runs_before_epilogue = [&](NodeId id) { return id == anchor || graph.node(id).type.shape != graph.node(anchor).type.shape; };
+  for (const NodeId update : nodes)
+    for (const NodeId state : facts.overwrites[update])
+      if (update != anchor &&
+          std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return runs_before_epilogue(id) && contains(facts.leaves[id], state); }))
         return Refusal::in_place;
-  }
   return std::nullopt;
 }
 
 Partition::Partition(const ir::Graph& graph)
     : graph_(graph),
+      facts_(graph),
       order_(graph.topological_order()),
       position_(graph.size()),
-      recomputable_(graph.size()),
       groups_(graph.size(), no_group),
-      overwritten_by_(graph.size()) {
+      overwritten_by_(graph.size()),
+      reads_overwritten_(graph.size()) {
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const NodeId id = order_[i];
     position_[id] = i;
-    if (ir::is_leaf(graph.node(id).op)) continue;
-    recomputable_[id] = ir::is_recomputable(graph, id);
-    if (recomputable_[id] && !graph.is_output(id)) continue;
+    if (ir::is_leaf(graph.node(id).op) || (recomputable(id) && !graph.is_output(id))) continue;
     groups_[id] = static_cast<GroupId>(members_.size());
     members_.push_back({id});
-    for (const NodeId leaf : ir::leaves_read(graph, id)) {
+    ranks_.add_last();
+  }
+  for (const NodeId id : order_) {
+    if (groups_[id] == no_group) continue;
+    for (const NodeId leaf : facts_.leaves[id]) {
       const auto* state = std::get_if<ir::State>(&graph.node(leaf).op);
       const NodeId update = state ? graph.updates()[static_cast<std::size_t>(state->index)] : ir::no_node;
-      if (update != ir::no_node && update != id && !ir::is_leaf(graph.node(update).op)) overwritten_by_[id].push_back(update);
+      if (update != ir::no_node && update != id && groups_[update] != no_group) overwrite_after(id, update);
     }
   }
+}
+
+/// An update of a state runs after what reads the state, unless the reader needs the new value, too: then the update is stored elsewhere first.
+void Partition::overwrite_after(NodeId reader, NodeId update) {
+  const GroupId first = groups_[reader], then = groups_[update];
+  if (reads(then, first) || path_around(then, first) != ir::no_node) return;
+  overwritten_by_[reader].push_back(update);
+  reads_overwritten_[update].push_back(reader);
+  ranks_.settle(*this, static_cast<std::size_t>(first));
+}
+
+/// Whether the second group runs after the first because of the first's own nodes.
+bool Partition::reads(GroupId first, GroupId second) const {
+  const std::vector<std::size_t> after = successors(static_cast<std::size_t>(first));
+  return std::find(after.begin(), after.end(), static_cast<std::size_t>(second)) != after.end();
 }
 
 NodeId Partition::anchor(GroupId group) const { return ir::anchor_of(graph_, members(group)); }
@@ -77,40 +94,40 @@ const Shape& Partition::shape(GroupId group) const {
 
 bool Partition::is_result(NodeId id) const { return leaves_group(graph_, members(groups_[id]), id); }
 
-std::vector<GroupId> Partition::successors(GroupId group) const {
-  std::vector<GroupId> result;
-  for (const NodeId id : members(group)) {
-    if (!recomputable_[id])
-      for (const NodeId user : graph_.node(id).users) result.push_back(groups_[user]);
-    for (const NodeId update : overwritten_by_[id]) result.push_back(groups_[update]);
+std::vector<std::size_t> Partition::successors(std::size_t group) const {
+  std::vector<std::size_t> result;
+  const auto add = [&](NodeId id) {
+    if (const auto next = static_cast<std::size_t>(groups_[id]); next != group) result.push_back(next);
+  };
+  for (const NodeId id : members_[group]) {
+    if (!recomputable(id)) std::for_each(graph_.node(id).users.begin(), graph_.node(id).users.end(), add);
+    std::for_each(overwritten_by_[id].begin(), overwritten_by_[id].end(), add);
   }
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  std::erase(result, group);
   return result;
 }
 
-/// The first node of a third group on a path between two groups; no_node if there is no such path.
-NodeId Partition::path_around(GroupId from, GroupId to) const {
-  std::vector<char> seen(members_.size());
-  std::vector<GroupId> stack = successors(from);
-  std::erase(stack, to);
-  for (const GroupId group : stack) seen[static_cast<std::size_t>(group)] = 1;
-  while (!stack.empty()) {
-    const GroupId group = stack.back();
-    stack.pop_back();
-    for (const GroupId next : successors(group)) {
-      if (next == to) return anchor(group) == ir::no_node ? members(group).front() : anchor(group);
-      if (next == from || seen[static_cast<std::size_t>(next)]) continue;
-      seen[static_cast<std::size_t>(next)] = 1;
-      stack.push_back(next);
-    }
+std::vector<std::size_t> Partition::predecessors(std::size_t group) const {
+  std::vector<std::size_t> result;
+  const auto add = [&](GroupId from) {
+    if (from != no_group && static_cast<std::size_t>(from) != group) result.push_back(static_cast<std::size_t>(from));
+  };
+  for (const NodeId id : members_[group]) {
+    for (const NodeId input : graph_.node(id).inputs) add(producer(input));
+    for (const NodeId reader : reads_overwritten_[id]) add(groups_[reader]);
   }
-  return ir::no_node;
+  return result;
+}
+
+/// The first node of the last of the other groups on a path between two groups; no_node if there is no such path.
+NodeId Partition::path_around(GroupId from, GroupId to) const {
+  const std::optional<std::size_t> between = ranks_.path_around(*this, static_cast<std::size_t>(from), static_cast<std::size_t>(to));
+  if (!between) return ir::no_node;
+  const auto last = static_cast<GroupId>(*between);
+  return anchor(last) == ir::no_node ? members(last).front() : anchor(last);
 }
 
 std::optional<Obstacle> Partition::check_members(std::span<const NodeId> nodes) const {
-  if (const auto refusal = check_group(graph_, nodes)) return Obstacle{*refusal, ir::no_node};
+  if (const auto refusal = check_group(graph_, facts_, nodes)) return Obstacle{*refusal, ir::no_node};
   return std::nullopt;
 }
 
@@ -124,6 +141,8 @@ std::optional<Obstacle> Partition::merge(GroupId a, GroupId b) {
   members_[static_cast<std::size_t>(b)].clear();
   std::sort(both.begin(), both.end(), [&](NodeId x, NodeId y) { return position_[x] < position_[y]; });
   members_[static_cast<std::size_t>(a)] = std::move(both);
+  ranks_.merge(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+  ranks_.settle(*this, static_cast<std::size_t>(a));
   return std::nullopt;
 }
 
@@ -135,37 +154,49 @@ std::optional<Obstacle> Partition::move(NodeId id, GroupId to) {
   std::erase(members_[static_cast<std::size_t>(from)], id);
   groups_[id] = static_cast<GroupId>(members_.size());
   members_.push_back({id});
-  const auto obstacle = merge(to, groups_[id]);
+  ranks_.add_beside(static_cast<std::size_t>(from));
+  std::optional<Obstacle> obstacle;
+  if (reads(from, groups_[id]) && reads(groups_[id], from)) {
+    obstacle = Obstacle{Refusal::cycle, before.front()};
+  } else {
+    for (const GroupId part : {from, groups_[id]}) ranks_.settle(*this, static_cast<std::size_t>(part));
+    obstacle = merge(to, groups_[id]);
+  }
   if (obstacle) {
     groups_[id] = from;
     members_[static_cast<std::size_t>(from)] = before;
   }
   members_.pop_back();
+  ranks_.remove_last();
   return obstacle;
 }
 
 std::vector<GroupId> Partition::topological_groups() const {
-  std::vector<std::set<GroupId>> before(members_.size());
-  std::vector<GroupId> waiting, result;
+  std::vector<std::vector<GroupId>> readers(members_.size());
+  std::vector<std::size_t> waiting(members_.size());
+  std::size_t groups = 0;
   for (std::size_t g = 0; g < members_.size(); ++g) {
-    if (members_[g].empty()) continue;
-    waiting.push_back(static_cast<GroupId>(g));
+    groups += !members_[g].empty();
     for (const NodeId id : members_[g])
       for (const NodeId input : graph_.node(id).inputs)
-        if (producer(input) != no_group && producer(input) != static_cast<GroupId>(g)) before[g].insert(producer(input));
+        if (const GroupId from = producer(input); from != no_group && from != static_cast<GroupId>(g)) {
+          readers[static_cast<std::size_t>(from)].push_back(static_cast<GroupId>(g));
+          ++waiting[g];
+        }
   }
-  std::sort(waiting.begin(), waiting.end(), [&](GroupId a, GroupId b) { return position_[members(a).front()] < position_[members(b).front()]; });
-  std::vector<char> done(members_.size());
-  while (!waiting.empty()) {
-    const auto next = std::find_if(waiting.begin(), waiting.end(), [&](GroupId g) {
-      const auto& needed = before[static_cast<std::size_t>(g)];
-      return std::all_of(needed.begin(), needed.end(), [&](GroupId n) { return done[static_cast<std::size_t>(n)]; });
-    });
-    if (next == waiting.end()) throw InternalError("group", "kernel groups wait for each other");
-    done[static_cast<std::size_t>(*next)] = 1;
-    result.push_back(*next);
-    waiting.erase(next);
+  using Ready = std::pair<std::size_t, GroupId>;  // of those that may run, the one whose first node comes first
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  const auto add = [&](std::size_t g) { ready.emplace(position_[members_[g].front()], static_cast<GroupId>(g)); };
+  for (std::size_t g = 0; g < members_.size(); ++g)
+    if (!members_[g].empty() && waiting[g] == 0) add(g);
+  std::vector<GroupId> result;
+  while (!ready.empty()) {
+    result.push_back(ready.top().second);
+    ready.pop();
+    for (const GroupId reader : readers[static_cast<std::size_t>(result.back())])
+      if (--waiting[static_cast<std::size_t>(reader)] == 0) add(static_cast<std::size_t>(reader));
   }
+  if (result.size() != groups) throw InternalError("group", "kernel groups wait for each other");
   return result;
 }
 

@@ -5,7 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/kernel.h"
+#include "ir/ranks.h"
 
 namespace sinter::passes {
 
@@ -33,8 +34,9 @@ class Partition {
   std::span<const ir::NodeId> members(GroupId group) const { return members_[static_cast<std::size_t>(group)]; }
   std::size_t size() const { return members_.size(); }
   /// The node's group, no_group for leaves and scalars that readers recompute.
-  GroupId producer(ir::NodeId id) const { return recomputable_[id] ? no_group : groups_[id]; }
-  bool recomputable(ir::NodeId id) const { return recomputable_[id]; }
+  GroupId producer(ir::NodeId id) const { return recomputable(id) ? no_group : groups_[id]; }
+  bool recomputable(ir::NodeId id) const { return facts_.recomputable[id]; }
+  bool is_update(ir::NodeId id) const { return !facts_.overwrites[id].empty(); }
   std::size_t position(ir::NodeId id) const { return position_[id]; }
   std::span<const ir::NodeId> order() const { return order_; }
 
@@ -50,21 +52,27 @@ class Partition {
   /// Group numbers in an order in which they can run.
   std::vector<GroupId> topological_groups() const;
 
+  /// Groups that run after this one because of it, and before; some more than once.
+  std::vector<std::size_t> successors(std::size_t group) const;
+  std::vector<std::size_t> predecessors(std::size_t group) const;
+
  private:
-  std::vector<GroupId> successors(GroupId group) const;
+  bool reads(GroupId first, GroupId second) const;
+  void overwrite_after(ir::NodeId reader, ir::NodeId update);
   ir::NodeId path_around(GroupId from, GroupId to) const;
   std::optional<Obstacle> check_members(std::span<const ir::NodeId> nodes) const;
 
   const ir::Graph& graph_;
+  ir::NodeFacts facts_;
   std::vector<ir::NodeId> order_;
   std::vector<std::size_t> position_;
-  std::vector<char> recomputable_;
   std::vector<GroupId> groups_;
   std::vector<std::vector<ir::NodeId>> members_;
-  std::vector<std::vector<ir::NodeId>> overwritten_by_;  ///< updates of the states that a node reads: they run after it
+  ir::Ranks ranks_;                                                          ///< of the groups
+  std::vector<std::vector<ir::NodeId>> overwritten_by_, reads_overwritten_;  ///< an update of a state runs after the nodes that read the state
 };
 
 /// The rules for a single group (8 and 9 of group.h).
-std::optional<Refusal> check_group(const ir::Graph& graph, std::span<const ir::NodeId> nodes);
+std::optional<Refusal> check_group(const ir::Graph& graph, const ir::NodeFacts& facts, std::span<const ir::NodeId> nodes);
 
 }  // namespace sinter::passes

@@ -15,22 +15,22 @@ namespace {
   throw InternalError("group", str("node %", id, " (", ir::name(graph.node(id).op), ", kernel ", graph.node(id).kernel, "): ", rule));
 }
 
-void check_node(const ir::Graph& graph, NodeId id) {
+void check_node(const ir::Graph& graph, const ir::NodeFacts& facts, NodeId id) {
   const ir::Node& node = graph.node(id);
   if (ir::is_leaf(node.op)) {
     if (node.kernel != ir::no_kernel) fail(graph, id, "a leaf has no kernel");
     return;
   }
-  const bool inlines = ir::is_recomputable(graph, id) && !graph.is_output(id);
+  const bool inlines = facts.recomputable[id] && !graph.is_output(id);
   if (inlines != (node.kernel == ir::inlined))
     fail(graph, id, inlines ? "a recomputable node that is not stored must be inlined" : "only recomputable nodes that are not stored are inlined");
   if (!inlines && node.kernel < 0) fail(graph, id, "has no kernel");
   for (const NodeId input : node.inputs)
-    if (!ir::is_leaf(graph.node(input).op) && !ir::is_recomputable(graph, input) && graph.node(input).kernel > node.kernel)
+    if (!ir::is_leaf(graph.node(input).op) && !facts.recomputable[input] && graph.node(input).kernel > node.kernel)
       fail(graph, id, str("reads %", input, " of the later kernel ", graph.node(input).kernel));
 }
 
-void check_kernel(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
+void check_kernel(const ir::Graph& graph, const ir::NodeFacts& facts, const std::vector<NodeId>& nodes) {
   const NodeId anchor = ir::anchor_of(graph, nodes);
   const auto shape = [&](NodeId id) -> const Shape& { return graph.node(id).type.shape; };
   // The nodes of the group that the anchor depends on, found backwards.
@@ -49,7 +49,7 @@ void check_kernel(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
     const NodeId like = anchor == ir::no_node ? nodes.front() : anchor;
     if (shape(id) != shape(like)) fail(graph, id, str("shape ", shape(id), " in a group of ", shape(like)));
   }
-  if (const auto refusal = check_group(graph, nodes))
+  if (const auto refusal = check_group(graph, facts, nodes))
     fail(graph, nodes.front(),
          *refusal == Refusal::size ? "the group has too many nodes or buffers"
                                    : "the group's anchor or prologue reads a state that the group updates");
@@ -58,15 +58,16 @@ void check_kernel(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
 }  // namespace
 
 void verify_groups(const ir::Graph& graph) {
+  const ir::NodeFacts facts(graph);
   std::map<std::int32_t, std::vector<NodeId>> kernels;
   for (const NodeId id : graph.topological_order()) {
-    check_node(graph, id);
+    check_node(graph, facts, id);
     if (graph.node(id).kernel >= 0) kernels[graph.node(id).kernel].push_back(id);
   }
   std::int32_t next = 0;
   for (const auto& [kernel, nodes] : kernels) {
     if (kernel != next++) fail(graph, nodes.front(), str("kernel ", next - 1, " is missing"));
-    check_kernel(graph, nodes);
+    check_kernel(graph, facts, nodes);
   }
 }
 
