@@ -12,6 +12,7 @@
 #include <map>
 #include <numeric>
 
+#include "codegen/alike.h"
 #include "codegen/emit/step.h"
 #include "codegen/instrument/check.h"
 #include "codegen/instrument/threads.h"
@@ -112,7 +113,7 @@ struct Source {
   const ir::Graph& graph;
   const Schedule& schedule;
   const MemoryPlan& plan;
-  const std::vector<std::size_t>& part_of;
+  const Division& division;
   ir::NodeId fault;
   const Target& target;
   const Options& options;
@@ -142,7 +143,7 @@ class Part {
   /// The kernels, and the names of the shared functions that they call.
   void emit() {
     Stages stages(this->stages);
-    emit_part(context_, source_.part_of, number_, source_.options.profile);
+    emit_part(context_, source_.division, number_, source_.options.profile);
     stages.done("emit");
   }
   const EmitContext& context() const { return context_; }
@@ -234,10 +235,21 @@ StepCode make_code(const Source& source, std::size_t count, std::vector<Stage>& 
   stages.insert(stages.end(), slowest.stages.begin(), slowest.stages.end());
   for (const std::unique_ptr<Part>& part : parts) {
     code.objects.push_back(std::move(part->object));
-    code.notes.insert(code.notes.end(), part->context().notes.begin(), part->context().notes.end());
+    const auto& notes = part->context().notes;
+    for (std::size_t k = 0; k < source.schedule.kernels.size(); ++k)
+      for (const auto& [kernel, note] : notes)
+        if (kernel == source.division.code_of[k]) code.notes.push_back(str("kernel ", source.schedule.kernels[k].group, ": ", note));
   }
   std::sort(code.notes.begin(), code.notes.end());
   return code;
+}
+
+/// For each kernel the one whose code it runs: its own unless kernels that are alike share it.
+std::vector<std::size_t> code_of_kernels(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan, bool shares) {
+  if (shares) return alike_kernels(graph, schedule, plan);
+  std::vector<std::size_t> own(schedule.kernels.size());
+  std::iota(own.begin(), own.end(), std::size_t{0});
+  return own;
 }
 
 /// Loads code from a store; empty if it has none that can be run; invalid code is dropped from it.
@@ -273,6 +285,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.report.phases = schedule.phases.size();
   result.report.kernels = schedule.kernels.size();
   for (const Kernel& kernel : schedule.kernels) result.report.kernel_groups.push_back(kernel.group);
+  const bool shares = options.share_code && !options.checked && options.fault.empty() && options.sabotage.kind == Sabotage::Kind::none;
+  result.report.code_of = code_of_kernels(graph, schedule, plan, shares);
   dump(options.dump_folder, "schedule.txt", [&] { return result.report.schedule + result.report.memory_plan; });
   stages.done("schedule");
 
@@ -293,8 +307,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   } else {
     const bool whole = !options.dump_folder.empty() || options.checked;  // checks follow pointers through all functions
     const std::size_t parts = whole ? 1 : std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts);
-    const std::vector<std::size_t> part_of = divide_kernels(schedule, parts);
-    code = make_code({graph, schedule, plan, part_of, fault, target, options}, parts, result.report.stages);
+    const Division division = divide_kernels(schedule, result.report.code_of, parts);
+    code = make_code({graph, schedule, plan, division, fault, target, options}, parts, result.report.stages);
     stages.skip();
     loaded = load_objects(code.objects, options.perf_map);
     stages.done("load");
@@ -325,9 +339,9 @@ std::string emit_object(const ir::Graph& graph, const std::string& target) {
   const Schedule schedule = make_schedule(graph, false);
   verify_schedule(graph, schedule);
   const MemoryPlan plan = plan_memory(schedule, false);
-  const std::vector<std::size_t> part_of = divide_kernels(schedule, 1);
+  const Division division = divide_kernels(schedule, code_of_kernels(graph, schedule, plan, true), 1);
   std::vector<Stage> stages;
-  return std::move(make_code({graph, schedule, plan, part_of, ir::no_node, other_target(target), {}, false}, 1, stages).objects.front());
+  return std::move(make_code({graph, schedule, plan, division, ir::no_node, other_target(target), {}, false}, 1, stages).objects.front());
 }
 
 }  // namespace sinter::codegen

@@ -21,6 +21,7 @@ struct Options {
   bool perf_map = false;         ///< append the functions to /tmp/perf-PID.map, where Linux's perf looks for names of generated code
   ObjectStore* store = nullptr;  ///< where code is looked up and kept; null: nowhere. Not used if there is a dump_folder
   int threads = 1;               ///< of the compiler; the code is the same for any number
+  bool share_code = true;        ///< kernels whose code is the same share it
   bool checked = false;          ///< the step reports its memory accesses to StepContext::checks, and executes no forbidden one
   Sabotage sabotage = {};        ///< a fault to inject, for tests
   std::string fault = {};        ///< printed name of a node whose result is perturbed (SINTER_FAULT): proof that verify works
@@ -35,6 +36,7 @@ struct Report {
   std::string memory_plan;            ///< buffers as text
   std::vector<std::string> products;  ///< tiles and blocks of each product
   std::size_t phases = 0, kernels = 0;
+  std::vector<std::size_t> code_of;         ///< by function: the first with the same code
   std::vector<std::int32_t> kernel_groups;  ///< by function: the kernel group of the graph that it belongs to, -1 for copies
   std::vector<Stage> stages;
   bool cache_hit = false;  ///< the code came from the store

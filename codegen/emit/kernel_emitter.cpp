@@ -28,9 +28,8 @@ llvm::Function* KernelEmitter::declare() {
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
   types.insert(types.end(), 6, llvm::Type::getInt64Ty(llvm));
   types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
-  const auto number = static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data());
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
-                                     str("kernel_", number), context_.module);
+                                     str("kernel_", number()), context_.module);
   if (!context_.named) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);

@@ -44,8 +44,8 @@ struct EmitContext {
   bool named = false;              ///< functions can be looked up by name, for a profiler
   bool checked = false;            ///< accesses to memory are checked (codegen/instrument/check.h)
   Sabotage sabotage;
-  std::vector<std::string> notes;                ///< the tiles that were chosen, for explain()
-  std::map<std::string, SharedFunction> shared;  ///< those that the kernels of this module call, by name
+  std::vector<std::pair<std::size_t, std::string>> notes;  ///< by kernel, the tiles that were chosen, for explain()
+  std::map<std::string, SharedFunction> shared;            ///< those that the kernels of this module call, by name
 };
 
 /// The declaration of a shared function in this module, made at the first call.
@@ -117,6 +117,9 @@ class KernelEmitter {
   void emit_partial();
   void emit_combine();
   void emit_copy();
+
+  std::size_t number() const { return static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data()); }
+  void note(std::string text) { context_.notes.emplace_back(number(), std::move(text)); }
 
   // ---- control flow ----
   llvm::Value* constant(std::int64_t value) const;

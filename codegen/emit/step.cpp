@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 
 #include "ir/step.h"
 
@@ -19,15 +18,21 @@ class StepEmitter {
  public:
   StepEmitter(EmitContext& context, bool profile) : context_(context), profile_(profile), b_(context.module.getContext()) {}
 
-  void run(const std::vector<std::size_t>& part_of, std::size_t part) {
-    for (std::size_t k = 0; k < part_of.size(); ++k) {
-      if (part != 0 && part != part_of[k]) continue;
+  void run(const Division& division, std::size_t part) {
+    const std::size_t count = context_.schedule.kernels.size();
+    functions_.resize(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (division.code_of[k] != k || (part != 0 && part != division.part_of[k])) continue;
       KernelEmitter emitter(context_, context_.schedule.kernels[k]);
-      functions_.push_back(emitter.declare());
-      arguments_.push_back(emitter.arguments());
-      if (part == part_of[k]) emitter.emit();
+      functions_[k] = emitter.declare();
+      if (part == division.part_of[k]) emitter.emit();
     }
-    if (part == 0) emit_entry();
+    if (part != 0) return;
+    for (std::size_t k = 0; k < count; ++k) {
+      functions_[k] = functions_[division.code_of[k]];
+      arguments_.push_back(buffers_of(context_.schedule.kernels[k], context_.plan));
+    }
+    emit_entry();
   }
 
  private:
@@ -280,25 +285,25 @@ class StepEmitter {
 
 }  // namespace
 
-std::vector<std::size_t> divide_kernels(const Schedule& schedule, std::size_t parts) {
+Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_of, std::size_t parts) {
   // The approximate cost of compiling a kernel, in nodes: a product adds tiles, and part 0 the step itself.
   const auto weight = [&](std::size_t k) {
     const Kernel& kernel = schedule.kernels[k];
     return kernel.nodes.size() + (kernel.product != no_value || kernel.staging != no_value ? 16 : 4);
   };
-  std::vector<std::size_t> order(schedule.kernels.size()), loads(parts), part_of(schedule.kernels.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  Division division{std::move(code_of), std::vector<std::size_t>(schedule.kernels.size())};
+  std::vector<std::size_t> order, loads(parts);
+  for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
+    if (division.code_of[k] == k) order.push_back(k);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
   loads[0] = schedule.kernels.size();
   for (const std::size_t k : order) {
-    part_of[k] = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
-    loads[part_of[k]] += weight(k);
+    division.part_of[k] = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
+    loads[division.part_of[k]] += weight(k);
   }
-  return part_of;
+  return division;
 }
 
-void emit_part(EmitContext& context, const std::vector<std::size_t>& part_of, std::size_t part, bool profile) {
-  StepEmitter(context, profile).run(part_of, part);
-}
+void emit_part(EmitContext& context, const Division& division, std::size_t part, bool profile) { StepEmitter(context, profile).run(division, part); }
 
 }  // namespace sinter::codegen

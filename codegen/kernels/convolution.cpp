@@ -101,7 +101,7 @@ class ConvolutionEmitter : ImageWords {
   // ---- helpers ----
   Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), offset); }
   Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
-  void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
+  void note() { e_.note(str(ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
 
   void for_each_image(const std::function<void(Value*)>& body) { e_.loop(first_image(), last_image(), 1, body); }
 

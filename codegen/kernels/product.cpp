@@ -29,7 +29,7 @@ class ProductEmitter {
     last_ = b_.CreateSub(end_, number(1));
     k_end_ = e_.extent(product_.sizes.k);
     plan_ = plan_product(product_, e_.kernel_.packed != no_value, e_.context_.unit);
-    e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", to_text(plan_, product_)));
+    e_.note(to_text(plan_, product_));
     choose_left();
     if (e_.kernel_.piece != Piece::columns) return emit_rows();
     Value* single = b_.CreateICmpEQ(b_.CreateSub(end_, begin_), number(1));

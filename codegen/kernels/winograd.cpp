@@ -89,7 +89,7 @@ class WinogradEmitter : ImageWords {
 
  private:
   Value* staged(std::int64_t part, Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), add(number(part), offset)); }
-  void note() { e_.context_.notes.push_back(str("kernel ", e_.kernel_.group, ": ", ir::name(node_.op), ", ", to_text(plan_, panels_))); }
+  void note() { e_.note(str(ir::name(node_.op), ", ", to_text(plan_, panels_))); }
 
   // ---- strips: rows of tiles, numbered through the images of the chunk ----
   Value* first_strip() {

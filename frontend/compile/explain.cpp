@@ -1,6 +1,7 @@
 // explain(): a report on how a step was compiled.
 #include <algorithm>
 #include <iomanip>
+#include <set>
 
 #include "frontend/compile/cache.h"
 #include "frontend/compile/step_impl.h"
@@ -69,7 +70,9 @@ std::string StepCore::explain() const {
   out << "kernels:\n";
   explain_kernels(out, compiled.graph);
 #ifdef SINTER_JIT
-  out << compiled.report.schedule << compiled.report.memory_plan;
+  const std::vector<std::size_t>& code_of = compiled.report.code_of;
+  out << compiled.report.schedule << compiled.report.memory_plan << "functions: " << std::set(code_of.begin(), code_of.end()).size() << " of "
+      << code_of.size() << " kernels differ\n";
   {
     const std::int64_t n = std::max<std::int64_t>(1, compiled.sample_batch);
     const auto [work, bytes, seconds, chunks, threads] = variant.executor().estimate(n, impl_->options.threads);

@@ -1,0 +1,122 @@
+#include "codegen/alike.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "codegen/bytes.h"
+#include "ir/kernel.h"
+
+namespace sinter::codegen {
+
+namespace {
+
+using ir::NodeId;
+
+/// All that the code of a kernel depends on, with nodes and values numbered as they are met.
+class Description {
+ public:
+  Description(const ir::Graph& graph, const ir::NodeFacts& facts, const Schedule& schedule, const MemoryPlan& plan, const Kernel& kernel)
+      : graph_(graph), facts_(facts), schedule_(schedule), plan_(plan), kernel_(kernel), arguments_(buffers_of(kernel, plan)) {}
+
+  std::string take() {
+    bytes_.add(kernel_.kind);
+    bytes_.add(kernel_.shape);
+    bytes_.add(kernel_.pace);
+    bytes_.add(kernel_.piece);
+    bytes_.add(kernel_.pieces);
+    add_loop(kernel_);
+    bytes_.add(schedule_.phases[kernel_.phase].once);
+    if (kernel_.kind == Kernel::Kind::combine)
+      for (const Kernel& other : schedule_.kernels)
+        if (other.kind == Kernel::Kind::partial && other.slots == kernel_.slots) add_loop(other);
+    bytes_.add(arguments_.size());
+    for (const NodeId id : kernel_.nodes) number(id);
+    bytes_.add(nodes_.size());
+    if (kernel_.anchor != ir::no_node) number(kernel_.anchor);
+    bytes_.add(kernel_.anchor != ir::no_node ? number(kernel_.anchor) : nodes_.size());
+    for (std::size_t next = 0; next < nodes_.size(); ++next) add_node(nodes_[next]);  // grows by what the kernel computes for itself
+    for (const Read& read : kernel_.reads) {
+      add_value(read.value);
+      bytes_.add(read.same_rows);
+      bytes_.add(read.same_place);
+    }
+    bytes_.add(kernel_.writes.size());
+    for (const Write& write : kernel_.writes) {
+      bytes_.add(numbers_.contains(write.node) ? number(write.node) : nodes_.size());
+      add_value(write.value);
+    }
+    for (const ValueId value : {kernel_.product, kernel_.slots, kernel_.packed, kernel_.staging}) add_value(value);
+    return bytes_.take();
+  }
+
+ private:
+  std::size_t number(NodeId id) {
+    const auto [found, is_new] = numbers_.emplace(id, nodes_.size());
+    if (is_new) nodes_.push_back(id);
+    return found->second;
+  }
+
+  void add_loop(const Kernel& kernel) {
+    const Loop& loop = schedule_.phases[kernel.phase].loops[kernel.loop];
+    bytes_.add(kernel.domain.units);
+    bytes_.add(kernel.domain.samples);
+    bytes_.add(loop.domain.units);
+    bytes_.add(loop.limits.least);
+    bytes_.add(loop.limits.most);
+    bytes_.add(loop.limits.granule);
+  }
+
+  void add_node(NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    bytes_.add(node.op);
+    bytes_.add(node.type);
+    bytes_.add(node.inputs.size());
+    for (const NodeId input : node.inputs) {
+      bytes_.add(graph_.node(input).type);
+      const bool computed = numbers_.contains(input) || facts_.recomputable[input];
+      bytes_.add(computed);
+      if (computed) bytes_.add(number(input));
+      else add_value(schedule_.value_of[input]);
+    }
+    // An index out of range is reported with the number of the node.
+    const auto is_index_operand = [&](NodeId input) { return !is_float(graph_.node(input).type.dtype); };
+    if (!ir::is_pointwise(node.op) && std::any_of(node.inputs.begin(), node.inputs.end(), is_index_operand)) bytes_.add(id);
+  }
+
+  void add_value(ValueId value) {
+    const auto [found, is_new] = values_.emplace(value, values_.size());
+    bytes_.add(found->second);
+    if (!is_new || value == no_value) return;
+    const StoredValue& stored = schedule_.values[value];
+    const auto argument = std::find(arguments_.begin(), arguments_.end(), plan_.buffer_of[value]);
+    bytes_.add(argument - arguments_.begin());
+    bytes_.add(stored.home);
+    bytes_.add(stored.type);
+    if (stored.type.shape.rank() && stored.type.shape[0].is_rows()) bytes_.add(stored.index);  // the number of rows of a table is looked up by it
+  }
+
+  const ir::Graph& graph_;
+  const ir::NodeFacts& facts_;
+  const Schedule& schedule_;
+  const MemoryPlan& plan_;
+  const Kernel& kernel_;
+  std::vector<std::uint32_t> arguments_;
+  Bytes bytes_;
+  std::vector<NodeId> nodes_;
+  std::unordered_map<NodeId, std::size_t> numbers_;
+  std::unordered_map<ValueId, std::size_t> values_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> alike_kernels(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan) {
+  const ir::NodeFacts facts(graph);
+  std::map<std::string, std::size_t> first;
+  std::vector<std::size_t> result;
+  for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
+    result.push_back(first.emplace(Description(graph, facts, schedule, plan, schedule.kernels[k]).take(), k).first->second);
+  return result;
+}
+
+}  // namespace sinter::codegen
