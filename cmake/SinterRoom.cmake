@@ -8,10 +8,15 @@ set(sinter_false_warnings $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-o
 # A new file is picked up by the next build; nothing is listed by hand.
 function(sinter_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/isa/")  # compiled once a target, see runtime/CMakeLists.txt
+  list(FILTER sources EXCLUDE REGEX "/(isa|absent)/")  # see runtime/CMakeLists.txt and codegen/absent
   add_library(sinter_${name} OBJECT ${sources})
   target_include_directories(sinter_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(sinter_${name} PRIVATE -Wall -Wextra -Werror ${sinter_false_warnings})
   target_link_libraries(sinter_${name} PUBLIC ${ARGN})
+  set(precompiled ir)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/precompiled/${name}.h)
+    set(precompiled ${name})
+  endif()
+  sinter_precompile(sinter_${name} ${precompiled})
   set_property(GLOBAL APPEND PROPERTY SINTER_ROOMS sinter_${name})
 endfunction()

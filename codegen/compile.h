@@ -55,6 +55,9 @@ struct Compiled {
   std::vector<Tap> taps;
 };
 
+/// Whether this build of Sinter has the code generator; without it (SINTER_JIT=OFF), compile() and emit_object() throw UserError.
+bool is_built();
+
 /// Compiles a graph that passes::optimize has grouped. Throws UserError naming op, layer and source line for what cannot be compiled.
 Compiled compile(const ir::Graph& graph, const Options& options = {});
 

@@ -69,7 +69,6 @@ std::string StepCore::explain() const {
   out << "\n";
   out << "kernels:\n";
   explain_kernels(out, compiled.graph);
-#ifdef SINTER_JIT
   const std::vector<std::size_t>& code_of = compiled.report.code_of;
   out << compiled.report.schedule << compiled.report.memory_plan << "functions: " << std::set(code_of.begin(), code_of.end()).size() << " of "
       << code_of.size() << " kernels differ\n";
@@ -96,7 +95,6 @@ std::string StepCore::explain() const {
   const CacheStatistics cache = cache_statistics();
   out << " (object cache: " << compiled.cache << ")\nobject cache, this process so far: " << cache.hits << " hits, " << cache.misses << " misses, "
       << cache.written << " written, " << cache.rejected << " rejected, " << cache.swept << " swept\n";
-#endif
   return out.str();
 }
 

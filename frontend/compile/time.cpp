@@ -43,7 +43,6 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
   return seconds;
 }
 
-#ifdef SINTER_JIT
 /// Each kernel group's share of a step's time, as a share of its seconds on all threads.
 std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds,
                                    int repeats) {
@@ -63,7 +62,6 @@ std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<cons
   }
   return seconds;
 }
-#endif
 
 }  // namespace
 
@@ -80,9 +78,7 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
   variant.run(in, outputs, step.options.threads, step.options.force);  // detaches the saved state
   report.graph_seconds = minimum(repeats, [&] { variant.run(in, outputs, step.options.threads, step.options.force); });
   report.eager_seconds = minimum(repeats, [&] { (void)step.run_eagerly(in); });
-#ifdef SINTER_JIT
   report.kernel_seconds = kernel_seconds(compiled, in, step, report.graph_seconds, repeats);
-#endif
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->set(saved[i]);
   const std::vector<double> seconds = node_seconds(compiled, in, repeats);
   const auto names = ir::printed_names(compiled.graph);

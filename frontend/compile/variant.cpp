@@ -33,7 +33,6 @@ double evaluate_constant(const ir::Op& op, const Type& type, std::span<const ir:
   return ir::wrap(type.dtype, ir::evaluate(op, type, in, 1).data[0]);
 }
 
-#ifdef SINTER_JIT
 void generate_code(CompiledGraph& result, const CompileOptions& options) {
   const auto start = Clock::now();
   codegen::Options codegen_options;
@@ -57,13 +56,6 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
   result.cache = !cache ? "off" : !cache->problem().empty() ? "the folder " + cache->problem() : result.report.cache_hit ? "hit" : "miss";
   result.codegen_seconds = since(start);
 }
-#else
-void generate_code(CompiledGraph&, const CompileOptions&) {
-  throw UserError(
-      "compile",
-      "this build of Sinter has no code generator (SINTER_JIT=OFF), so Mode::graph cannot run; use Mode::eager or build with -DSINTER_JIT=ON");
-}
-#endif
 
 bool matches_beyond_first(const Shape& a, const Shape& b) { return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1); }
 

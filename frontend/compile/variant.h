@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/compile.h"
 #include "frontend/compile/run.h"
 #include "frontend/compile/settings.h"
 #include "frontend/core/trace.h"
@@ -14,9 +15,6 @@
 #include "passes/pipeline.h"
 #include "runtime/chrome_trace.h"
 #include "runtime/executor.h"
-#ifdef SINTER_JIT
-#include "codegen/compile.h"
-#endif
 
 namespace sinter {
 
@@ -26,11 +24,9 @@ struct CompiledGraph {
   ir::Graph graph;  ///< optimized and grouped
   std::vector<passes::PassReport> passes;
   StepImage image;
-#ifdef SINTER_JIT
   codegen::Report report;
   std::vector<codegen::Tap> taps;
-  std::string cache;  ///< what the object cache had: "hit", "miss", "off" or why it is not used
-#endif
+  std::string cache;                      ///< what the object cache had: "hit", "miss", "off" or why it is not used
   runtime::ChromeTrace* trace = nullptr;  ///< is notified of every kernel that runs; null: not profiled
   std::int64_t sample_batch = 0;          ///< the batch size of the call that asked for it; 0: unknown
   double trace_seconds = 0, pass_seconds = 0, codegen_seconds = 0;

@@ -69,7 +69,6 @@ void judge_bytes(VerifyReport& report, const std::string& node, const Tensor& go
   }
 }
 
-#ifdef SINTER_JIT
 namespace {
 
 /// Holds the cells' values and restores them.
@@ -205,12 +204,6 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   judge_results(report, "eager", traced, reference, results_of(traced, std::move(eager_outputs)));
   return report;
 }
-#else
-VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
-  (void)step.variant_for(in);  // throws: there is no code generator to judge
-  return {};
-}
-#endif
 
 const Disagreement& VerifyReport::first() const {
   if (ok()) throw UserError("verify", "all values agree: there is no first disagreement; check ok() before");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "codegen/compile.h"
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/interpret.h"
@@ -58,7 +59,6 @@ void compare_eager(const Program& program, const Binding& binding, Comparison& r
   require_ok(program, binding.n, report, result);
 }
 
-#ifdef SINTER_JIT
 /// The program as a step, compiled once for both batch sizes. Captured tensors are those of one binding: hidden inputs have no N.
 class Compiled {
  public:
@@ -116,7 +116,6 @@ class Compiled {
   std::size_t declared_ = 0;
   std::unique_ptr<StepCore> step_;
 };
-#endif
 
 }  // namespace
 
@@ -132,10 +131,10 @@ Comparison& Comparison::operator+=(const Comparison& other) {
 Comparison compare(const Program& program) {
   Comparison result;
   for (const Binding& binding : program.bindings) compare_eager(program, binding, result);
-#ifdef SINTER_JIT
-  Compiled compiled(program);
-  for (const Binding& binding : program.bindings) compiled.compare(binding, result);
-#endif
+  if (codegen::is_built()) {
+    Compiled compiled(program);
+    for (const Binding& binding : program.bindings) compiled.compare(binding, result);
+  }
   compare_gradients(program, result);
   for (const std::string_view name : patterns_of(program)) ++result.patterns[name];
   return result;

@@ -7,8 +7,6 @@
 namespace sinter::test {
 namespace {
 
-#ifdef SINTER_JIT
-
 class Allocation : public testing::Test {
  protected:
   void SetUp() override {
@@ -18,6 +16,7 @@ class Allocation : public testing::Test {
 };
 
 TEST_F(Allocation, NoneInAStep) {
+  NEEDS_CODEGEN();
   for (const int threads : {1, 2}) {
     SmallModel m({.threads = threads, .force = true});
     const Tensor x = random({500, 20}, 1), y = random_labels(500, 7, 2), ragged_x = random({33, 20}, 1), ragged_y = random_labels(33, 7, 2);
@@ -29,6 +28,7 @@ TEST_F(Allocation, NoneInAStep) {
 }
 
 TEST_F(Allocation, MemoryStaysFlatOverAHundredThousandSteps) {
+  NEEDS_CODEGEN();
   SmallModel m;
   const Tensor x = random({4, 20}, 1), y = random_labels(4, 7, 2);
   const auto resident = [] {
@@ -46,6 +46,7 @@ TEST_F(Allocation, MemoryStaysFlatOverAHundredThousandSteps) {
 }
 
 TEST_F(Allocation, NoneInPredictOne) {
+  NEEDS_CODEGEN();
   nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
   auto predict = compile([&](const Tensor& x) { return model(x); });
   predict(random({4, 20}, 1));
@@ -57,6 +58,7 @@ TEST_F(Allocation, NoneInPredictOne) {
 }
 
 TEST_F(Allocation, FitAllocatesNoMoreForMoreSteps) {
+  NEEDS_CODEGEN();
   nn::Sequential model{nn::Dense(20, 7)};
   Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::RMSprop());
   const Dataset data{random({640, 20}, 1), random_labels(640, 7, 2)};
@@ -71,6 +73,7 @@ TEST_F(Allocation, FitAllocatesNoMoreForMoreSteps) {
 }
 
 TEST_F(Allocation, NoneInLeNet) {
+  NEEDS_CODEGEN();
   nn::Sequential model{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}),
                        nn::MaxPool2D({2}),     nn::Flatten(),      nn::Dense(800, 40, Activation::relu),
                        nn::Dense(40, 4)};
@@ -92,6 +95,7 @@ TEST_F(Allocation, NoneInLeNet) {
 }
 
 TEST_F(Allocation, NoneForEverythingAtOnce) {
+  NEEDS_CODEGEN();
   nn::Sequential model{nn::Dense(20, 24, Activation::relu, {.penalty = {.l1 = 1e-5f, .l2 = 1e-4f}}),
                        nn::BatchNorm(24),
                        nn::Dropout(0.3),
@@ -114,8 +118,6 @@ TEST_F(Allocation, NoneForEverythingAtOnce) {
   EXPECT_EQ(count(10), count(32));  // 64 steps and 20
   EXPECT_EQ(trainer.train_step().compile_count(), 1u);
 }
-
-#endif
 
 }  // namespace
 }  // namespace sinter::test

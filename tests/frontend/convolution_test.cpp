@@ -114,7 +114,6 @@ TEST(Convolution, ThreeHundredRandomShapes) {
   }
 }
 
-#ifdef SINTER_JIT
 /// One that may be computed with few multiplications.
 Case small_kernel(RandomStream& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
@@ -127,6 +126,7 @@ Case small_kernel(RandomStream& random) {
 }
 
 TEST(Convolution, FewMultiplications) {
+  NEEDS_CODEGEN();
   RandomStream random(13, 1);
   std::map<std::pair<std::int64_t, std::int64_t>, int> forms;
   for (int i = 0; i < 80; ++i) {
@@ -145,6 +145,7 @@ TEST(Convolution, FewMultiplications) {
 
 /// The error against the direct convolution's, both as root mean squares over random numbers: what docs/design.md states.
 TEST(Convolution, FewMultiplicationsRoundLittleMore) {
+  NEEDS_CODEGEN();
   for (const auto& [size, taps, most] : {std::tuple(2, 3, 1.5), std::tuple(16, 3, 2.5), std::tuple(16, 5, 1.6)}) {
     const Convolutions conv({4, size, size, 64, 64, taps, taps, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}}, 5);
     const std::vector<Tensor> direct = conv.run(Mode::eager), compiled = conv.run(Mode::graph);
@@ -162,6 +163,7 @@ TEST(Convolution, FewMultiplicationsRoundLittleMore) {
 }
 
 TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
+  NEEDS_CODEGEN();
   RandomStream random(12, 1);
   for (int i = 0; i < 40; ++i) {
     Case c = i < 30 ? random_case(random) : small_kernel(random);
@@ -180,12 +182,11 @@ TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
     EXPECT_EQ(bytes(2, ""), one);
   }
 }
-#endif
 
 // ---- functions and layers ----
 
-#ifdef SINTER_JIT
 TEST(Convolution, SeveralImagesASample) {
+  NEEDS_CODEGEN();
   for (const std::int64_t features : {3, 20}) {
     const Parameter w("w", random({3, 3, 9, features}, 1));
     auto step = compile([&](const Tensor& x) {
@@ -199,7 +200,6 @@ TEST(Convolution, SeveralImagesASample) {
     EXPECT_TRUE(report.ok()) << features << "\n" << report;
   }
 }
-#endif
 
 }  // namespace
 }  // namespace sinter::test

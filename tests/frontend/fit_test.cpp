@@ -293,8 +293,8 @@ class EverythingAtOnce : public testing::Test {
   }
 };
 
-#ifdef SINTER_JIT
 TEST_F(EverythingAtOnce, SameBytesForAnyNumberOfThreadsAndOneCompile) {
+  NEEDS_CODEGEN();
   const Run one = run({.threads = 1, .force = true});
   EXPECT_EQ(one.compiles, 1u);
   EXPECT_LT(one.losses.back(), one.losses.front());
@@ -302,11 +302,13 @@ TEST_F(EverythingAtOnce, SameBytesForAnyNumberOfThreadsAndOneCompile) {
 }
 
 TEST_F(EverythingAtOnce, EagerAndCompiledAgree) {
+  NEEDS_CODEGEN();
   const Run eager = run({.mode = Mode::eager}), graph = run({.mode = Mode::graph});
   for (std::size_t i = 0; i < eager.losses.size(); ++i) EXPECT_NEAR(graph.losses[i], eager.losses[i], 1e-3 * eager.losses[i]);
 }
 
 TEST_F(EverythingAtOnce, VerifyFindsNothing) {
+  NEEDS_CODEGEN();
   nn::Sequential network = model();
   Trainer trainer(network, loss::categorical_crossentropy_from_logits, optim::AdamW());
   const Dataset data = points(64, 13);
@@ -320,6 +322,7 @@ TEST_F(EverythingAtOnce, VerifyFindsNothing) {
 }
 
 TEST_F(EverythingAtOnce, ResumedTrainingHasTheSameBytes) {
+  NEEDS_CODEGEN();
   const TemporaryFolder folder;
   const std::string file = folder.path + "/half.sinter";
   const Dataset data = points(300, 11);
@@ -342,7 +345,6 @@ TEST_F(EverythingAtOnce, ResumedTrainingHasTheSameBytes) {
   loaded.fit(data, twice);
   EXPECT_EQ(values(loaded), values(trainer));
 }
-#endif
 
 }  // namespace
 }  // namespace sinter::test

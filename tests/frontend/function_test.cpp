@@ -136,8 +136,8 @@ TEST(FunctionErrors, OfTensors) {
        {"[Tensors] exactly one tensor is needed, but there are 2; pick one by its index", [&] { (void)Tensors{x, x}.only(); }}});
 }
 
-#ifdef SINTER_JIT
 TEST(FunctionErrors, OfTracedTensors) {
+  NEEDS_CODEGEN();
   const Parameter w("w", random({2, 3}, 1));
   Tensor kept;
   compile([&](const Tensor& x) { return kept = x * 2; })(random({2, 3}, 2));
@@ -150,7 +150,6 @@ TEST(FunctionErrors, OfTracedTensors) {
                  {"slice needs an axis of fixed size, got axis 0 of f32[N,3]; do it before the compiled step",
                   [] { compile([](const Tensor& x) { return slice(x, 0, 0, 1); })(random({2, 3}, 1)); }}});
 }
-#endif
 
 TEST(Parameter, IsNamedAndFrozen) {
   Parameter w("w", Tensor(1.0f));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/compile.h"
 #include "frontend/core/random.h"
 #include "tests/support/temporary_folder.h"
 
@@ -40,14 +41,12 @@ inline Tensor random_labels(std::int64_t count, std::uint32_t classes, std::uint
   return {data, {count}};
 }
 
+/// First in a test of compiled steps.
+#define NEEDS_CODEGEN() \
+  if (!codegen::is_built()) GTEST_SKIP() << "this build has no code generator"
+
 /// The modes that this build has.
-inline std::vector<Mode> modes() {
-#ifdef SINTER_JIT
-  return {Mode::eager, Mode::graph};
-#else
-  return {Mode::eager};
-#endif
-}
+inline std::vector<Mode> modes() { return codegen::is_built() ? std::vector{Mode::eager, Mode::graph} : std::vector{Mode::eager}; }
 
 /// Sets an environment variable for a scope.
 class Environment {

@@ -111,7 +111,6 @@ TEST(ImageLayers, Learn) {
   EXPECT_NEAR(losses.front(), losses.back(), 0.02);
 }
 
-#ifdef SINTER_JIT
 nn::Sequential lenet() {
   seed(8);
   return nn::Sequential{nn::Conv2D(1, 20, {5}),
@@ -125,6 +124,7 @@ nn::Sequential lenet() {
 }
 
 TEST(LeNet, TrainsToTheSameBytesOnAnyNumberOfThreadsWithOneCompile) {
+  NEEDS_CODEGEN();
   const Dataset data{random({21, 28, 28, 1}, 1, 0, 1), random_labels(21, 10, 2)};
   const auto trained = [&](int threads) {
     nn::Sequential model = lenet();
@@ -143,6 +143,7 @@ TEST(LeNet, TrainsToTheSameBytesOnAnyNumberOfThreadsWithOneCompile) {
 }
 
 TEST(LeNet, VerifyFindsNothing) {
+  NEEDS_CODEGEN();
   nn::Sequential model = lenet();
   Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.01, .momentum = 0.9}));
   const Dataset data{random({3, 28, 28, 1}, 1, 0, 1), random_labels(3, 10, 2)};
@@ -152,7 +153,6 @@ TEST(LeNet, VerifyFindsNothing) {
   const VerifyReport report = trainer.train_step().verify(in);
   EXPECT_TRUE(report.ok()) << report;
 }
-#endif
 
 TEST(ImageLayers, Mistakes) {
   const Tensor image = Tensor::zeros({DType::f32, {2, 9, 9, 4}});

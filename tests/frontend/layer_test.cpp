@@ -180,18 +180,18 @@ TEST(Layers, OfTheLastAxisTakeInputsOfAnyRank) {
     const auto loss = [&](const Tensor& x) { return mean(square(model(x))); };
     const Tensor x = random(shape, 1);
     for (const Parameter& p : parameters) EXPECT_EQ(grad(loss(x), std::vector{p})[0].shape(), p.shape());
-#ifdef SINTER_JIT
-    std::vector<Parameter> results;
-    for (const Parameter& p : parameters) results.emplace_back("gradient_" + p.name(), Tensor::zeros(p.type()), false);
-    auto step = compile([&](const Tensor& batch) {
-      const Tensor value = loss(batch);
-      const std::vector<Tensor> slopes = grad(value, parameters);
-      for (std::size_t i = 0; i < slopes.size(); ++i) results[i].assign(slopes[i]);
-      return value;
-    });
-    const VerifyReport report = step.verify(x);
-    EXPECT_TRUE(report.ok()) << report;
-#endif
+    if (codegen::is_built()) {
+      std::vector<Parameter> results;
+      for (const Parameter& p : parameters) results.emplace_back("gradient_" + p.name(), Tensor::zeros(p.type()), false);
+      auto step = compile([&](const Tensor& batch) {
+        const Tensor value = loss(batch);
+        const std::vector<Tensor> slopes = grad(value, parameters);
+        for (std::size_t i = 0; i < slopes.size(); ++i) results[i].assign(slopes[i]);
+        return value;
+      });
+      const VerifyReport report = step.verify(x);
+      EXPECT_TRUE(report.ok()) << report;
+    }
   }
 }
 

@@ -154,11 +154,11 @@ TEST(Trainer, RefusesAModelThatUsesUnregisteredParameters) {
 
 TEST(Init, IsRefusedInACompiledFunction) {
   auto step = compile([](const Tensor& x) { return x + init::normal(1)({3}); }, {.mode = modes().back()});
-#ifdef SINTER_JIT
-  EXPECT_THAT(error_of([&] { step(random({2, 3}, 1)); }),
-              HasSubstr("[init] random numbers that a compiled function takes from an initializer would be the "
-                        "same at every call; draw them with random_normal"));
-#endif
+  if (codegen::is_built()) {
+    EXPECT_THAT(error_of([&] { step(random({2, 3}, 1)); }),
+                HasSubstr("[init] random numbers that a compiled function takes from an initializer would be the "
+                          "same at every call; draw them with random_normal"));
+  }
 }
 
 TEST(Optimizer, CopiesShareTheirSlots) {

@@ -141,8 +141,8 @@ TEST(Publish, ANewShapeReadsTheSameValues) {
   }
 }
 
-#ifdef SINTER_JIT
 TEST(Publish, AStepFromAFileIsClonedInBothModes) {
+  NEEDS_CODEGEN();
   const TemporaryFolder folder;
   const Parameter factor("factor", Tensor(2.0f));
   compile([&](const Tensor& x) { return x * factor; }, Spec::batch(DType::f32, {})).save(folder.path + "/step.sinter");
@@ -153,7 +153,6 @@ TEST(Publish, AStepFromAFileIsClonedInBothModes) {
     EXPECT_THAT(clone(Tensor({1, 2}, {2})).to_vector<float>(), ElementsAre(2, 4));
   }
 }
-#endif
 
 TEST(Publish, AModelAndATrainerPublishAllOfTheirParameters) {
   for (const Mode mode : modes()) {
@@ -283,9 +282,9 @@ TEST(PublishError, InsideATraceOrWithoutAParameter) {
   EXPECT_THAT(error_of([] { publish({Parameter()}); }), HasSubstr("[publish] a parameter was never set"));
 }
 
-#ifdef SINTER_JIT
 /// What two threads do to one parameter at the same time is an error, not a torn value. The other thread is one that has stopped in the midst.
 TEST(PublishError, WhileAStepOnAnotherThreadAssigns) {
+  NEEDS_CODEGEN();
   const auto during = [](const Parameter& p, const auto& f) {
     p.cell()->assigning = true;
     std::string error = error_of(f);
@@ -309,7 +308,6 @@ TEST(PublishError, WhileAStepOnAnotherThreadAssigns) {
   auto clone = model.predict.clone();
   EXPECT_EQ(during(model.b, [&] { EXPECT_EQ(count_of(clone, model.ones), 3); }), "");
 }
-#endif
 
 }  // namespace
 }  // namespace sinter::test

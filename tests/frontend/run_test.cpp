@@ -55,8 +55,8 @@ TEST(Run, TellsWhatIsWrong) {
               HasSubstr("run: learning_rates needs one value per step: 3, got 2"));
 }
 
-#ifdef SINTER_JIT
 TEST(Run, SameBytesOnAnyNumberOfThreads) {
+  NEEDS_CODEGEN();
   const Tensor x = random({1000, 20}, 1), y = random_labels(1000, 7, 2);
   std::vector<float> first;
   for (const int threads : {1, 2, 3, 4}) {
@@ -68,6 +68,7 @@ TEST(Run, SameBytesOnAnyNumberOfThreads) {
 }
 
 TEST(Run, StopsAtABadLabelAndSaysWhere) {
+  NEEDS_CODEGEN();
   SmallModel m;
   const Tensor x = random({8, 20}, 1);
   EXPECT_THAT(error_of([&] { m.step.run(x, Tensor(std::vector<std::int32_t>{0, 1, 2, 3, 4, 9, 6, 0}, {8}), {.steps = 100, .batch = 2}); }),
@@ -75,6 +76,7 @@ TEST(Run, StopsAtABadLabelAndSaysWhere) {
 }
 
 TEST(Run, ReturnsScalarsAlone) {
+  NEEDS_CODEGEN();
   auto step = compile([](const Tensor& x) { return x * 2; });
   EXPECT_THAT(error_of([&] { step.run(random({4, 2}, 1), {.steps = 2}); }),
               HasSubstr("run: output 0 is f32[N,2]; many steps in a row return only scalars"));
@@ -86,12 +88,12 @@ TEST(Run, ReturnsScalarsAlone) {
 }
 
 TEST(Run, CannotBeTraced) {
+  NEEDS_CODEGEN();
   SmallModel m;
   const Tensor y = random_labels(8, 7, 2);
   auto outer = compile([&](const Tensor& x) { return m.step.run(x, y, {.steps = 2}); });
   EXPECT_THAT(error_of([&] { outer(random({8, 20}, 1)); }), HasSubstr("run: cannot be traced; call the step once per step"));
 }
-#endif
 
 }  // namespace
 }  // namespace sinter::test

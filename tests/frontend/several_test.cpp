@@ -58,8 +58,8 @@ TEST(Several, TrainsPredictsAndSays) {
   }
 }
 
-#ifdef SINTER_JIT
 TEST(Several, SavedAndTrainedOn) {
+  NEEDS_CODEGEN();
   const TemporaryFolder folder;
   const std::string file = folder.path + "/mixed.sinter";
   const Dataset data = mixed_data(100);
@@ -84,7 +84,6 @@ TEST(Several, SavedAndTrainedOn) {
   EXPECT_GT(report.graph_seconds, 0);
   EXPECT_EQ(values(loaded), values(trainer));  // time() leaves the state as it is
 }
-#endif
 
 TEST(Several, Mistakes) {
   Mixed model;

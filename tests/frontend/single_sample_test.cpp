@@ -7,7 +7,6 @@ namespace {
 
 using testing::HasSubstr;
 
-#ifdef SINTER_JIT
 std::vector<float> floats_of(const std::vector<Tensor>& tensors) {
   std::vector<float> all;
   for (const Tensor& t : tensors)
@@ -37,6 +36,7 @@ std::string expect_shared(const std::function<std::vector<Tensor>(const Tensor&)
 }
 
 TEST(SingleSample, DenseLayersByColumns) {
+  NEEDS_CODEGEN();
   seed(1);
   nn::Sequential model{nn::Dense(100, 504, nn::Activation::relu), nn::Dense(504, 300, nn::Activation::sigmoid), nn::Dense(300, 10)};
   const std::string text = expect_shared([&](const Tensor& x) { return std::vector{softmax(model(x))}; }, random({5, 100}, 1));
@@ -44,6 +44,7 @@ TEST(SingleSample, DenseLayersByColumns) {
 }
 
 TEST(SingleSample, DenseLayersOnSequencesByRows) {
+  NEEDS_CODEGEN();
   seed(2);
   nn::Sequential model{nn::Dense(20, 50, nn::Activation::tanh), nn::Dense(50, 3)};
   const auto each_place = [&](const Tensor& x) { return std::vector{reshape(model(reshape(x, {Dim::batch(37), 20})), {Dim::batch(), 37, 3})}; };
@@ -52,6 +53,7 @@ TEST(SingleSample, DenseLayersOnSequencesByRows) {
 }
 
 TEST(SingleSample, BytesThatAreConvertedOnTheWay) {
+  NEEDS_CODEGEN();
   seed(3);
   nn::Dense first(700, 200), second(200, 3);
   const Tensor bytes = cast(random({4, 700}, 1, 0, 255), DType::u8);
@@ -59,6 +61,7 @@ TEST(SingleSample, BytesThatAreConvertedOnTheWay) {
 }
 
 TEST(SingleSample, ConvolutionsAndPoolsByRows) {
+  NEEDS_CODEGEN();
   seed(4);
   nn::Sequential direct{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}),     nn::Conv2D(20, 50, {5}, nn::Activation::relu),
                         nn::AveragePool2D({2}), nn::Conv2D(50, 1, {1}), nn::Flatten(),
@@ -68,6 +71,7 @@ TEST(SingleSample, ConvolutionsAndPoolsByRows) {
 }
 
 TEST(SingleSample, ConvolutionsWithFewMultiplicationsByRowsOfTiles) {
+  NEEDS_CODEGEN();
   seed(5);
   nn::Sequential model{nn::Conv2D(8, 24, {3}, nn::Activation::relu, {.padding = Padding::same()}),
                        nn::Conv2D(24, 40, {3}, nn::Activation::relu, {.padding = Padding::same()}), nn::GlobalAveragePool()};
@@ -77,6 +81,7 @@ TEST(SingleSample, ConvolutionsWithFewMultiplicationsByRowsOfTiles) {
 }
 
 TEST(Packing, WeightsArePackedOnceAndAgainWhenTheyChange) {
+  NEEDS_CODEGEN();
   seed(6);
   nn::Sequential model{nn::Conv2D(8, 24, {3}, nn::Activation::relu), nn::Flatten(), nn::Dense(24 * 6 * 6, 600)};
   StepCore step([&](std::span<const Tensor> in) { return std::vector{model(in[0])}; }, {.mode = Mode::graph, .kinds = {InputKind::batch}},
@@ -109,6 +114,7 @@ TEST(Packing, WeightsArePackedOnceAndAgainWhenTheyChange) {
 }
 
 TEST(SingleSample, StepsThatUpdateAreNotCut) {
+  NEEDS_CODEGEN();
   const Parameter w("w", random({300, 300}, 1));
   StepCore step(
       [&](std::span<const Tensor> in) {
@@ -121,7 +127,6 @@ TEST(SingleSample, StepsThatUpdateAreNotCut) {
   (void)step.call(in);
   EXPECT_THAT(step.explain(), testing::Not(HasSubstr("a single sample in")));
 }
-#endif
 
 }  // namespace
 }  // namespace sinter::test

@@ -148,9 +148,9 @@ TEST(Threads, AnInterruptStopsAllFitsThatRun) {
   EXPECT_EQ(second->steps, 1);
 }
 
-#ifdef SINTER_JIT
 /// A child has none of its parent's threads, but its memory, among it what was compiled.
 TEST(Threads, AForkedChildCompilesAndComputesTheSame) {
+  NEEDS_CODEGEN();
   const Parameter w("w", random({20}, 4)), b("b", random({20}, 5));
   const Tensor x = random({300, 20}, 1), more = random({2, 3, 20}, 2);
   const auto f = [&](const Tensor& t) { return tanh(t * w + b); };
@@ -178,7 +178,6 @@ TEST(Threads, AForkedChildCompilesAndComputesTheSame) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(predict(x).to_vector<float>(), wanted);
 }
-#endif
 
 }  // namespace
 }  // namespace sinter::test

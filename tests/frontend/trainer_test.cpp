@@ -76,7 +76,6 @@ TEST(Trainer, LearnsInBothModes) {
   }
 }
 
-#ifdef SINTER_JIT
 /// All states, by name: the order differs between a trainer of a model and one of a file.
 std::map<std::string, std::vector<float>> states_of(const Trainer& trainer) {
   std::map<std::string, std::vector<float>> all;
@@ -91,6 +90,7 @@ std::vector<float> bytes_of(const Trainer& trainer) {
 }
 
 TEST(Trainer, OneCompileInAHundredEpochs) {
+  NEEDS_CODEGEN();
   nn::Sequential model = moon_model();
   Trainer trainer = moon_trainer(model);
   const auto cosine = [](std::int64_t step, std::int64_t steps) {
@@ -105,6 +105,7 @@ TEST(Trainer, OneCompileInAHundredEpochs) {
 }
 
 TEST(Trainer, SwitchesModeInMidTraining) {
+  NEEDS_CODEGEN();
   nn::Sequential model = moon_model(), same = moon_model();
   Trainer mixed = moon_trainer(model), graph = moon_trainer(same);
   mixed.fit(moons(100), {.epochs = 2, .verbose = false});
@@ -116,6 +117,7 @@ TEST(Trainer, SwitchesModeInMidTraining) {
 }
 
 TEST(Trainer, U8FeaturesAreScaledInTheStep) {
+  NEEDS_CODEGEN();
   std::vector<std::uint8_t> pixels(40 * 5);
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 37 % 256);
   std::vector<float> scaled(pixels.begin(), pixels.end());
@@ -133,6 +135,7 @@ TEST(Trainer, U8FeaturesAreScaledInTheStep) {
 }
 
 TEST_F(TrainerFile, ASecondProgramGoesOnWithTheSameBytes) {
+  NEEDS_CODEGEN();
   nn::Sequential model = moon_model();
   Trainer first = moon_trainer(model);
   const FitOptions options{.epochs = 2, .batch_size = 30, .seed = 4, .verbose = false};
@@ -148,6 +151,7 @@ TEST_F(TrainerFile, ASecondProgramGoesOnWithTheSameBytes) {
 }
 
 TEST_F(TrainerFile, ALoadedTrainerRunsEagerlyToo) {
+  NEEDS_CODEGEN();
   nn::Sequential model = moon_model();
   Trainer first = moon_trainer(model);
   first.fit(moons(100), {.epochs = 1, .verbose = false});
@@ -160,6 +164,7 @@ TEST_F(TrainerFile, ALoadedTrainerRunsEagerlyToo) {
 }
 
 TEST_F(TrainerFile, Errors) {
+  NEEDS_CODEGEN();
   nn::Sequential model = moon_model();
   Trainer trainer = moon_trainer(model);
   EXPECT_THAT(error_of([&] { trainer.save(file_); }),
@@ -170,6 +175,7 @@ TEST_F(TrainerFile, Errors) {
 }
 
 TEST(TrainerErrors, SayWhatIsWrong) {
+  NEEDS_CODEGEN();
   nn::Sequential model = moon_model();
   Trainer trainer = moon_trainer(model);
   const Dataset data = moons(10);
@@ -184,8 +190,6 @@ TEST(TrainerErrors, SayWhatIsWrong) {
   EXPECT_THAT(error_of([&] { trainer.fit({data.x, random_labels(10, 5, 3)}, {.verbose = false}); }), HasSubstr("an index is outside [0, 2)"));
   EXPECT_THAT(error_of([&] { trainer.set_learning_rate(NAN); }), HasSubstr("the learning rate must be a finite number of at least 0"));
 }
-
-#endif
 
 }  // namespace
 }  // namespace sinter::test

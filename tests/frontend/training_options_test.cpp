@@ -381,10 +381,10 @@ TEST(OptimizerErrors, OfUpdates) {
                  {"[schedule::cosine] the number of steps must not be negative, got -1", [] { schedule::cosine(1, 0, -1); }},
                  {"[schedule::piecewise] the boundaries must ascend", [] { schedule::piecewise({2, 1}, {1, 2, 3}); }},
                  {"[schedule::cosine_restarts] the growth must be at least 1, got 0.5", [] { schedule::cosine_restarts(1, 10, 0.5); }}});
-#ifdef SINTER_JIT
-  EXPECT_THAT(error_of([&] { compile([&](const Tensor& x) { return sgd.exchange_averages(), x; })(Tensor(1.0f)); }),
-              HasSubstr("[sgd] exchange_averages() cannot be traced; call it between steps"));
-#endif
+  if (codegen::is_built()) {
+    EXPECT_THAT(error_of([&] { compile([&](const Tensor& x) { return sgd.exchange_averages(), x; })(Tensor(1.0f)); }),
+                HasSubstr("[sgd] exchange_averages() cannot be traced; call it between steps"));
+  }
 }
 
 /// AdamW without decay is Adam, with the greatest second moment too.

@@ -15,9 +15,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-#ifdef SINTER_JIT
-
 TEST(Verify, AgreesAndRestoresState) {
+  NEEDS_CODEGEN();
   SmallModel m;
   const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
   m.step(x, y);
@@ -45,6 +44,7 @@ ir::NodeId first_seen(const ir::Graph& graph, ir::NodeId id) {
 }
 
 TEST(Verify, NamesThePerturbedNode) {
+  NEEDS_CODEGEN();
   const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
   SmallModel honest;
   honest.step(x, y);
@@ -72,6 +72,7 @@ TEST(Verify, NamesThePerturbedNode) {
 }
 
 TEST(Verify, PrintsBothValuesAndTheirDistance) {
+  NEEDS_CODEGEN();
   std::ostringstream text;
   VerifyReport report{{}, 20, 0.25};
   text << report;
@@ -89,6 +90,7 @@ TEST(Verify, PrintsBothValuesAndTheirDistance) {
 }
 
 TEST(Verify, ComparesBytesButNotTheSignsOfNaN) {
+  NEEDS_CODEGEN();
   const auto compared = [](const std::vector<float>& got, const std::vector<float>& wanted) {
     VerifyReport report;
     const Shape shape{static_cast<std::int64_t>(got.size())};
@@ -105,6 +107,7 @@ TEST(Verify, ComparesBytesButNotTheSignsOfNaN) {
 
 /// 1e30 / 1e60 is 0 in f32, where 1e60 is infinite.
 TEST(Verify, WhatAnOverflowMakesFiniteAgainIsNoDisagreement) {
+  NEEDS_CODEGEN();
   auto step = compile([](const Tensor& x) { return x / square(x); });
   const VerifyReport report = step.verify(Tensor({1e30f, -1e30f, 2}, {3}));
   std::ostringstream text;
@@ -114,6 +117,7 @@ TEST(Verify, WhatAnOverflowMakesFiniteAgainIsNoDisagreement) {
 }
 
 TEST(Verify, CountsUnitsInTheLastPlace) {
+  NEEDS_CODEGEN();
   EXPECT_EQ(ulps_apart(1, 1), 0);
   EXPECT_EQ(ulps_apart(1 + 0x1p-23, 1), 1);
   EXPECT_EQ(ulps_apart(1, 1 + 0x1p-23), 1);
@@ -127,6 +131,7 @@ TEST(Verify, CountsUnitsInTheLastPlace) {
 }
 
 TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
+  NEEDS_CODEGEN();
   const Environment verify("SINTER_VERIFY", "1");
   const Tensor x = random({65, 20}, 1), y = random_labels(65, 7, 2);
   SmallModel good;
@@ -152,12 +157,11 @@ TEST(Verify, OfEveryStepWhereTheEnvironmentAsks) {
 }
 
 TEST(Verify, UnknownWish) {
+  NEEDS_CODEGEN();
   const Environment verify("SINTER_VERIFY", "yes");
   SmallModel m;
   EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_VERIFY] must be 0 or 1, got 'yes'"));
 }
-
-#endif
 
 }  // namespace
 }  // namespace sinter::test
