@@ -92,8 +92,6 @@ const Shape& Partition::shape(GroupId group) const {
   return graph_.node(id == ir::no_node ? members(group).front() : id).type.shape;
 }
 
-bool Partition::is_result(NodeId id) const { return leaves_group(graph_, members(groups_[id]), id); }
-
 std::vector<std::size_t> Partition::successors(std::size_t group) const {
   std::vector<std::size_t> result;
   const auto add = [&](NodeId id) {

@@ -43,8 +43,6 @@ class Partition {
   ir::NodeId anchor(GroupId group) const;
   /// The shape of the anchor's result or, without one, of all nodes.
   const Shape& shape(GroupId group) const;
-  /// Whether something outside the nodes' group reads it, or it is an output or update.
-  bool is_result(ir::NodeId id) const;
 
   /// Moves all of b to a, or one node of another group. Returns the obstacle if that would break a rule of group.h.
   std::optional<Obstacle> merge(GroupId a, GroupId b);
