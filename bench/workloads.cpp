@@ -294,6 +294,36 @@ std::vector<Job> predict_one(const RunSettings& settings) {
   return {spans, vectors};
 }
 
+// ---- compile time ----
+
+/// The first call of a training step of so many equal layers, which no cache knows.
+std::vector<Job> deep_compile(const RunSettings& settings) {
+  std::vector<Job> jobs;
+  for (const std::int64_t layers : {25, 100, 200}) {
+    Job& job = jobs.emplace_back();
+    job.metric = "compile_" + std::to_string(layers);
+    job.once = [settings, layers] {
+      ::setenv("SINTER_CACHE", "off", 1);
+      nn::Sequential model;
+      for (std::int64_t i = 0; i < layers; ++i) model.add(nn::Dense(33, 33, Activation::tanh));
+      const std::vector<Parameter> parameters = model.parameters();
+      optim::Adam optimizer;
+      auto step = compile(
+          [&](const Tensor& x, const Tensor& y) {
+            const Tensor loss = mean(square(model(x) - y));
+            optimizer.update(parameters, grad(loss, parameters));
+            return loss;
+          },
+          {.name = "deep", .mode = settings.mode, .threads = settings.threads});
+      const Tensor x = uniform({64, 33}, -1, 1, 50), y = uniform({64, 33}, -1, 1, 51);
+      const auto start = std::chrono::steady_clock::now();
+      step(x, y);
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+  }
+  return jobs;
+}
+
 // ---- a product alone ----
 
 std::vector<Job> gemm(std::int64_t n, const RunSettings& settings) {
@@ -331,6 +361,7 @@ const std::vector<Workload>& workloads() {
       {"call_overhead", call_overhead},
       {"predict_one", predict_one},
       {"cold_start", cold_start},
+      {"deep_compile", deep_compile},
       {"gemm_1024", [](const RunSettings& s) { return gemm(1024, s); }},
   };
   return list;
