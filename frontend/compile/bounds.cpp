@@ -262,11 +262,11 @@ void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Boun
     });
 }
 
-/// The number of terms of a sum or product, with one for what is done to the result: a bias, the division of a mean.
+/// The number of terms of a sum or product.
 double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
   std::vector<Type> types;
   for (const Bounded* x : in) types.push_back({x->value.dtype, Shape::fixed(x->value.extents)});
-  return static_cast<double>(ir::terms(ir::access(ir::at_batch(op, n), types, type.shape.at(n))).factor()) + 1;
+  return static_cast<double>(ir::terms(ir::access(ir::at_batch(op, n), types, type.shape.at(n))).factor());
 }
 
 double own_ulps(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {

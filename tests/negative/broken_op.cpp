@@ -16,6 +16,9 @@ struct Broken {
 #ifndef LACKS_INFER
   Type infer(std::span<const Type> in) const { return in[0]; }
 #endif
+#ifndef LACKS_ACCESS
+  Access access(std::span<const Type>, const Shape& result) const { return Access::over(result); }
+#endif
 #ifndef LACKS_REFERENCE
   void reference(Reference& r) const { r.out.data = r.in[0]->data; }
 #endif
