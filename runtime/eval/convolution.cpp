@@ -89,7 +89,9 @@ void gemm(const GemmCall& call) { isa::kernels().gemm(&call); }
 
 }  // namespace
 
-void conv2d(const ir::Convolution& c, const View& x, const View& w, const View& y) {
+void run(const ir::Conv2D& op, Views operands, const View& y) {
+  const ir::Convolution c = ir::convolution_of(op, operands[0].type.shape, operands[1].type.shape);
+  const View &x = operands[0], &w = operands[1];
   const Pixels in(x), out(y);
   const std::int64_t channels = c.channels_a_group(), features = c.features_a_group(), ldw = w.layout().stride,
                      columns = c.sliding.h.size * c.sliding.w.size * channels;
@@ -111,7 +113,9 @@ void conv2d(const ir::Convolution& c, const View& x, const View& w, const View& 
   });
 }
 
-void conv2d_transpose(const ir::Convolution& c, const View& y, const View& w, const View& x) {
+void run(const ir::Conv2DTranspose& op, Views operands, const View& x) {
+  const ir::Convolution c = ir::convolution_of(op, operands[0].type.shape, operands[1].type.shape);
+  const View &y = operands[0], &w = operands[1];
   const Pixels in(y), out(x);
   const std::int64_t channels = c.channels_a_group(), features = c.features_a_group(), taps = c.sliding.h.size * c.sliding.w.size,
                      columns = taps * features, ldw = w.layout().stride;
@@ -136,7 +140,9 @@ void conv2d_transpose(const ir::Convolution& c, const View& y, const View& w, co
   });
 }
 
-void conv2d_weight(const ir::Convolution& c, const View& x, const View& y, const View& w) {
+void run(const ir::Conv2DWeight& op, Views operands, const View& w) {
+  const ir::Convolution c = ir::convolution_of(op, operands[0].type.shape, operands[1].type.shape);
+  const View &x = operands[0], &y = operands[1];
   const Pixels in(x), gradient(y);
   const Layout at = w.layout();
   const std::int64_t channels = c.channels_a_group(), features = c.features_a_group(), images = c.images.factor(),

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "ir/ops.h"
 #include "runtime/flush_to_zero.h"
 #include "runtime/interpreter.h"
 #include "runtime/team.h"
@@ -59,45 +60,52 @@ struct PointwiseOp {
 };
 void pointwise(const PointwiseOp& op, Views in, const View& out);
 
-/// Every element, pad lanes too.
-void fill(double value, const View& out);
-void reshape(const View& in, const View& out);
-void broadcast(const View& in, const View& out);
-void transpose(const View& in, const View& out);
-void window(const ir::Window& window, Views in, const View& out);
-void iota(const View& out);
+// The kernels of all other ops but leaves: the results of `op`.
+void run(const ir::Constant& op, Views in, const View& out);
+void run(const ir::Extent& op, Views in, const View& out);
+void run(const ir::Reshape& op, Views in, const View& out);
+void run(const ir::Broadcast& op, Views in, const View& out);
+void run(const ir::Transpose& op, Views in, const View& out);
+void run(const ir::Slice& op, Views in, const View& out);
+void run(const ir::Pad& op, Views in, const View& out);
+void run(const ir::Concat& op, Views in, const View& out);
+void run(const ir::Iota& op, Views in, const View& out);
+void run(const ir::Sum& op, Views in, const View& out);
+void run(const ir::Max& op, Views in, const View& out);
+void run(const ir::Prod& op, Views in, const View& out);
+void run(const ir::Argmax& op, Views in, const View& out);
+void run(const ir::Softmax& op, Views in, const View& out);
+void run(const ir::LogSoftmax& op, Views in, const View& out);
+void run(const ir::Matmul& op, Views in, const View& out);
+void run(const ir::Dense& op, Views in, const View& out);
+void run(const ir::BatchMatmul& op, Views in, const View& out);
+void run(const ir::Conv2D& op, Views in, const View& out);
+void run(const ir::Conv2DTranspose& op, Views in, const View& out);
+void run(const ir::Conv2DWeight& op, Views in, const View& out);
+void run(const ir::MaxPool& op, Views in, const View& out);
+void run(const ir::MaxPoolPlace& op, Views in, const View& out);
+void run(const ir::PoolTake& op, Views in, const View& out);
+void run(const ir::PoolPut& op, Views in, const View& out);
+void run(const ir::AveragePool& op, Views in, const View& out);
+void run(const ir::AverageSpread& op, Views in, const View& out);
+void run(const ir::Cumsum& op, Views in, const View& out);
+void run(const ir::TakeAlong& op, Views in, const View& out);
+void run(const ir::ScatterAddAlong& op, Views in, const View& out);
+void run(const ir::TopK& op, Views in, const View& out);
+void run(const ir::GatherRows& op, Views in, const View& out);
+void run(const ir::ScatterAddRows& op, Views in, const View& out);
+void run(const ir::OneHot& op, Views in, const View& out);
 
-enum class Reduction { sum, max, prod };
-void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out);
-void argmax(const View& in, const View& out);
-void softmax(bool logarithm, const View& in, const View& out);
+/// An op that the interpreter cannot run stops the build.
+template <class O>
+constexpr void require_kernel() {
+  static_assert(
+      ir::IsLeaf<O> || ir::IsElementwise<O> || requires(const O& op, Views in, const View& out) { run(op, in, out); },
+      "the interpreter has no kernel for this op (see O): write one in runtime/eval and declare it in runtime/eval/eval.h");
+}
 
-/// `bias` may be null.
-void product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View* bias, const View& out);
-
-/// One product per pair of matrices.
-void batch_product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View& out);
-
-void conv2d(const ir::Convolution& c, const View& x, const View& w, const View& y);
-void conv2d_transpose(const ir::Convolution& c, const View& y, const View& w, const View& x);
-void conv2d_weight(const ir::Convolution& c, const View& x, const View& y, const View& w);
-
-void max_pool(const ir::Sliding& s, const View& in, const View& out);
-void max_pool_place(const ir::Sliding& s, const View& in, const View& out);
-void pool_take(const ir::Sliding& s, const View& in, const View& place_of, const View& out);
-void pool_put(const ir::Sliding& s, const View& place_of, const View& in, const View& out);
-void average_pool(const ir::Sliding& s, const View& in, const View& out);
-void average_spread(const ir::Sliding& s, const View& in, const View& out);
-
-void cumsum(std::size_t axis, bool reverse, const View& in, const View& out);
-void take_along(const View& x, const View& index, const View& out);
-void scatter_add_along(const View& index, const View& updates, const View& out);
-void top_k(const View& x, const View& out);
-
-void gather_rows(const View& table, const View& index, const View& out);
-void scatter_add_rows(const View& index, const View& updates, const View& out);
-void one_hot(const View& index, const View& out);
-
+/// The elements in row-major order.
+void copy_elements(const View& in, const View& out);
 /// Rows [begin, end) of a reshape, in rows of `out`.
 void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const Layout& to, std::size_t size, std::int64_t begin, std::int64_t end);
 

@@ -54,7 +54,8 @@ std::int64_t slab_size(const View& view, std::int64_t rows) {
 
 }  // namespace
 
-void gather_rows(const View& table, const View& index, const View& out) {
+void run(const ir::GatherRows&, Views operands, const View& out) {
+  const View &table = operands[0], &index = operands[1];
   const std::int64_t rows = table.type.shape[0].factor();
   const Indices indices(index, rows);
   indices.require_in_range();
@@ -74,7 +75,8 @@ void gather_rows(const View& table, const View& index, const View& out) {
   });
 }
 
-void scatter_add_rows(const View& index, const View& updates, const View& out) {
+void run(const ir::ScatterAddRows&, Views operands, const View& out) {
+  const View &index = operands[0], &updates = operands[1];
   const std::int64_t rows = out.type.shape[0].factor();
   const Indices indices(index, rows);
   indices.require_in_range();
@@ -97,9 +99,9 @@ void scatter_add_rows(const View& index, const View& updates, const View& out) {
   });
 }
 
-void one_hot(const View& index, const View& out) {
+void run(const ir::OneHot&, Views operands, const View& out) {
   const Layout layout = out.layout();
-  const Indices indices(index, layout.cols);
+  const Indices indices(operands[0], layout.cols);
   indices.require_in_range();
   const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / layout.stride);
   for_chunks(divide_up(layout.rows, size), 0, bytes_of(out), [&](std::int64_t chunk) {
@@ -133,14 +135,16 @@ void take_elements(const View& x, const Indices& indices, const View& out) {
 
 }  // namespace
 
-void take_along(const View& x, const View& index, const View& out) {
+void run(const ir::TakeAlong&, Views operands, const View& out) {
+  const View &x = operands[0], &index = operands[1];
   const Indices indices(index, x.layout().cols);
   indices.require_in_range();
   if (size_of(out.type.dtype) == 1) take_elements<std::uint8_t>(x, indices, out);
   else take_elements<std::uint32_t>(x, indices, out);
 }
 
-void scatter_add_along(const View& index, const View& updates, const View& out) {
+void run(const ir::ScatterAddAlong&, Views operands, const View& out) {
+  const View &index = operands[0], &updates = operands[1];
   const Layout layout = out.layout(), from = updates.layout();
   const Indices indices(index, layout.cols);
   indices.require_in_range();
@@ -174,7 +178,8 @@ void greatest_places(const View& x, const View& out) {
 
 }  // namespace
 
-void top_k(const View& x, const View& out) {
+void run(const ir::TopK&, Views operands, const View& out) {
+  const View& x = operands[0];
   if (is_float(x.type.dtype)) greatest_places<float>(x, out);
   else if (x.type.dtype == DType::i32) greatest_places<std::int32_t>(x, out);
   else greatest_places<std::uint32_t>(x, out);

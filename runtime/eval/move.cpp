@@ -25,11 +25,19 @@ void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const La
   zero_pads(out, to, size, begin, end);
 }
 
+namespace {
+
+/// Every element, pad lanes too.
 void fill(double value, const View& out) {
   with_element_type(out.type.dtype, [&]<class T>(T) { std::fill_n(out.as<T>(), out.layout().padded_elements(), static_cast<T>(value)); });
 }
 
-void reshape(const View& in, const View& out) {
+}  // namespace
+
+void run(const ir::Constant& op, Views, const View& out) { fill(op.value, out); }
+void run(const ir::Extent& op, Views, const View& out) { fill(static_cast<double>(op.dim.extent(0)), out); }
+
+void copy_elements(const View& in, const View& out) {
   const Layout from = in.layout(), to = out.layout();
   const std::size_t size = size_of(out.type.dtype);
   const std::int64_t rows = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, to.stride));
@@ -39,7 +47,15 @@ void reshape(const View& in, const View& out) {
   });
 }
 
-void window(const ir::Window& window, Views in, const View& out) {
+void run(const ir::Reshape&, Views in, const View& out) { copy_elements(in[0], out); }
+
+namespace {
+
+template <ir::IsWindow O>
+void place(const O& op, Views in, const View& out) {
+  std::vector<Type> types;
+  for (const View& view : in) types.push_back(view.type);
+  const ir::Window window = op.window(types);
   const Layout to = out.layout();
   const std::size_t size = size_of(out.type.dtype);
   const auto bytes = static_cast<std::int64_t>(size);
@@ -67,6 +83,12 @@ void window(const ir::Window& window, Views in, const View& out) {
   zero_pads(out);
 }
 
+}  // namespace
+
+void run(const ir::Slice& op, Views in, const View& out) { place(op, in, out); }
+void run(const ir::Pad& op, Views in, const View& out) { place(op, in, out); }
+void run(const ir::Concat& op, Views in, const View& out) { place(op, in, out); }
+
 namespace {
 
 /// T: f32, or u32 for all integers, which wrap.
@@ -91,12 +113,12 @@ void running_sums(std::size_t axis, bool reverse, const View& in, const View& ou
 
 }  // namespace
 
-void cumsum(std::size_t axis, bool reverse, const View& in, const View& out) {
-  if (is_float(in.type.dtype)) running_sums<float>(axis, reverse, in, out);
-  else running_sums<std::uint32_t>(axis, reverse, in, out);
+void run(const ir::Cumsum& op, Views in, const View& out) {
+  if (is_float(out.type.dtype)) running_sums<float>(static_cast<std::size_t>(op.axis), op.reverse, in[0], out);
+  else running_sums<std::uint32_t>(static_cast<std::size_t>(op.axis), op.reverse, in[0], out);
 }
 
-void iota(const View& out) {
+void run(const ir::Iota&, Views, const View& out) {
   const Layout layout = out.layout();
   const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));
   for_chunks(divide_up(layout.rows, size), 0, bytes_of(out), [&](std::int64_t chunk) {
@@ -123,7 +145,8 @@ void transpose_rows(const T* in, std::int64_t in_stride, T* out, const Layout& l
 
 }  // namespace
 
-void transpose(const View& in, const View& out) {
+void run(const ir::Transpose&, Views operands, const View& out) {
+  const View& in = operands[0];
   const Layout from = in.layout();
   Layout to = out.layout();
   const Shape& shape = out.type.shape;

@@ -65,11 +65,18 @@ void for_each_result(const Image<T>& out, const View& view, double work, const F
   });
 }
 
+template <class O>
+ir::Sliding windows_of(const O& op, const View& image) {
+  return ir::pool_windows(image.type.shape, op.kernel, op.strides, op.pads);
+}
+
 double places(const ir::Sliding& s) { return static_cast<double>(s.h.size * s.w.size); }
 
 }  // namespace
 
-void max_pool(const ir::Sliding& s, const View& in, const View& out) {
+void run(const ir::MaxPool& op, Views operands, const View& out) {
+  const View& in = operands[0];
+  const ir::Sliding s = windows_of(op, in);
   const Image<float> x(in), y(out);
   for_each_result(y, out, places(s), [&](std::int64_t oh, std::int64_t ow, std::int64_t n, float* to) {
     std::fill_n(to, y.channels, -std::numeric_limits<float>::infinity());
@@ -79,7 +86,9 @@ void max_pool(const ir::Sliding& s, const View& in, const View& out) {
   });
 }
 
-void max_pool_place(const ir::Sliding& s, const View& in, const View& out) {
+void run(const ir::MaxPoolPlace& op, Views operands, const View& out) {
+  const View& in = operands[0];
+  const ir::Sliding s = windows_of(op, in);
   const Image<float> x(in);
   const Image<std::uint8_t> y(out);
   for_each_result(y, out, places(s), [&](std::int64_t oh, std::int64_t ow, std::int64_t n, std::uint8_t* to) {
@@ -97,7 +106,9 @@ void max_pool_place(const ir::Sliding& s, const View& in, const View& out) {
   });
 }
 
-void pool_take(const ir::Sliding& s, const View& in, const View& place_of, const View& out) {
+void run(const ir::PoolTake& op, Views operands, const View& out) {
+  const View &in = operands[0], &place_of = operands[1];
+  const ir::Sliding s = windows_of(op, in);
   const Image<float> x(in), y(out);
   const Image<std::uint8_t> places_at(place_of);
   for_each_result(y, out, places(s), [&](std::int64_t oh, std::int64_t ow, std::int64_t n, float* to) {
@@ -109,7 +120,9 @@ void pool_take(const ir::Sliding& s, const View& in, const View& place_of, const
   });
 }
 
-void pool_put(const ir::Sliding& s, const View& place_of, const View& in, const View& out) {
+void run(const ir::PoolPut& op, Views operands, const View& out) {
+  const View &place_of = operands[0], &in = operands[1];
+  const ir::Sliding s = windows_of(op, out);
   const Image<float> y(in), x(out);
   const Image<std::uint8_t> places_at(place_of);
   for_each_result(x, out, places(s), [&](std::int64_t ih, std::int64_t iw, std::int64_t n, float* to) {
@@ -133,7 +146,9 @@ float covered(const ir::Sliding& s, std::int64_t oh, std::int64_t ow) {
 }
 }  // namespace
 
-void average_pool(const ir::Sliding& s, const View& in, const View& out) {
+void run(const ir::AveragePool& op, Views operands, const View& out) {
+  const View& in = operands[0];
+  const ir::Sliding s = windows_of(op, in);
   const Image<float> x(in), y(out);
   for_each_result(y, out, places(s), [&](std::int64_t oh, std::int64_t ow, std::int64_t n, float* to) {
     std::fill_n(to, y.channels, 0.0f);
@@ -145,7 +160,9 @@ void average_pool(const ir::Sliding& s, const View& in, const View& out) {
   });
 }
 
-void average_spread(const ir::Sliding& s, const View& in, const View& out) {
+void run(const ir::AverageSpread& op, Views operands, const View& out) {
+  const View& in = operands[0];
+  const ir::Sliding s = windows_of(op, out);
   const Image<float> y(in), x(out);
   for_each_result(x, out, places(s), [&](std::int64_t ih, std::int64_t iw, std::int64_t n, float* to) {
     std::fill_n(to, x.channels, 0.0f);

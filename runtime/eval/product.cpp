@@ -18,8 +18,7 @@ std::int64_t chunk_size(double flops, std::int64_t step, std::int64_t all) {
   return divide_up(std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted)), unit) * unit;
 }
 
-}  // namespace
-
+/// `bias` may be null.
 void product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View* bias, const View& out) {
   const Layout x = a.layout(), w = b.layout(), y = out.layout();
   const std::int64_t m = y.rows, f = y.cols, k = transpose_a ? x.rows : x.cols;
@@ -51,12 +50,19 @@ void product(bool transpose_a, bool transpose_b, const View& a, const View& b, c
   });
 }
 
-void batch_product(bool transpose_a, bool transpose_b, const View& a, const View& b, const View& out) {
+}  // namespace
+
+void run(const ir::Matmul& op, Views in, const View& out) { product(op.transpose_a, op.transpose_b, in[0], in[1], nullptr, out); }
+void run(const ir::Dense&, Views in, const View& out) { product(false, false, in[0], in[1], &in[2], out); }
+
+/// One product per pair of matrices.
+void run(const ir::BatchMatmul& op, Views operands, const View& out) {
+  const View &a = operands[0], &b = operands[1];
   const Shape &left = a.type.shape, &shape = out.type.shape;
   const std::size_t rank = shape.rank();
   const Layout x = a.layout(), w = b.layout(), y = out.layout();
-  const std::int64_t m = shape[rank - 2].factor(), f = shape[rank - 1].factor(), k = left[rank - (transpose_a ? 2 : 1)].factor(),
-                     matrices = shape.product(0, rank - 2).factor(), x_rows = transpose_a ? k : m, w_rows = transpose_b ? f : k;
+  const std::int64_t m = shape[rank - 2].factor(), f = shape[rank - 1].factor(), k = left[rank - (op.transpose_a ? 2 : 1)].factor(),
+                     matrices = shape.product(0, rank - 2).factor(), x_rows = op.transpose_a ? k : m, w_rows = op.transpose_b ? f : k;
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(f);
   const auto size = static_cast<std::int64_t>(std::max(1.0, chunk_flops / std::max(1.0, flops)));
   for_chunks(divide_up(matrices, size), flops * static_cast<double>(matrices), bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {
@@ -71,8 +77,8 @@ void batch_product(bool transpose_a, bool transpose_b, const View& a, const View
                           .lda = x.stride,
                           .ldb = w.stride,
                           .ldc = y.stride,
-                          .transpose_a = transpose_a,
-                          .transpose_b = transpose_b};
+                          .transpose_a = op.transpose_a,
+                          .transpose_b = op.transpose_b};
       isa::kernels().gemm(&call);
     }
     zero_pads(out.data, y, sizeof(float), range.begin * m, range.end * m);

@@ -82,7 +82,7 @@ void reduce_with(const isa::Reduction<T>& kernels, const ir::ReduceExtents& exte
   else reduce_to_slabs(kernels, outer, reduced, inner, in, out);
 }
 
-}  // namespace
+enum class Reduction { sum, max, prod };
 
 void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& in, const View& out) {
   const ir::ReduceExtents extents = ir::reduce_extents(in.type.shape, first, last);
@@ -92,7 +92,14 @@ void reduce(Reduction kind, std::int64_t first, std::int64_t last, const View& i
   else reduce_with(kind == Reduction::sum ? k.whole_sum : kind == Reduction::max ? k.whole_max : k.whole_prod, extents, in, out);
 }
 
-void argmax(const View& in, const View& out) {
+}  // namespace
+
+void run(const ir::Sum& op, Views in, const View& out) { reduce(Reduction::sum, op.first, op.last, in[0], out); }
+void run(const ir::Max& op, Views in, const View& out) { reduce(Reduction::max, op.first, op.last, in[0], out); }
+void run(const ir::Prod& op, Views in, const View& out) { reduce(Reduction::prod, op.first, op.last, in[0], out); }
+
+void run(const ir::Argmax&, Views operands, const View& out) {
+  const View& in = operands[0];
   const Layout layout = in.layout(), result = out.layout();
   std::int32_t* y = out.as<std::int32_t>();
   const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));
@@ -105,9 +112,10 @@ void argmax(const View& in, const View& out) {
   zero_pads(out);
 }
 
-void softmax(bool logarithm, const View& in, const View& out) {
+namespace {
+
+void softmax(isa::RowsKernel kernel, const View& in, const View& out) {
   const Layout layout = in.layout();
-  const isa::RowsKernel kernel = logarithm ? isa::kernels().log_softmax : isa::kernels().softmax;
   const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / 4 / std::max<std::int64_t>(1, layout.stride));
   const double elements = static_cast<double>(layout.padded_elements());
   for_chunks(divide_up(layout.rows, size), 60 * elements, 8 * elements, [&](std::int64_t chunk) {
@@ -115,5 +123,10 @@ void softmax(bool logarithm, const View& in, const View& out) {
     kernel(in.as<float>(), out.as<float>(), layout, range.begin, range.end);
   });
 }
+
+}  // namespace
+
+void run(const ir::Softmax&, Views in, const View& out) { softmax(isa::kernels().softmax, in[0], out); }
+void run(const ir::LogSoftmax&, Views in, const View& out) { softmax(isa::kernels().log_softmax, in[0], out); }
 
 }  // namespace sinter::runtime::eval

@@ -1,5 +1,5 @@
 // An op that the interpreter was not taught; the same check that it makes of every op of the list.
-#include "runtime/support.h"
+#include "runtime/eval/eval.h"
 
 namespace sinter::ir {
 
@@ -7,6 +7,6 @@ struct Broken {
   static constexpr std::string_view name = "broken";
 };
 
-constexpr void check() { runtime::require_interpreter_kernel<Broken>(); }
+constexpr void check() { runtime::eval::require_kernel<Broken>(); }
 
 }  // namespace sinter::ir
