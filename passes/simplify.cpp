@@ -46,38 +46,40 @@ NodeId narrow_operands(ir::Graph& graph, NodeId id) {
 }
 
 /// The value that a pointwise node equals, found by one identity; the node itself if there is none.
-NodeId simplify_arithmetic(ir::Graph& graph, NodeId id) {
-  const ir::Node& node = graph.node(id);
-  const auto operand = [&](std::size_t i) { return node.inputs[i]; };
-  const auto keeps_type = [&](NodeId from) { return graph.node(from).type == node.type; };
-  const auto negated = [&](std::size_t i) { return as<ir::Neg>(graph, operand(i)) ? graph.node(operand(i)).inputs[0] : ir::no_node; };
-  const auto value = [&](NodeId from) { return graph.value(from); };
-  return std::visit(
-      [&]<class O>(const O&) -> NodeId {
-        if constexpr (std::is_same_v<O, ir::Mul>) {
-          for (const std::size_t i : {0u, 1u})
-            if (is_constant(graph, operand(1 - i), 1) && keeps_type(operand(i))) return operand(i);
-        } else if constexpr (std::is_same_v<O, ir::Div>) {
-          if (is_constant(graph, operand(1), 1) && keeps_type(operand(0))) return operand(0);
-        } else if constexpr (std::is_same_v<O, ir::Add>) {
-          for (const std::size_t i : {0u, 1u})
-            if (is_nothing(graph, operand(1 - i)) && keeps_type(operand(i))) return operand(i);
-          if (negated(1) != ir::no_node) return (value(operand(0)) - value(negated(1))).id;
-          if (negated(0) != ir::no_node) return (value(operand(1)) - value(negated(0))).id;
-        } else if constexpr (std::is_same_v<O, ir::Sub>) {
-          if (is_constant(graph, operand(1), 0) && keeps_type(operand(0))) return operand(0);
-          if (negated(1) != ir::no_node) return (value(operand(0)) + value(negated(1))).id;
-        } else if constexpr (std::is_same_v<O, ir::Neg>) {
-          if (negated(0) != ir::no_node) return negated(0);
-        } else if constexpr (std::is_same_v<O, ir::Cast>) {
-          if (keeps_type(operand(0))) return operand(0);
-        } else if constexpr (std::is_same_v<O, ir::StopGradient>) {
-          return operand(0);  // gradients have been taken
-        }
-        return id;
-      },
-      node.op);
-}
+struct Identities {
+  ir::Graph& graph;
+  NodeId id;
+
+  NodeId operand(std::size_t i) const { return graph.node(id).inputs[i]; }
+  Value value(NodeId from) const { return graph.value(from); }
+  bool keeps_type(NodeId from) const { return graph.node(from).type == graph.node(id).type; }
+  NodeId negated(std::size_t i) const { return as<ir::Neg>(graph, operand(i)) ? graph.node(operand(i)).inputs[0] : ir::no_node; }
+
+  NodeId operator()(const ir::Mul&) const {
+    for (const std::size_t i : {0u, 1u})
+      if (is_constant(graph, operand(1 - i), 1) && keeps_type(operand(i))) return operand(i);
+    return id;
+  }
+  NodeId operator()(const ir::Div&) const { return is_constant(graph, operand(1), 1) && keeps_type(operand(0)) ? operand(0) : id; }
+  NodeId operator()(const ir::Add&) const {
+    for (const std::size_t i : {0u, 1u})
+      if (is_nothing(graph, operand(1 - i)) && keeps_type(operand(i))) return operand(i);
+    if (negated(1) != ir::no_node) return (value(operand(0)) - value(negated(1))).id;
+    if (negated(0) != ir::no_node) return (value(operand(1)) - value(negated(0))).id;
+    return id;
+  }
+  NodeId operator()(const ir::Sub&) const {
+    if (is_constant(graph, operand(1), 0) && keeps_type(operand(0))) return operand(0);
+    return negated(1) != ir::no_node ? (value(operand(0)) + value(negated(1))).id : id;
+  }
+  NodeId operator()(const ir::Neg&) const { return negated(0) != ir::no_node ? negated(0) : id; }
+  NodeId operator()(const ir::Cast&) const { return keeps_type(operand(0)) ? operand(0) : id; }
+  NodeId operator()(const ir::StopGradient&) const { return operand(0); }  // gradients have been taken
+  template <class O>
+  NodeId operator()(const O&) const {
+    return id;
+  }
+};
 
 NodeId simplify_movement(ir::Graph& graph, NodeId id) {
   const ir::Node& node = graph.node(id);
@@ -112,7 +114,7 @@ NodeId simplify_movement(ir::Graph& graph, NodeId id) {
 
 NodeId simplify_node(ir::Graph& graph, NodeId id) {
   if (!ir::is_elementwise(graph.node(id).op)) return simplify_movement(graph, id);
-  const NodeId simpler = simplify_arithmetic(graph, id);
+  const NodeId simpler = std::visit(Identities{graph, id}, graph.node(id).op);
   return simpler == id ? narrow_operands(graph, id) : simpler;
 }
 

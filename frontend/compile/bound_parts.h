@@ -35,4 +35,7 @@ inline ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Ar
   return ir::evaluate(op, type, pointers, n);
 }
 
+/// Whether two values may be equal, or in another order, within the sum of their errors; an error without limit may hide a NaN.
+inline bool may_be_equal(double apart, double slack) { return std::isinf(slack) || (slack > 0 && apart <= slack); }
+
 }  // namespace sinter

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "frontend/compile/bound_parts.h"
 #include "frontend/compile/index_bound.h"
@@ -61,9 +62,6 @@ void carry_angle(Bounded& result, const Bounded& in) {
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] = std::max(result.error[i], std::min(in.error[i], 2.0));
 }
 
-/// Whether two values may be equal, or in another order, within the sum of their errors; an error without limit may hide a NaN.
-bool may_be_equal(double apart, double slack) { return std::isinf(slack) || (slack > 0 && apart <= slack); }
-
 /// As a bool, what may be 0 may be false, and true.
 void carry_truth(Bounded& result, const Bounded& in) {
   for (std::size_t i = 0; i < result.error.size(); ++i)
@@ -102,7 +100,7 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   for (std::size_t i = 0; i < alone.size(); ++i) result.error[i] += std::max(alone[i], together[i]);
 }
 
-/// Arithmetic on whole numbers, and their casts: moved in real numbers, where nothing wraps.
+/// Arithmetic on whole numbers: moved in real numbers, where nothing wraps.
 void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
   if (std::none_of(in.begin(), in.end(), [](const Bounded* x) { return has_error(*x); })) return;
   const Type reals{DType::f32, type.shape};
@@ -111,7 +109,6 @@ void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<
     operands.push_back(*x);
     operands.back().value.dtype = DType::f32;
   }
-  if (std::holds_alternative<ir::Cast>(op)) return carry_wrapped(result, operands[0]);
   std::vector<const Bounded*> pointers;
   std::vector<ir::Array> values;
   for (const Bounded& x : operands) {
@@ -120,6 +117,13 @@ void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<
   }
   Bounded real{evaluate(op, reals, std::move(values), n), result.error};
   carry_by_moving(real, op, reals, pointers, n);
+  carry_wrapped(result, real);
+}
+
+void carry_whole_cast(Bounded& result, const Bounded& in) {
+  if (!has_error(in)) return;
+  Bounded real = in;
+  real.value.dtype = DType::f32;
   carry_wrapped(result, real);
 }
 
@@ -141,10 +145,22 @@ void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bo
   }
 }
 
-/// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over `terms` terms. An operand of
+/// The number of terms of a sum or product.
+double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+  std::vector<Type> types;
+  for (const Bounded* x : in) types.push_back({x->value.dtype, Shape::fixed(x->value.extents)});
+  return static_cast<double>(ir::terms(ir::access(ir::at_batch(op, n), types, type.shape.at(n))).factor());
+}
+
+/// The operands of a sum of products.
+struct LinearParts {
+  std::size_t first = 0;             ///< the first that is a number: an index may come before it
+  std::optional<std::size_t> added;  ///< one that is no factor
+};
+
+/// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over all terms. An operand of
 /// infinite error may be any number, and makes any number of the result, times 0 as well.
-void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, double terms,
-                  std::size_t first_float) {
+void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, const LinearParts& parts) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   const auto operands_of = [&](auto&& f) {
     std::vector<ir::Array> operands;
@@ -155,14 +171,16 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   const std::vector<ir::Array> magnitudes = operands_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; });
   const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
   const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, n);
-  if (mixed) terms += winograd_terms;
+  const double terms = contracted_terms(op, type, in, n) + (mixed ? winograd_terms : 0);
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * limited(total.data[i]);
-  for (std::size_t k = first_float; k < in.size(); ++k) {
+  for (std::size_t k = parts.first; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
     std::vector<ir::Array> operands = magnitudes;
     operands[k] = mapped(*in[k], [](double, double e) { return e; });
-    if (std::holds_alternative<ir::Dense>(op) && k < 2) std::fill(operands[2].data.begin(), operands[2].data.end(), 0.0);
-    if (std::holds_alternative<ir::Dense>(op) && k == 2) std::fill(operands[0].data.begin(), operands[0].data.end(), 0.0);
+    if (parts.added) {
+      ir::Array& without = operands[k == *parts.added ? parts.first : *parts.added];
+      std::fill(without.data.begin(), without.data.end(), 0.0);
+    }
     const ir::Array carried = evaluate(op, type, std::move(operands), n);
     for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += limited(carried.data[i]);
   }
@@ -202,82 +220,85 @@ void carry_softmax(Bounded& result, const Bounded& in, bool logarithm) {
   }
 }
 
-/// The index may be any whose value is within the errors of the greatest.
-void carry_argmax(Bounded& result, const Bounded& in) {
-  const auto cols = static_cast<std::size_t>(in.value.extents.back());
-  for (std::size_t row = 0; row < result.error.size(); ++row) {
-    const auto best = static_cast<std::size_t>(result.value.data[row]);
-    for (std::size_t i = 0; i < cols; ++i) {
-      const std::size_t at = row * cols + i, top = row * cols + best;
-      if (i != best && may_be_equal(in.value.data[top] - in.value.data[at], in.error[at] + in.error[top]))
-        result.error[row] = static_cast<double>(cols);
-    }
+/// What each op adds to the error of its result, but for its own rounding where that is a number of units in the last place.
+struct Carry {
+  Bounded& result;
+  const ir::Op& op;
+  const Type& type;
+  std::span<const Bounded* const> in;
+  std::int64_t n;
+
+  void linear(const LinearParts& parts = {}) const { carry_linear(result, op, type, in, n, parts); }
+  void sum() const { is_float(type.dtype) ? linear() : carry_whole_sum(result, op, type, *in[0], n); }
+  void indexed() const { carry_index(result, op, in); }
+  /// False for whole numbers, which are finished.
+  template <class O>
+  bool moved() const {
+    constexpr bool counts = std::is_base_of_v<ir::Elementwise<1, ir::Numbers>, O> || std::is_base_of_v<ir::Elementwise<2, ir::Numbers>, O>;
+    if (counts && is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole(result, op, type, in, n), false;
+    carry_by_moving(result, op, type, in, n);
+    return true;
   }
-}
 
-/// An index may be any that has a neighbour in value within the errors.
-void carry_top_k(Bounded& result, const Bounded& in) {
-  const auto cols = static_cast<std::size_t>(in.value.extents.back()), k = static_cast<std::size_t>(result.value.extents.back());
-  for (std::size_t i = 0; i < result.error.size(); ++i) {
-    const std::size_t row = i / k * cols, top = row + static_cast<std::size_t>(result.value.data[i]);
-    for (std::size_t at = row; at < row + cols; ++at)
-      if (at != top && may_be_equal(std::abs(in.value.data[at] - in.value.data[top]), in.error[at] + in.error[top]))
-        result.error[i] = static_cast<double>(cols);
+  void operator()(const ir::Matmul&) const { linear(); }
+  void operator()(const ir::BatchMatmul&) const { linear(); }
+  void operator()(const ir::Dense&) const { linear({.first = 0, .added = 2}); }
+  template <ir::IsConvolution O>
+  void operator()(const O&) const {
+    linear();
   }
-}
+  void operator()(const ir::AveragePool&) const { linear(); }
+  void operator()(const ir::AverageSpread&) const { linear(); }
+  void operator()(const ir::Sum&) const { sum(); }
+  void operator()(const ir::Cumsum&) const { sum(); }
+  void operator()(const ir::Prod& prod) const {
+    is_float(type.dtype) ? carry_product(result, op, type, *in[0], n) : carry_whole_product(result, prod, type, *in[0], n);
+  }
 
-/// The position of a pool's greatest element may be that of any element within the errors of it.
-void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded& in) {
-  const ir::Sliding s = ir::pool_windows(Shape::fixed(in.value.extents), op.kernel, op.strides, op.pads);
-  const std::int64_t channels = in.value.extents[3];
-  std::vector<std::size_t> best(result.error.size());
-  const auto each = [&](const auto& body) {
-    for (std::int64_t n = 0; n < in.value.extents[0]; ++n)
-      s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw, std::int64_t ih, std::int64_t iw) {
-        for (std::int64_t c = 0; c < channels; ++c)
-          body(static_cast<std::size_t>((((n * s.h.out + oh) * s.w.out) + ow) * channels + c),
-               static_cast<std::size_t>((((n * s.h.in + ih) * s.w.in) + iw) * channels + c), kh * s.w.size + kw);
-      });
-  };
-  each([&](std::size_t y, std::size_t x, std::int64_t place) {
-    if (static_cast<double>(place) == result.value.data[y]) best[y] = x;
-  });
-  each([&](std::size_t y, std::size_t x, std::int64_t) {
-    if (x != best[y] && may_be_equal(in.value.data[best[y]] - in.value.data[x], in.error[x] + in.error[best[y]])) result.error[y] = 256;
-  });
-}
+  void operator()(const ir::GatherRows&) const { indexed(); }
+  void operator()(const ir::TakeAlong&) const { indexed(); }
+  void operator()(const ir::OneHot&) const { indexed(); }
+  void operator()(const ir::PoolTake&) const { indexed(); }
+  void operator()(const ir::ScatterAddRows&) const { linear({.first = 1, .added = {}}), indexed(); }
+  void operator()(const ir::ScatterAddAlong&) const { linear({.first = 1, .added = {}}), indexed(); }
+  void operator()(const ir::PoolPut& put) const { linear({.first = 1, .added = {}}), carry_pool_put(result, put, in); }
+  void operator()(const ir::MaxPoolPlace& place) const { carry_pool_place(result, place, *in[0]); }
+  void operator()(const ir::Argmax&) const { carry_argmax(result, *in[0]); }
+  void operator()(const ir::TopK&) const { carry_top_k(result, *in[0]); }
 
-/// Where the position is not certain, every element of the window may have the value.
-void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Bounded* const> in) {
-  const Bounded &places = *in[0], &values = *in[1];
-  const ir::Sliding s = ir::pool_windows(Shape::fixed(result.value.extents), op.kernel, op.strides, op.pads);
-  const std::int64_t channels = result.value.extents[3];
-  for (std::int64_t n = 0; n < result.value.extents[0]; ++n)
-    s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t, std::int64_t ih, std::int64_t iw) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const auto y = static_cast<std::size_t>((((n * s.h.out + oh) * s.w.out) + ow) * channels + c),
-                   x = static_cast<std::size_t>((((n * s.h.in + ih) * s.w.in) + iw) * channels + c);
-        if (places.error[y] > 0) result.error[x] += std::abs(values.value.data[y]) + values.error[y];
-      }
-    });
-}
+  void operator()(const ir::Softmax&) const { carry_softmax(result, *in[0], false); }
+  void operator()(const ir::LogSoftmax&) const { carry_softmax(result, *in[0], true); }
+  void operator()(const ir::Philox&) const { carry_random_bits(result, type, in, n); }
+  template <IsComparison O>
+  void operator()(const O&) const {
+    carry_comparison(result, in, type, n);
+  }
+  void operator()(const ir::Cast&) const {
+    if (is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole_cast(result, *in[0]);
+    carry_by_moving(result, op, type, in, n);
+    if (type.dtype == DType::boolean) carry_truth(result, *in[0]);
+  }
+  void operator()(const ir::Div&) const {
+    if (moved<ir::Div>()) carry_pole(result, type, *in[1], nullptr, n);
+  }
+  void operator()(const ir::Pow&) const {
+    if (moved<ir::Pow>()) carry_pole(result, type, *in[0], in[1], n);
+  }
+  void operator()(const ir::Sin&) const { carry_by_moving(result, op, type, in, n), carry_angle(result, *in[0]); }
+  void operator()(const ir::Cos&) const { carry_by_moving(result, op, type, in, n), carry_angle(result, *in[0]); }
+  template <class O>
+  void operator()(const O&) const {
+    moved<O>();
+  }
 
-/// The number of terms of a sum or product.
-double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
-  std::vector<Type> types;
-  for (const Bounded* x : in) types.push_back({x->value.dtype, Shape::fixed(x->value.extents)});
-  return static_cast<double>(ir::terms(ir::access(ir::at_batch(op, n), types, type.shape.at(n))).factor());
-}
-
-double own_ulps(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
-  return std::visit(
-      [&]<class O>(const O&) -> double {
-        if constexpr (ir::IsElementwise<O>) return 2 * O::ulps;  // a unit in the last place is up to twice 2^-24 of the value
-        else if constexpr (std::is_same_v<O, ir::Prod>) return contracted_terms(op, type, in, n);
-        else return 0;
-      },
-      op);
-}
+  /// Its own rounding, in units in the last place of the result.
+  template <class O>
+  double ulps(const O&) const {
+    if constexpr (ir::IsElementwise<O>) return 2 * O::ulps;  // a unit in the last place is up to twice 2^-24 of the value
+    else return 0;
+  }
+  double ulps(const ir::Prod&) const { return contracted_terms(op, type, in, n); }
+};
 
 }  // namespace
 
@@ -286,46 +307,10 @@ Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bou
   for (const Bounded* x : in) values.push_back(&x->value);
   Bounded result{ir::evaluate(op, type, values, n), {}};
   result.error.assign(result.value.data.size(), 0.0);
-  std::visit(
-      [&]<class O>([[maybe_unused]] const O& o) {
-        if constexpr (std::is_same_v<O, ir::Sum> || std::is_same_v<O, ir::Cumsum>)
-          if (!is_float(type.dtype)) return carry_whole_sum(result, op, type, *in[0], n);
-        if constexpr (std::is_same_v<O, ir::Prod>)
-          if (!is_float(type.dtype)) return carry_whole_product(result, o, type, *in[0], n);
-        if constexpr (std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::Sum> ||
-                      std::is_same_v<O, ir::BatchMatmul> || std::is_same_v<O, ir::Cumsum> || ir::IsConvolution<O> ||
-                      std::is_same_v<O, ir::AveragePool> || std::is_same_v<O, ir::AverageSpread>)
-          carry_linear(result, op, type, in, n, contracted_terms(op, type, in, n), 0);
-        else if constexpr (std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong>) {
-          carry_linear(result, op, type, in, n, contracted_terms(op, type, in, n), 1);
-          carry_index(result, op, in);
-        } else if constexpr (ReadsIndex<O>) carry_index(result, op, in);
-        else if constexpr (IsComparison<O>) carry_comparison(result, in, type, n);
-        else if constexpr (std::is_same_v<O, ir::Prod>) carry_product(result, op, type, *in[0], n);
-        else if constexpr (std::is_same_v<O, ir::Softmax>) carry_softmax(result, *in[0], false);
-        else if constexpr (std::is_same_v<O, ir::LogSoftmax>) carry_softmax(result, *in[0], true);
-        else if constexpr (std::is_same_v<O, ir::Argmax>) carry_argmax(result, *in[0]);
-        else if constexpr (std::is_same_v<O, ir::TopK>) carry_top_k(result, *in[0]);
-        else if constexpr (std::is_same_v<O, ir::MaxPoolPlace>) carry_pool_place(result, o, *in[0]);
-        else if constexpr (std::is_same_v<O, ir::PoolPut>) {
-          carry_linear(result, op, type, in, n, contracted_terms(op, type, in, n), 1);
-          carry_pool_put(result, o, in);
-        } else if constexpr (std::is_same_v<O, ir::Philox>) carry_random_bits(result, type, in, n);
-        else {
-          if constexpr (std::is_base_of_v<ir::Elementwise<1, ir::Numbers>, O> || std::is_base_of_v<ir::Elementwise<2, ir::Numbers>, O> ||
-                        std::is_same_v<O, ir::Cast>)
-            if (is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole(result, op, type, in, n);
-          carry_by_moving(result, op, type, in, n);
-          if constexpr (std::is_same_v<O, ir::Div>) carry_pole(result, type, *in[1], nullptr, n);
-          if constexpr (std::is_same_v<O, ir::Pow>) carry_pole(result, type, *in[0], in[1], n);
-          if constexpr (std::is_same_v<O, ir::Cast>)
-            if (type.dtype == DType::boolean) carry_truth(result, *in[0]);
-          if constexpr (std::is_same_v<O, ir::Sin> || std::is_same_v<O, ir::Cos>) carry_angle(result, *in[0]);
-        }
-      },
-      op);
+  const Carry carry{result, op, type, in, n};
+  std::visit(carry, op);
   if (is_float(type.dtype)) {
-    const double ulps = own_ulps(op, type, in, n);
+    const double ulps = std::visit([&](const auto& o) { return carry.ulps(o); }, op);
     for (std::size_t i = 0; i < result.error.size(); ++i) {
       const double size = std::abs(result.value.data[i]);
       if (std::isnan(size)) continue;

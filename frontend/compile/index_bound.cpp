@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/compile/bound_parts.h"
+
 namespace sinter {
 
 namespace {
@@ -93,9 +95,65 @@ void carry(Bounded& result, const ir::PoolTake& op, std::span<const Bounded* con
 void carry_index(Bounded& result, const ir::Op& op, std::span<const Bounded* const> in) {
   std::visit(
       [&]<class O>(const O& o) {
-        if constexpr (ReadsIndex<O>) carry(result, o, in);
+        if constexpr (requires { carry(result, o, in); }) carry(result, o, in);
       },
       op);
+}
+
+void carry_argmax(Bounded& result, const Bounded& in) {
+  const auto cols = static_cast<std::size_t>(in.value.extents.back());
+  for (std::size_t row = 0; row < result.error.size(); ++row) {
+    const auto best = static_cast<std::size_t>(result.value.data[row]);
+    for (std::size_t i = 0; i < cols; ++i) {
+      const std::size_t at = row * cols + i, top = row * cols + best;
+      if (i != best && may_be_equal(in.value.data[top] - in.value.data[at], in.error[at] + in.error[top]))
+        result.error[row] = static_cast<double>(cols);
+    }
+  }
+}
+
+void carry_top_k(Bounded& result, const Bounded& in) {
+  const auto cols = static_cast<std::size_t>(in.value.extents.back()), k = static_cast<std::size_t>(result.value.extents.back());
+  for (std::size_t i = 0; i < result.error.size(); ++i) {
+    const std::size_t row = i / k * cols, top = row + static_cast<std::size_t>(result.value.data[i]);
+    for (std::size_t at = row; at < row + cols; ++at)
+      if (at != top && may_be_equal(std::abs(in.value.data[at] - in.value.data[top]), in.error[at] + in.error[top]))
+        result.error[i] = static_cast<double>(cols);
+  }
+}
+
+void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded& in) {
+  const ir::Sliding s = ir::pool_windows(Shape::fixed(in.value.extents), op.kernel, op.strides, op.pads);
+  const std::int64_t channels = in.value.extents[3];
+  std::vector<std::size_t> best(result.error.size());
+  const auto each = [&](const auto& body) {
+    for (std::int64_t n = 0; n < in.value.extents[0]; ++n)
+      s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t kh, std::int64_t kw, std::int64_t ih, std::int64_t iw) {
+        for (std::int64_t c = 0; c < channels; ++c)
+          body(static_cast<std::size_t>((((n * s.h.out + oh) * s.w.out) + ow) * channels + c),
+               static_cast<std::size_t>((((n * s.h.in + ih) * s.w.in) + iw) * channels + c), kh * s.w.size + kw);
+      });
+  };
+  each([&](std::size_t y, std::size_t x, std::int64_t place) {
+    if (static_cast<double>(place) == result.value.data[y]) best[y] = x;
+  });
+  each([&](std::size_t y, std::size_t x, std::int64_t) {
+    if (x != best[y] && may_be_equal(in.value.data[best[y]] - in.value.data[x], in.error[x] + in.error[best[y]])) result.error[y] = 256;
+  });
+}
+
+void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Bounded* const> in) {
+  const Bounded &places = *in[0], &values = *in[1];
+  const ir::Sliding s = ir::pool_windows(Shape::fixed(result.value.extents), op.kernel, op.strides, op.pads);
+  const std::int64_t channels = result.value.extents[3];
+  for (std::int64_t n = 0; n < result.value.extents[0]; ++n)
+    s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t, std::int64_t ih, std::int64_t iw) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const auto y = static_cast<std::size_t>((((n * s.h.out + oh) * s.w.out) + ow) * channels + c),
+                   x = static_cast<std::size_t>((((n * s.h.in + ih) * s.w.in) + iw) * channels + c);
+        if (places.error[y] > 0) result.error[x] += std::abs(values.value.data[y]) + values.error[y];
+      }
+    });
 }
 
 }  // namespace sinter

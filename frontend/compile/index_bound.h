@@ -7,13 +7,17 @@
 
 namespace sinter {
 
-/// Ops with an index among their operands, or a position in a window.
-template <class O>
-concept ReadsIndex = std::is_same_v<O, ir::GatherRows> || std::is_same_v<O, ir::TakeAlong> || std::is_same_v<O, ir::OneHot> ||
-                     std::is_same_v<O, ir::ScatterAddRows> || std::is_same_v<O, ir::ScatterAddAlong> || std::is_same_v<O, ir::PoolTake>;
-
 /// Adds to result.error the effect of all elements that an uncertain index may mean; for gather_rows, take_along and pool_take the errors of what is
 /// picked too.
 void carry_index(Bounded& result, const ir::Op& op, std::span<const Bounded* const> in);
+
+/// The index may be any whose value is within the errors of the greatest.
+void carry_argmax(Bounded& result, const Bounded& in);
+/// An index may be any that has a neighbour in value within the errors.
+void carry_top_k(Bounded& result, const Bounded& in);
+/// The position of a pool's greatest element may be that of any element within the errors of it.
+void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded& in);
+/// Where the position is not certain, every element of the window may have the value.
+void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Bounded* const> in);
 
 }  // namespace sinter

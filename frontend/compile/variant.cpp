@@ -59,17 +59,23 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
 
 bool matches_beyond_first(const Shape& a, const Shape& b) { return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1); }
 
+/// The operand of a node that holds indices, and the number that they must be less than.
+std::pair<std::size_t, Dim> index_of(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const ir::Access access = ir::access_of(graph, id);
+  for (std::size_t k = 0; k < access.operands.size(); ++k)
+    for (std::size_t d = 0; d < access.operands[k].size(); ++d)
+      if (const auto& through = access.operands[k][d].through) return {*through, graph.node(node.inputs[k]).type.shape[d]};
+  for (const ir::Axis& axis : access.axes)
+    if (axis.kind == ir::Axis::Kind::scattered) return {0, axis.extent};
+  return {0, node.type.shape.back()};  // one_hot
+}
+
 /// The origin of the index operand of a node that met an index out of range, for the message.
 std::string index_message(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  const std::size_t operand = std::holds_alternative<ir::GatherRows>(node.op) || std::holds_alternative<ir::TakeAlong>(node.op) ? 1 : 0;
-  std::string text = str(ir::name(node.op), ": an index is outside [0, ");
-  if (const auto* one_hot = std::get_if<ir::OneHot>(&node.op)) text += str(one_hot->depth);
-  else if (const auto* scatter = std::get_if<ir::ScatterAddRows>(&node.op)) text += str(scatter->rows);
-  else if (const auto* along = std::get_if<ir::ScatterAddAlong>(&node.op)) text += str(along->cols);
-  else if (std::holds_alternative<ir::TakeAlong>(node.op)) text += str(graph.node(node.inputs[0]).type.shape.back());
-  else text += str(graph.node(node.inputs[0]).type.shape[0]);
-  text += ")";
+  const auto [operand, size] = index_of(graph, id);
+  std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
   const ir::Node& index = graph.node(node.inputs[operand]);
   if (const auto* input = std::get_if<ir::Input>(&index.op))
     text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
