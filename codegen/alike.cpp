@@ -16,24 +16,21 @@ using ir::NodeId;
 /// All that the code of a kernel depends on, with nodes and values numbered as they are met.
 class Description {
  public:
-  Description(const ir::Graph& graph, const ir::NodeFacts& facts, const Schedule& schedule, const MemoryPlan& plan, const Kernel& kernel)
-      : graph_(graph), facts_(facts), schedule_(schedule), plan_(plan), kernel_(kernel), arguments_(buffers_of(kernel, plan)) {}
+  Description(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan, const Kernel& kernel)
+      : graph_(graph), schedule_(schedule), plan_(plan), kernel_(kernel), arguments_(buffers_of(kernel, plan)) {}
 
   std::string take() {
-    bytes_.add(kernel_.kind);
+    bytes_.add(kernel_.role);
     bytes_.add(kernel_.shape);
     bytes_.add(kernel_.pace);
     bytes_.add(kernel_.piece);
     bytes_.add(kernel_.pieces);
     add_loop(kernel_);
     bytes_.add(schedule_.phases[kernel_.phase].once);
-    if (kernel_.kind == Kernel::Kind::combine)
-      for (const Kernel& other : schedule_.kernels)
-        if (other.kind == Kernel::Kind::partial && other.slots == kernel_.slots) add_loop(other);
+    if (kernel_.role == Kernel::Role::combine) add_loop(schedule_.kernels[kernel_.parts]);
     bytes_.add(arguments_.size());
     for (const NodeId id : kernel_.nodes) number(id);
     bytes_.add(nodes_.size());
-    if (kernel_.anchor != ir::no_node) number(kernel_.anchor);
     bytes_.add(kernel_.anchor != ir::no_node ? number(kernel_.anchor) : nodes_.size());
     for (std::size_t next = 0; next < nodes_.size(); ++next) add_node(nodes_[next]);  // grows by what the kernel computes for itself
     for (const Read& read : kernel_.reads) {
@@ -74,7 +71,7 @@ class Description {
     bytes_.add(node.inputs.size());
     for (const NodeId input : node.inputs) {
       bytes_.add(graph_.node(input).type);
-      const bool computed = numbers_.contains(input) || facts_.recomputable[input];
+      const bool computed = numbers_.contains(input) || schedule_.facts.recomputable[input];
       bytes_.add(computed);
       if (computed) bytes_.add(number(input));
       else add_value(schedule_.value_of[input]);
@@ -97,7 +94,6 @@ class Description {
   }
 
   const ir::Graph& graph_;
-  const ir::NodeFacts& facts_;
   const Schedule& schedule_;
   const MemoryPlan& plan_;
   const Kernel& kernel_;
@@ -111,11 +107,10 @@ class Description {
 }  // namespace
 
 std::vector<std::size_t> alike_kernels(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan) {
-  const ir::NodeFacts facts(graph);
   std::map<std::string, std::size_t> first;
   std::vector<std::size_t> result;
   for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
-    result.push_back(first.emplace(Description(graph, facts, schedule, plan, schedule.kernels[k]).take(), k).first->second);
+    result.push_back(first.emplace(Description(graph, schedule, plan, schedule.kernels[k]).take(), k).first->second);
   return result;
 }
 

@@ -60,21 +60,21 @@ std::string ir_text(const llvm::Module& module) {
 }
 
 std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
-  if (kernel.kind == Kernel::Kind::copy) return "copy";
-  if (kernel.kind == Kernel::Kind::pack) return "pack";
+  if (kernel.role == Kernel::Role::copy) return "copy";
+  if (kernel.role == Kernel::Role::pack) return "pack";
   std::string text;
   for (const ir::NodeId id : kernel.nodes) text += str(text.empty() ? "" : " + ", ir::name(graph.node(id).op));
-  return text + (kernel.kind == Kernel::Kind::partial ? " (a slot a chunk)" : kernel.kind == Kernel::Kind::combine ? " (slots combined)" : "");
+  return text + (kernel.role == Kernel::Role::partial ? " (a slot a chunk)" : kernel.role == Kernel::Role::combine ? " (slots combined)" : "");
 }
 
 std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan) {
   std::vector<KernelSpec> specs;
   for (const Kernel& kernel : schedule.kernels) {
     ir::Cost flops, bytes;
-    if (kernel.kind != Kernel::Kind::combine)
+    if (kernel.role != Kernel::Role::combine)
       for (const ir::NodeId id : kernel.nodes) flops += ir::flops(graph, id);
     for (const Read& read : kernel.reads) bytes += ir::bytes(schedule.values[read.value].type);
-    if (kernel.kind == Kernel::Kind::pack) bytes += ir::bytes(schedule.values[kernel.packed].type);
+    if (kernel.role == Kernel::Role::pack) bytes += ir::bytes(schedule.values[kernel.packed].type);
     for (const Write& write : kernel.writes) bytes += ir::bytes(schedule.values[write.value].type);
     const Work work{flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample};
     specs.push_back({name_of(graph, kernel), kernel.domain.units, work, buffers_of(kernel, plan)});

@@ -87,7 +87,7 @@ std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& pl
 MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   std::vector<Life> lives(schedule.values.size());
   for (const Kernel& kernel : schedule.kernels) {
-    for (const Read& read : kernel.reads) lives[read.value].touch(kernel.phase, kernel.loop, read.same_rows);
+    for (const Read& read : kernel.reads) lives[schedule.memory_of(read.value)].touch(kernel.phase, kernel.loop, read.same_rows);
     for (const Write& write : kernel.writes) lives[write.value].touch(kernel.phase, kernel.loop, true);
     if (kernel.product != no_value) {
       lives[kernel.product].touch(kernel.phase, kernel.loop, true);
@@ -99,7 +99,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     }
     if (kernel.packed != no_value) {
       lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
-      if (kernel.kind == Kernel::Kind::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
+      if (kernel.role == Kernel::Role::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
     }
     if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
   }
@@ -113,7 +113,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     if (value.home == StoredValue::Home::input) places[v] = Place::input;
     if (value.home == StoredValue::Home::state) places[v] = Place::state;
     if (value.home == StoredValue::Home::output) places[v] = Place::output;
-    if (value.home != StoredValue::Home::memory || !lives[v].used) continue;
+    if (value.home != StoredValue::Home::memory || value.base != no_value || !lives[v].used) continue;
     const SymbolicLayout at = symbolic_layout(value.type.shape);
     const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
     const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
@@ -139,11 +139,12 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   plan.batch_bytes = place(std::move(batch), separate, offsets, 1);
 
   plan.buffer_of.resize(schedule.values.size());
-  std::map<std::pair<Place, std::uint32_t>, std::uint32_t> shared;  // a state and its new value, an input and views of it
+  std::map<std::pair<Place, std::uint32_t>, std::uint32_t> shared;  // a state and its new value
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const StoredValue& value = schedule.values[v];
+    if (value.base != no_value) continue;
     plan.buffer_of[v] = static_cast<std::uint32_t>(plan.buffers.size());
-    if (places[v] == Place::state || places[v] == Place::input) {
+    if (places[v] == Place::state) {
       const auto [found, is_first] = shared.emplace(std::pair(places[v], value.index), plan.buffer_of[v]);
       plan.buffer_of[v] = found->second;
       if (!is_first) continue;
@@ -154,7 +155,9 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
     buffer.chunk_bytes = chunk_bytes[v];
     buffer.own = lives[v].product || lives[v].staging;
+    plan.serves_chunk.push_back(lives[v].staging);
   }
+  for (ValueId v = 0; v < schedule.values.size(); ++v) plan.buffer_of[v] = plan.buffer_of[schedule.memory_of(v)];
   return plan;
 }
 

@@ -8,6 +8,7 @@ namespace sinter::codegen {
 
 struct MemoryPlan {
   std::vector<BufferSpec> buffers;
+  std::vector<char> serves_chunk;        ///< by buffer: chunk scratch that does not hold the chunk's rows, but is one for each call of the kernel
   std::vector<std::uint32_t> buffer_of;  ///< by value; values that always share memory (old and new state) share a buffer
   std::int64_t fixed_bytes = 0, batch_bytes = 0, scratch_bytes = 0;
 };

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/kernel.h"
 #include "ir/layout.h"
 #include "ir/step.h"
 
 namespace sinter::codegen {
+
+class KernelKind;
 
 /// The domain that the chunks of a loop divide: N samples, or a number of rows.
 struct Domain {
@@ -29,6 +31,7 @@ struct StoredValue {
   Type type;
   ir::NodeId node = ir::no_node;  ///< whose value it is; no_node for partial sums
   std::string name;
+  ValueId base = no_value;  ///< the value that this one is under another shape
 };
 
 /// An operand of a kernel in memory.
@@ -56,10 +59,11 @@ inline constexpr std::int64_t piece_columns = 128;
 struct Kernel {
   /// nodes: a kernel group. partial: the group's reduction, one slot per chunk. combine: the slots and what follows. copy: a leaf to an output or
   /// state. pack: the right operand of the group's product into the order in which tiles read it.
-  enum class Kind : std::uint8_t { nodes, partial, combine, copy, pack };
-  Kind kind = Kind::nodes;
-  std::int32_t group = -1;        ///< kernel group of the graph
-  std::vector<ir::NodeId> nodes;  ///< in topological order
+  enum class Role : std::uint8_t { nodes, partial, combine, copy, pack };
+  Role role = Role::nodes;
+  const KernelKind* kind = nullptr;  ///< whose code it is (codegen/kernels/kinds.h)
+  std::int32_t group = -1;           ///< kernel group of the graph
+  std::vector<ir::NodeId> nodes;     ///< in topological order
   ir::NodeId anchor = ir::no_node;
   Shape shape;  ///< of the tensors whose rows are the domain
   Domain domain;
@@ -67,8 +71,9 @@ struct Kernel {
   std::vector<Write> writes;
   ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue
   ValueId slots = no_value;    ///< partial sums
+  std::size_t parts = 0;       ///< of a combine: the number of the kernel that fills the slots
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
-  ValueId staging = no_value;  ///< of a convolution: the copy of an image, in chunk scratch
+  ValueId staging = no_value;  ///< of a kernel call: the copy of an image, the exponentials of a row
   Pace pace = Pace::rows;
   Piece piece = Piece::sample;
   std::int64_t pieces = 1;  ///< of a sample
@@ -100,6 +105,10 @@ struct Schedule {
   std::vector<ValueId> value_of;  ///< by node: its stored value; no_value if it is not stored
   std::vector<Kernel> kernels;
   std::vector<Phase> phases;
+  ir::NodeFacts facts;  ///< of the graph
+
+  /// The value in whose memory this one is: itself, or that which it is under another shape.
+  ValueId memory_of(ValueId value) const { return values[value].base == no_value ? value : values[value].base; }
 };
 
 /// `keep_all` stores every result of a kernel group that other groups or taps can read.

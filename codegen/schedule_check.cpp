@@ -19,8 +19,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   std::vector<std::vector<std::size_t>> writers(schedule.values.size()), overwriters(graph.states().size());
   for (std::size_t k = 0; k < schedule.kernels.size(); ++k) {
     const Kernel& kernel = schedule.kernels[k];
-    if (kernel.slots != no_value && kernel.kind != Kernel::Kind::combine) writers[kernel.slots].push_back(k);
-    if (kernel.kind == Kernel::Kind::pack) writers[kernel.packed].push_back(k);
+    if (kernel.slots != no_value && kernel.role != Kernel::Role::combine) writers[kernel.slots].push_back(k);
+    if (kernel.role == Kernel::Role::pack) writers[kernel.packed].push_back(k);
     for (const Write& write : kernel.writes) {
       writers[write.value].push_back(k);
       if (const StoredValue& value = schedule.values[write.value]; value.home == StoredValue::Home::state) overwriters[value.index].push_back(k);
@@ -29,7 +29,7 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
     for (const Read& read : schedule.kernels[k].reads) {
       const Kernel& reader = schedule.kernels[k];
-      for (const std::size_t w : writers[read.value]) {
+      for (const std::size_t w : writers[schedule.memory_of(read.value)]) {
         const Kernel& writer = schedule.kernels[w];
         if (w == k) continue;
         const bool before = writer.phase < reader.phase;
@@ -38,7 +38,7 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
         if (!before && !same_loop) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
       }
       // A kernel that overwrites a state whose old value this kernel reads is in a later phase.
-      const StoredValue& value = schedule.values[read.value];
+      const StoredValue& value = schedule.values[schedule.memory_of(read.value)];
       if (value.home != StoredValue::Home::state || value.node != graph.state_node(value.index)) continue;
       for (const std::size_t w : overwriters[value.index])
         if (w == k ? !read.same_place : schedule.kernels[w].phase <= reader.phase)
@@ -58,11 +58,11 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
                   ", at most ", loop.limits.most, " a chunk:\n");
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
-        const char* kind = kernel.kind == Kernel::Kind::partial   ? " (a slot a chunk)"
-                           : kernel.kind == Kernel::Kind::combine ? " (slots combined)"
-                           : kernel.kind == Kernel::Kind::pack    ? " (right operand packed)"
+        const char* kind = kernel.role == Kernel::Role::partial   ? " (a slot a chunk)"
+                           : kernel.role == Kernel::Role::combine ? " (slots combined)"
+                           : kernel.role == Kernel::Role::pack    ? " (right operand packed)"
                                                                   : "";
-        text += str("      ", kernel.kind == Kernel::Kind::copy ? "copy" : str("kernel ", kernel.group), kind, ":");
+        text += str("      ", kernel.role == Kernel::Role::copy ? "copy" : str("kernel ", kernel.group), kind, ":");
         for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));
         if (!kernel.writes.empty()) text += " ->";
         for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "codegen/kernels/kinds.h"
 #include "ir/kernel.h"
 #include "ir/ranks.h"
 
@@ -44,8 +45,8 @@ class Order {
       const Kernel& kernel = s_.kernels[k];
       for (const Write& write : kernel.writes) producer_[write.value] = k;
       if (kernel.product != no_value) producer_[kernel.product] = k;
-      if (kernel.slots != no_value && kernel.kind == Kernel::Kind::partial) producer_[kernel.slots] = k;
-      if (kernel.packed != no_value && kernel.kind == Kernel::Kind::pack) producer_[kernel.packed] = k;
+      if (kernel.slots != no_value && kernel.role == Kernel::Role::partial) producer_[kernel.slots] = k;
+      if (kernel.packed != no_value && kernel.role == Kernel::Role::pack) producer_[kernel.packed] = k;
     }
     for (std::size_t k = 0; k < s_.kernels.size(); ++k) add_edges(k);
     for (std::size_t k = 0; k < s_.kernels.size(); ++k) ranks_.settle(edges_, k);
@@ -63,10 +64,13 @@ class Order {
   void add_edges(std::size_t k) {
     ranks_.add_last();
     for (const Read& read : s_.kernels[k].reads) {
-      readers_[read.value].push_back(k);
-      if (producer_[read.value] != none && producer_[read.value] != k) edges_.add(producer_[read.value], k);
+      readers_[s_.memory_of(read.value)].push_back(k);
+      if (const std::size_t p = producer(read); p != none && p != k) edges_.add(p, k);
     }
   }
+
+  /// The kernel that writes what is read; none for leaves.
+  std::size_t producer(const Read& read) const { return producer_[s_.memory_of(read.value)]; }
 
   bool reaches(std::size_t from, std::size_t to) const {
     const std::vector<std::size_t>& next = edges_.successors(from);
@@ -81,7 +85,7 @@ class Order {
         if (s_.values[write.value].home != StoredValue::Home::state) continue;
         const ValueId old = s_.value_of[graph_.state_node(s_.values[write.value].index)];
         bool in_place = true;
-        for (const Read& read : s_.kernels[k].reads) in_place = in_place && (read.value != old || read.same_place);
+        for (const Read& read : s_.kernels[k].reads) in_place = in_place && (s_.memory_of(read.value) != old || read.same_place);
         for (const std::size_t reader : readers_[old]) in_place = in_place && (reader == k || !reaches(k, reader));
         std::size_t writer = k;
         if (!in_place) writer = write_later(k, w);
@@ -102,7 +106,8 @@ class Order {
     producer_.push_back(k);
     readers_.emplace_back();
     Kernel copy;
-    copy.kind = Kernel::Kind::copy;
+    copy.role = Kernel::Role::copy;
+    copy.kind = &the_kind<PointwiseKernel>;
     copy.shape = s_.values[write.value].type.shape;
     copy.domain = domain_of(copy.shape);
     copy.reads = {{.value = temporary, .same_rows = true, .same_place = true}};
@@ -112,6 +117,8 @@ class Order {
     for (const std::size_t reader : readers_[write.value])
       for (Read& read : s_.kernels[reader].reads)
         if (read.value == write.value) read.value = temporary;
+    for (StoredValue& value : s_.values)
+      if (value.base == write.value) value.base = temporary;
     std::swap(readers_[write.value], readers_[temporary]);
     producer_[write.value] = s_.kernels.size();
     s_.kernels.push_back(std::move(copy));
@@ -121,7 +128,7 @@ class Order {
 
   bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
     return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
-           before.kind != Kernel::Kind::partial;
+           before.role != Kernel::Role::partial;
   }
 
   void assign_phases() {
@@ -130,13 +137,13 @@ class Order {
     std::vector<std::vector<std::size_t>> overwrites_after(s_.kernels.size());
     for (const auto& [before, after] : anti_) overwrites_after[after].push_back(before);
     // Weights are packed in a phase before all others, so that kernels that read them can still share a loop with kernels that do not.
-    const auto packs_leaf = [&](const Kernel& kernel) { return kernel.kind == Kernel::Kind::pack && producer_[kernel.reads.front().value] == none; };
+    const auto packs_leaf = [&](const Kernel& kernel) { return kernel.role == Kernel::Role::pack && producer(kernel.reads.front()) == none; };
     const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
     for (const std::size_t k : order) {
       Kernel& kernel = s_.kernels[k];
       if (!packs_leaf(kernel)) kernel.phase = first;
       for (const Read& read : kernel.reads) {
-        const std::size_t p = producer_[read.value];
+        const std::size_t p = producer(read);
         if (p == none || p == k) continue;
         kernel.phase = std::max(kernel.phase, s_.kernels[p].phase + (joinable(s_.kernels[p], kernel, read) ? 0 : 1));
       }
@@ -173,7 +180,7 @@ class Order {
         Kernel& kernel = s_.kernels[k];
         if (!loop.domain.samples) continue;
         for (const Read& read : kernel.reads) {
-          const std::size_t p = producer_[read.value];
+          const std::size_t p = producer(read);
           if (p == none || p == k || s_.kernels[p].phase != kernel.phase || s_.kernels[p].loop != kernel.loop) continue;
           kernel.stage = std::max(kernel.stage, s_.kernels[p].stage + 1);
         }
@@ -192,7 +199,7 @@ class Order {
     };
     for (std::size_t k = 0; k < s_.kernels.size(); ++k)
       for (const Read& read : s_.kernels[k].reads)
-        if (producer_[read.value] != none && producer_[read.value] != k) edge(producer_[read.value], k);
+        if (const std::size_t p = producer(read); p != none && p != k) edge(p, k);
     for (const auto& [before, after] : anti_) edge(before, after);
     std::vector<std::size_t> ready;
     for (std::size_t k = 0; k < waiting.size(); ++k)
@@ -217,8 +224,7 @@ class Order {
     const auto over_samples = samples_loop_.find({kernel.phase, kernel.pace});
     if (kernel.domain.samples && over_samples != samples_loop_.end()) joins.insert(over_samples->second);
     for (const Read& read : kernel.reads)
-      if (const std::size_t p = producer_[read.value]; p != none && loop_of_[p] != none && s_.kernels[p].phase == kernel.phase)
-        joins.insert(loop_of_[p]);
+      if (const std::size_t p = producer(read); p != none && loop_of_[p] != none && s_.kernels[p].phase == kernel.phase) joins.insert(loop_of_[p]);
     if (joins.empty()) {
       loops.push_back({kernel.domain, kernel.pace, {}, {}});
       joins.insert(loops.size() - 1);
@@ -266,7 +272,7 @@ class Order {
     // Each chunk of a product reads the whole right operand: the larger that is, the more rows a chunk should have.
     const auto reads_much = [&](std::size_t k) {
       const Kernel& kernel = s_.kernels[k];
-      if (kernel.product == no_value || kernel.kind != Kernel::Kind::nodes) return false;
+      if (kernel.product == no_value || kernel.role != Kernel::Role::nodes) return false;
       const ir::Node& anchor = graph_.node(kernel.anchor);
       if (!std::holds_alternative<ir::Matmul>(anchor.op) && !std::holds_alternative<ir::Dense>(anchor.op)) return false;
       const SymbolicLayout at = symbolic_layout(graph_.node(anchor.inputs[1]).type.shape);

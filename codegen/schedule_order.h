@@ -5,12 +5,6 @@
 
 namespace sinter::codegen {
 
-/// The domain that chunks of a tensor of this shape divide.
-Domain domain_of(const Shape& shape);
-
-/// Whether a step writes to any state.
-bool updates_states(const ir::Graph& graph);
-
 /// Decides where states are overwritten, which kernels run in which phase and loop, and how large chunks are.
 void order_kernels(const ir::Graph& graph, Schedule& schedule);
 

@@ -137,4 +137,21 @@ Vec convert(const Vec& x, DType to) {
   return {is_signed(x.dtype) ? b().CreateSExtOrTrunc(x.value, type) : b().CreateZExtOrTrunc(x.value, type), to};
 }
 
+Vec splat(const Vec& scalar, unsigned width) { return width == 1 ? scalar : Vec(b().CreateVectorSplat(width, scalar.value), scalar.dtype); }
+
+Vec only_valid(const Vec& x, unsigned valid, double fill) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.value->getType());
+  if (!vector || valid == vector->getNumElements()) return x;
+  std::vector<llvm::Constant*> mask;
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) mask.push_back(b().getInt1(i < valid));
+  return {b().CreateSelect(llvm::ConstantVector::get(mask), x.value, materialize(Vec(fill), x)), x.dtype};
+}
+
+llvm::Value* lane_numbers(llvm::Value* first, unsigned width) {
+  if (width == 1) return first;
+  std::vector<llvm::Constant*> steps;
+  for (unsigned i = 0; i < width; ++i) steps.push_back(llvm::ConstantInt::get(first->getType(), i));
+  return b().CreateAdd(b().CreateVectorSplat(width, first), llvm::ConstantVector::get(steps));
+}
+
 }  // namespace sinter::codegen

@@ -78,6 +78,13 @@ Vec pow(const Vec& x, const Vec& y);
 /// The literal or value as an LLVM value of the other's type.
 llvm::Value* materialize(const Vec& x, const Vec& like);
 
+/// The scalar in each of `width` lanes.
+Vec splat(const Vec& scalar, unsigned width);
+/// x where it has only so many lanes, else with `fill` in the lanes after those.
+Vec only_valid(const Vec& x, unsigned valid, double fill);
+/// first, first + 1, …
+llvm::Value* lane_numbers(llvm::Value* first, unsigned width);
+
 /// Converts between element types as ir/ops/comparison.h defines it for cast.
 Vec convert(const Vec& x, DType to);
 

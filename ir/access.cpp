@@ -21,8 +21,6 @@ struct Linear {
   bool always_less(const Linear& other) const { return batch <= other.batch && batch + fixed < other.batch + other.fixed; }
 };
 
-Dim negative(Dim dim) { return dim.is_batch() ? Dim::batch(-dim.factor()) : Dim(-dim.factor()); }
-
 /// The product, unless it has N twice or is too large.
 std::optional<Dim> product(Dim a, Dim b) {
   std::int64_t factor = 0;
@@ -46,7 +44,7 @@ std::optional<Linear> greatest(std::span<const Index::Term> terms, std::span<con
     const std::optional<Dim> all = product(term.scale, extent);
     if (!all) return std::nullopt;
     sum += Linear(*all);
-    sum += Linear(negative(term.scale));
+    sum += Linear(-term.scale);
   }
   return sum;
 }

@@ -8,8 +8,12 @@ namespace sinter::ir {
 
 bool is_pointwise(const Op& op) { return is_elementwise(op) || std::holds_alternative<Broadcast>(op); }
 
+bool moves_elements(const Op& op) {
+  return std::visit([]<class O>(const O&) { return IsMovement<O>; }, op);
+}
+
 bool is_anchor(const Op& op) {
-  return !is_leaf(op) && !is_pointwise(op) && !std::holds_alternative<Constant>(op) && !std::holds_alternative<Extent>(op) &&
+  return !is_leaf(op) && !is_pointwise(op) && !moves_elements(op) && !std::holds_alternative<Constant>(op) && !std::holds_alternative<Extent>(op) &&
          !std::holds_alternative<Iota>(op);
 }
 
@@ -27,7 +31,9 @@ bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor) {
   const Node &node = graph.node(id), &after = graph.node(anchor);
   const auto operand = prologue_operand(after.op);
   if (!operand || node.type.shape != graph.node(after.inputs[*operand]).type.shape || node.type.shape == after.type.shape) return false;
-  return is_pointwise(node.op) || (std::holds_alternative<GatherRows>(node.op) && !std::holds_alternative<ScatterAddRows>(after.op));
+  for (std::size_t i = 0; i < after.inputs.size(); ++i)  // an index that happens to have that shape is read from memory
+    if (i != *operand && after.inputs[i] == id) return false;
+  return is_pointwise(node.op) || moves_elements(node.op);
 }
 
 NodeId anchor_of(const Graph& graph, std::span<const NodeId> nodes) {
@@ -97,6 +103,12 @@ bool is_row_view(const Graph& graph, NodeId id) {
   return true;
 }
 
+bool is_view(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!std::holds_alternative<Reshape>(node.op) || graph.is_output(id) || is_recomputable(graph, node.inputs[0])) return false;
+  return symbolic_layout(graph.node(node.inputs[0]).type.shape) == symbolic_layout(node.type.shape);
+}
+
 bool is_recomputable(const Graph& graph, NodeId id) {
   if (is_leaf(graph.node(id).op)) return false;
   if (is_row_view(graph, id)) return true;
@@ -105,7 +117,7 @@ bool is_recomputable(const Graph& graph, NodeId id) {
   std::vector<NodeId> found{id};
   for (std::size_t next = 0; next < found.size(); ++next) {
     const Node& node = graph.node(found[next]);
-    if (!node.type.shape.is_scalar() || is_anchor(node.op) || found.size() > recomputable_nodes) return false;
+    if (!node.type.shape.is_scalar() || is_anchor(node.op) || moves_elements(node.op) || found.size() > recomputable_nodes) return false;
     for (const NodeId input : node.inputs) {
       if (!graph.node(input).type.shape.is_scalar()) return false;
       if (!is_leaf(graph.node(input).op) && std::find(found.begin(), found.end(), input) == found.end()) found.push_back(input);

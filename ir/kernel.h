@@ -11,11 +11,13 @@ namespace sinter::ir {
 
 /// Whether each element of the result depends on one element of each operand: pointwise ops, and broadcast. All other ops but leaves are anchors.
 bool is_pointwise(const Op& op);
-/// What a kernel is built around, one per group (besides a gather in its prologue): contractions, reductions, softmax, index and movement ops.
+/// Whether each element of the result is one of an operand, or a constant, at a place that the walk says: reshape, transpose, slice, gather.
+bool moves_elements(const Op& op);
+/// What a kernel is built around, at most one per group: contractions, reductions, softmax, pools.
 bool is_anchor(const Op& op);
 
 /// The operand whose elements an anchor reads one by one, if any: what a reduction reduces, the updates of a scatter. Nodes of that operand's
-/// shape may precede the anchor in its kernel, as a prologue: pointwise ones, and before a reduction a gather of rows.
+/// shape may precede the anchor in its kernel, as a prologue: pointwise ones, and those that move elements.
 std::optional<std::size_t> prologue_operand(const Op& op);
 /// Whether the node may be in a prologue of the anchor.
 bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor);
@@ -38,6 +40,9 @@ NodeId picked_rows(const Graph& graph, NodeId id);
 /// view, or nothing is: no row view depends on what another kernel stores.
 bool is_row_view(const Graph& graph, NodeId id);
 
+/// Whether the node is a value in memory under another shape, with as many rows of as many columns: readers read that value in place.
+bool is_view(const Graph& graph, NodeId id);
+
 /// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an
 /// extent, an iota that only pointwise ops read, or scalar pointwise arithmetic on scalar inputs, scalar states (as they are on entry) and other
 /// such nodes, at most `recomputable_nodes` in all. Where it is an output or an update it is stored by a kernel too, but readers in other kernels
@@ -49,6 +54,7 @@ std::vector<NodeId> leaves_read(const Graph& graph, NodeId id);
 
 /// All that of each node of a graph that no longer changes.
 struct NodeFacts {
+  NodeFacts() = default;
   explicit NodeFacts(const Graph& graph);
 
   std::vector<char> recomputable;               ///< is_recomputable

@@ -41,6 +41,10 @@ using Op = std::variant<Input, State, Constant, Extent,                         
 
 template <class O>
 concept IsLeaf = requires { typename O::leaf; };
+/// Each element of the result is one of an operand, or a constant, at a place that the walk says.
+template <class O>
+concept IsMovement =
+    IsWindow<O> || std::is_same_v<O, Reshape> || std::is_same_v<O, Transpose> || std::is_same_v<O, GatherRows> || std::is_same_v<O, TakeAlong>;
 template <class O>
 concept HasNoGradient = requires { typename O::no_gradient; };
 template <class O>

@@ -54,6 +54,7 @@ class Dim {
   /// The number of elements at batch size n. A table's row count is not known here: throws InternalError.
   std::int64_t extent(std::int64_t n) const;
 
+  constexpr Dim operator-() const { return Dim(-factor_, kind_); }
   constexpr bool operator==(const Dim&) const = default;
 
  private:

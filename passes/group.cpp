@@ -45,7 +45,7 @@ class Grouping {
   const Shape& shape(NodeId id) const { return graph_.node(id).type.shape; }
   bool is_free_pointwise(NodeId id) const {
     const GroupId group = partition_.group(id);
-    return group != no_group && !partition_.recomputable(id) && partition_.anchor(group) == ir::no_node;
+    return group != no_group && !partition_.recomputable(id) && partition_.anchor(group) == ir::no_node && !ir::is_view(graph_, id);
   }
 
   void take_epilogue(NodeId anchor) {
@@ -131,6 +131,7 @@ class Grouping {
       next.erase(next.begin());
       const GroupId from = partition_.group(id);
       if (from == no_group || from == group || partition_.recomputable(id) || graph_.is_output(id) || !may_join(id)) continue;
+      if (ir::is_view(graph_, id)) continue;  // read in place
       const NodeId anchor = partition_.anchor(from);
       if (anchor != ir::no_node && shape(id) != shape(anchor)) continue;  // a prologue is not moved
       const auto& users = graph_.node(id).users;
@@ -148,7 +149,7 @@ class Grouping {
     // First the operands of the nodes after the anchor, then those of the anchor.
     const auto behind = anchor == ir::no_node ? members.begin() : std::find(members.begin(), members.end(), anchor) + 1;
     const Shape wanted = partition_.shape(group);
-    draw_in(group, {behind, members.end()}, [&](NodeId id) { return ir::is_pointwise(graph_.node(id).op) && shape(id) == wanted; });
+    draw_in(group, {behind, members.end()}, [&](NodeId id) { return !ir::is_anchor(graph_.node(id).op) && shape(id) == wanted; });
     if (anchor != ir::no_node && ir::prologue_operand(graph_.node(anchor).op))
       draw_in(group, {members.begin(), behind}, [&](NodeId id) { return ir::joins_prologue(graph_, id, anchor); });
   }
@@ -160,9 +161,9 @@ class Grouping {
     std::vector<NodeId> kept;
     for (auto id = cone.rbegin(); id != cone.rend(); ++id) {
       const auto& operands = graph_.node(*id).inputs;
-      // A gather's operands are stored in any case, and a value takes less memory than its repetition.
+      // The operands of what moves are stored in any case, and a value takes less memory than its repetition.
       const bool widens = std::holds_alternative<ir::Broadcast>(graph_.node(*id).op);
-      const bool keep = ir::is_anchor(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
+      const bool keep = ir::moves_elements(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
                           return std::find(kept.begin(), kept.end(), input) != kept.end() || partition_.group(input) == group ||
                                  is_in_memory_without(input, in_cone);
                         });
@@ -223,6 +224,9 @@ void note_refusals(const ir::Graph& graph, const Grouping& grouping, PassContext
           break;
         case Refusal::in_place:
           why = "the product reads the value that the update overwrites";
+          break;
+        case Refusal::moved:
+          why = "the gradient's elements are read at other places";
           break;
       }
       context.notes.push_back(str("update of ", graph.states()[state].name, " not fused with its gradient: ", why));

@@ -34,12 +34,17 @@ std::optional<Refusal> check_group(const ir::Graph& graph, const ir::NodeFacts& 
   if (buffers.size() > max_group_buffers) return Refusal::size;
 
   const NodeId anchor = ir::anchor_of(graph, nodes);
-  if (anchor == ir::no_node) return std::nullopt;
-  const auto runs_before_epilogue = [&](NodeId id) { return id == anchor || graph.node(id).type.shape != graph.node(anchor).type.shape; };
+  std::vector<NodeId> elsewhere;  // nodes that read elements at other places than that of the element that is stored
+  for (const NodeId id : nodes) {
+    const ir::Node& node = graph.node(id);
+    const bool moves = ir::moves_elements(node.op);
+    if (moves && std::any_of(node.inputs.begin(), node.inputs.end(), [&](NodeId input) { return contains(nodes, input); })) return Refusal::moved;
+    if (moves || (anchor != ir::no_node && (id == anchor || node.type.shape != graph.node(anchor).type.shape))) elsewhere.push_back(id);
+  }
   for (const NodeId update : nodes)
     for (const NodeId state : facts.overwrites[update])
       if (update != anchor &&
-          std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return runs_before_epilogue(id) && contains(facts.leaves[id], state); }))
+          std::any_of(elsewhere.begin(), elsewhere.end(), [&](NodeId id) { return id != update && contains(facts.leaves[id], state); }))
         return Refusal::in_place;
   return std::nullopt;
 }

@@ -16,7 +16,8 @@ inline constexpr GroupId no_group = -1;
 enum class Refusal : std::uint8_t {
   cycle,    ///< a third group would have to run between the two
   size,     ///< more nodes or buffers than a kernel takes
-  in_place  ///< anchor or prologue read a state that the group would update
+  moved,    ///< a node would read other elements of a result of the group than the one that is being computed
+  in_place  ///< anchor, prologue or a node that moves elements read a state that the group would update
 };
 
 /// Why two groups cannot be merged.
@@ -70,7 +71,7 @@ class Partition {
   std::vector<std::vector<ir::NodeId>> overwritten_by_, reads_overwritten_;  ///< an update of a state runs after the nodes that read the state
 };
 
-/// The rules for a single group (8 and 9 of group.h).
+/// The rules for a single group (3, 8 and 9 of group.h) but that of a single anchor.
 std::optional<Refusal> check_group(const ir::Graph& graph, const ir::NodeFacts& facts, std::span<const ir::NodeId> nodes);
 
 }  // namespace sinter::passes

@@ -49,10 +49,10 @@ void check_kernel(const ir::Graph& graph, const ir::NodeFacts& facts, const std:
     const NodeId like = anchor == ir::no_node ? nodes.front() : anchor;
     if (shape(id) != shape(like)) fail(graph, id, str("shape ", shape(id), " in a group of ", shape(like)));
   }
-  if (const auto refusal = check_group(graph, facts, nodes))
-    fail(graph, nodes.front(),
-         *refusal == Refusal::size ? "the group has too many nodes or buffers"
-                                   : "the group's anchor or prologue reads a state that the group updates");
+  const auto refusal = check_group(graph, facts, nodes);
+  if (refusal == Refusal::size) fail(graph, nodes.front(), "the group has too many nodes or buffers");
+  if (refusal == Refusal::moved) fail(graph, nodes.front(), "a node of the group reads another's elements at other places");
+  if (refusal) fail(graph, nodes.front(), "the group's anchor, its prologue or what moves elements reads a state that the group updates");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class StepEmitter {
     functions_.resize(count);
     for (std::size_t k = 0; k < count; ++k) {
       if (division.code_of[k] != k || (part != 0 && part != division.part_of[k])) continue;
-      KernelEmitter emitter(context_, context_.schedule.kernels[k]);
+      Emitter emitter(context_, context_.schedule.kernels[k]);
       functions_[k] = emitter.declare();
       if (part == division.part_of[k]) emitter.emit();
     }
@@ -208,7 +208,7 @@ class StepEmitter {
     for (const std::size_t k : loop.kernels) emit_call(loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
   }
 
-  /// What a kernel is called over: see codegen/emit/kernel_emitter.h.
+  /// What a kernel is called over: see codegen/emit/emitter.h.
   struct Range {
     Value *begin, *end, *chunk, *piece_begin, *piece_end;
   };
@@ -251,10 +251,9 @@ class StepEmitter {
       Value* list = field(offsetof(StepContext, buffers), b_.getPtrTy());
       return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), list, buffer));
     }
-    const bool whole_chunk = loop.domain.samples && !spec.type.shape.has_batch();  // one for the whole chunk
     Value* thread = shared && !spec.own ? number(0) : b_.CreateSExt(thread_, b_.getInt64Ty());
     Value* offset = b_.CreateAdd(b_.CreateMul(thread, number(context_.plan.scratch_bytes)), number(spec.offset));
-    if (!whole_chunk) {
+    if (!context_.plan.serves_chunk[buffer]) {
       const SymbolicLayout at = symbolic_layout(spec.type.shape);
       const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)),
                          rows = loop.domain.samples ? at.rows.factor() : 1;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "codegen/emit/kernel_emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace sinter::codegen {
 

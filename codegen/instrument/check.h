@@ -10,7 +10,7 @@
 
 namespace sinter::codegen {
 
-/// The attribute of functions with the arguments of a checked kernel (codegen/emit/kernel_emitter.h).
+/// The attribute of functions with the arguments of a checked kernel (codegen/emit/emitter.h).
 inline constexpr const char* checked_kernel = "sinter-checked-kernel";
 /// The attribute of those whose chunks store to separate ranges: each range is reported on its own.
 inline constexpr const char* strided_kernel = "sinter-strided-kernel";

@@ -1,39 +1,42 @@
 // Convolutions; see codegen/kernels/convolution_plan.h.
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/emit/kernel_emitter.h"
+#include "codegen/emit/combine.h"
+#include "codegen/kernels/convolution_grouped.h"
 #include "codegen/kernels/image_copy.h"
+#include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_tile.h"
+#include "codegen/kernels/winograd.h"
 
 namespace sinter::codegen {
 
 using llvm::Value;
 
+namespace {
+
 class ConvolutionEmitter : ImageWords {
  public:
-  explicit ConvolutionEmitter(KernelEmitter& kernel)
-      : ImageWords(kernel),
-        node_(kernel.context_.graph.node(kernel.kernel_.anchor)),
-        plan_(plan_convolution(kernel.context_.graph, kernel.kernel_.anchor)) {}
+  explicit ConvolutionEmitter(Emitter& emitter)
+      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan_convolution(emitter.graph(), emitter.kernel().anchor)) {}
 
   /// conv2d: a row of pixels at a time, each followed by the epilogue.
   void emit_images() {
-    const Shape& shape = e_.kernel_.shape;
+    const Shape& shape = e_.kernel().shape;
     source_ = e_.value_of(node_.inputs[0]);
-    if (!KernelEmitter::is_flat(shape)) {
-      tiles_ = plan_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor(), e_.context_.unit);
+    if (!is_flat(shape)) {
+      tiles_ = plan_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor(), e_.unit());
       note();
     }
-    const bool cut = e_.kernel_.piece == Piece::rows;  // of windows
-    Value *begin = cut ? e_.piece_begin_ : number(0), *end = cut ? e_.piece_end_ : number(plan_.h.windows);
+    const bool cut = e_.kernel().piece == Piece::rows;  // of windows
+    Value *begin = cut ? e_.piece_begin() : number(0), *end = cut ? e_.piece_end() : number(plan_.h.windows);
     for_each_image([&](Value* image) {
       copy_image(image, begin, end);
       e_.loop(begin, end, 1, [&](Value* oh) {
         Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
         Value* from = copy_at(mul(oh, plan_.h.step * plan_.copy_row()));
-        if (KernelEmitter::is_flat(shape)) dot_row(first, from);
+        if (is_flat(shape)) dot_row(first, from);
         else tile_row(first, from, rows_of_window(oh));
-        e_.emit_epilogue(first, add(first, number(plan_.w.windows)));
+        e_.store_results({first, add(first, number(plan_.w.windows))});
       });
     });
   }
@@ -41,8 +44,8 @@ class ConvolutionEmitter : ImageWords {
   /// conv2d_transpose: each gradient, times the kernel, gives a window's runs, which are added to a copy of the image that then becomes the result.
   void emit_adjoint() {
     source_ = e_.value_of(node_.inputs[0]);
-    const std::int64_t stride = symbolic_layout(type(e_.kernel_.packed).shape).stride.factor();
-    tiles_ = plan_tiles(plan_.w.windows, stride, e_.context_.unit);
+    const std::int64_t stride = symbolic_layout(type(e_.kernel().packed).shape).stride.factor();
+    tiles_ = plan_tiles(plan_.w.windows, stride, e_.unit());
     note();
     for_each_image([&](Value* image) {
       zero_from(copy_at(number(0)), plan_.h.copy * plan_.copy_row());
@@ -52,16 +55,16 @@ class ConvolutionEmitter : ImageWords {
       });
       copy_back(image);
       Value* first = mul(image, plan_.h.source * plan_.w.source);
-      e_.emit_epilogue(first, add(first, number(plan_.h.source * plan_.w.source)));
+      e_.store_results({first, add(first, number(plan_.h.source * plan_.w.source))});
     });
   }
 
   /// Rows [begin, end) of the rotated kernel: by (kernel row, part of it, feature) and index in the run.
   void emit_pack() {
-    const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.kernel_.packed;
-    const SymbolicLayout at = symbolic_layout(e_.kernel_.shape);
-    const bool flat_w = KernelEmitter::is_flat(type(w).shape), flat = KernelEmitter::is_flat(e_.kernel_.shape);
-    e_.loop(e_.begin_, e_.end_, 1, [&](Value* row) {
+    const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.kernel().packed;
+    const SymbolicLayout at = symbolic_layout(e_.kernel().shape);
+    const bool flat_w = is_flat(type(w).shape), flat = is_flat(e_.kernel().shape);
+    e_.loop(e_.begin(), e_.end(), 1, [&](Value* row) {
       Value *first = mul(div(row, conv_.features), plan_.run()), *f = rem(row, conv_.features);
       e_.loop(number(0), number(plan_.run()), 1, [&](Value* i) {
         Value* from = add(first, i);
@@ -80,16 +83,16 @@ class ConvolutionEmitter : ImageWords {
     gradient_ = e_.value_of(node_.inputs[1]);
     const bool flat = conv_.features == 1;
     if (!flat) {
-      tiles_ = plan_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor(), e_.context_.unit);
+      tiles_ = plan_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor(), e_.unit());
       note();
     }
     for_each_image([&](Value* image) {
       copy_image(image, number(0), number(plan_.h.windows));
-      Value* number_in_chunk = sub(image, first_image());
+      Value* number_in_chunk = sub(image, e_.indices(1).first);
       e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
         e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
           Value* from = copy_at(add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
-          Value* row = add(mul(e_.chunk_, plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+          Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
           if (flat) weight_column(image, number_in_chunk, from, row);
           else weight_rows(image, number_in_chunk, from, row);
         });
@@ -99,11 +102,15 @@ class ConvolutionEmitter : ImageWords {
 
  private:
   // ---- helpers ----
-  Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), offset); }
+  Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel().staging), offset); }
   Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
   void note() { e_.note(str(ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
 
-  void for_each_image(const std::function<void(Value*)>& body) { e_.loop(first_image(), last_image(), 1, body); }
+  /// Calls body with each image of the chunk.
+  void for_each_image(const std::function<void(Value*)>& body) {
+    const Rows images = e_.indices(1);
+    e_.loop(images.first, images.last, 1, body);
+  }
 
   // ---- the copy of an image ----
   /// What the windows of rows [begin, end) of the result lie over.
@@ -118,15 +125,15 @@ class ConvolutionEmitter : ImageWords {
 
   /// The copy as the image that is collected: zeros where no window was.
   void copy_back(Value* image) {
-    const Shape& shape = e_.kernel_.shape;
-    const bool flat = KernelEmitter::is_flat(shape);
+    const Shape& shape = e_.kernel().shape;
+    const bool flat = is_flat(shape);
     const std::int64_t rows = plan_.h.kept(), columns = plan_.w.kept(), stride = symbolic_layout(shape).stride.factor();
     const auto pixel = [&](Value* from, Value* row) {
       for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
         const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, stride - c)),
                    valid = static_cast<unsigned>(std::min<std::int64_t>(width, plan_.channels - c));
-        const Vec x = from ? e_.load(float_at(from, number(c)), DType::f32, width, false) : e_.splat(zero(), width);
-        e_.store(x, e_.kernel_.product, flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
+        const Vec x = from ? e_.load(float_at(from, number(c)), DType::f32, width) : splat(zero(), width);
+        e_.store(x, e_.kernel().product, flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
       }
     };
     const auto line = [&](Value* h, std::int64_t covered) {
@@ -140,7 +147,7 @@ class ConvolutionEmitter : ImageWords {
 
   /// Adds the runs of part `part` of the kernel to the copy, for the windows of the gradients from row `first` on.
   void scatter_row(Value* first, Value* oh, Value* part, std::int64_t stride) {
-    const bool flat = KernelEmitter::is_flat(type(source_).shape);
+    const bool flat = is_flat(type(source_).shape);
     const std::int64_t lda = symbolic_layout(type(source_).shape).stride.factor();
     Value* runs = copy_at(number(plan_.copy_elements()));  // of a tile, after the copy
     Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
@@ -149,15 +156,14 @@ class ConvolutionEmitter : ImageWords {
       Value* a = flat ? e_.address(source_, number(0), add(first, ow)) : e_.address(source_, add(first, ow), number(0));
       for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
         llvm::Function* tile = tile_function(
-            e_.context_, {.widths = panels.widths, .rows = rows, .ldc = stride, .walk = Tile::Walk::spread, .lda = lda, .accumulate = false});
-        Value* b = float_at(e_.pointer(e_.kernel_.packed), add(mul(part, conv_.features * stride), column));
+            e_.context(), {.widths = panels.widths, .rows = rows, .ldc = stride, .walk = Tile::Walk::spread, .lda = lda, .accumulate = false});
+        Value* b = float_at(e_.pointer(e_.kernel().packed), add(mul(part, conv_.features * stride), column));
         b_.CreateCall(tile, {float_at(runs, column), b, number(stride), number(conv_.features), number(0), a});
       });
       for (unsigned i = 0; i < rows; ++i) {
         Value* to = copy_at(add(row, mul(add(ow, number(i)), plan_.w.step * plan_.channels)));
         const auto more = [&](Value* j, unsigned width) {  // pad lanes of a run are zeros
-          const Vec x = e_.load(float_at(runs, add(j, number(i * stride))), DType::f32, width, false),
-                    before = e_.load(float_at(to, j), DType::f32, width, false);
+          const Vec x = e_.load(float_at(runs, add(j, number(i * stride))), DType::f32, width), before = e_.load(float_at(to, j), DType::f32, width);
           b_.CreateAlignedStore((before + x).value, float_at(to, j), llvm::Align(4));
         };
         const std::int64_t whole = stride / lanes * lanes;
@@ -187,14 +193,14 @@ class ConvolutionEmitter : ImageWords {
     const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor();
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
       for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
-        llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
-                                                           .rows = rows,
-                                                           .ldc = symbolic_layout(e_.kernel_.shape).stride.factor(),
-                                                           .walk = Tile::Walk::spread,
-                                                           .lda = plan_.w.step * plan_.channels,
-                                                           .accumulate = several,
-                                                           .runs = true});
-        Value *c = e_.address(e_.kernel_.product, add(first, ow), column), *a = float_at(from, mul(ow, plan_.w.step * plan_.channels));
+        llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                            .rows = rows,
+                                                            .ldc = symbolic_layout(e_.kernel().shape).stride.factor(),
+                                                            .walk = Tile::Walk::spread,
+                                                            .lda = plan_.w.step * plan_.channels,
+                                                            .accumulate = several,
+                                                            .runs = true});
+        Value *c = e_.address(e_.kernel().product, add(first, ow), column), *a = float_at(from, mul(ow, plan_.w.step * plan_.channels));
         Value *b = e_.address(right, number(0), column), *zero = number(0);
         if (!several) {  // runs are the rows of a window
           b_.CreateCall(tile,
@@ -225,8 +231,8 @@ class ConvolutionEmitter : ImageWords {
           Value* a = float_at(window, add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
           Value* b = float_at(kernel, mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
           const auto more = [&](Value* i, unsigned valid) {
-            const Vec x = e_.only_valid(e_.load(float_at(a, i), DType::f32, lanes, false), valid, 0),
-                      y = e_.only_valid(e_.load(float_at(b, i), DType::f32, lanes, false), valid, 0);
+            const Vec x = only_valid(e_.load(float_at(a, i), DType::f32, lanes), valid, 0),
+                      y = only_valid(e_.load(float_at(b, i), DType::f32, lanes), valid, 0);
             Value* before = b_.CreateLoad(vector, sum);
             b_.CreateStore(b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x.value, y.value, before}), sum);
           };
@@ -235,8 +241,8 @@ class ConvolutionEmitter : ImageWords {
           if (whole < plan_.run()) more(number(whole), static_cast<unsigned>(plan_.run() - whole));
         });
       });
-      const Vec total = e_.horizontal(Vec(b_.CreateLoad(vector, sum), DType::f32), Combine::sum);
-      e_.store(total, e_.kernel_.product, {number(0), add(first, ow), 1, 1});
+      const Vec total = horizontal(Vec(b_.CreateLoad(vector, sum), DType::f32), Combine::sum);
+      e_.store(total, e_.kernel().product, {number(0), add(first, ow), 1, 1});
     });
   }
 
@@ -247,16 +253,16 @@ class ConvolutionEmitter : ImageWords {
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
       Value* b = e_.address(gradient_, mul(image, plan_.h.windows * plan_.w.windows), column);
       for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
-        llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
-                                                           .rows = rows,
-                                                           .ldc = symbolic_layout(type(e_.kernel_.slots).shape).stride.factor(),
-                                                           .walk = Tile::Walk::columns,
-                                                           .lda = step,
-                                                           .accumulate = true,
-                                                           .runs = true});
-        b_.CreateCall(tile,
-                      {e_.address(e_.kernel_.slots, add(row, i), column), b, number(ldb), number(plan_.w.windows), number_in_chunk, float_at(from, i),
-                       number(plan_.h.windows), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
+        llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                            .rows = rows,
+                                                            .ldc = symbolic_layout(type(e_.kernel().slots).shape).stride.factor(),
+                                                            .walk = Tile::Walk::columns,
+                                                            .lda = step,
+                                                            .accumulate = true,
+                                                            .runs = true});
+        b_.CreateCall(
+            tile, {e_.address(e_.kernel().slots, add(row, i), column), b, number(ldb), number(plan_.w.windows), number_in_chunk, float_at(from, i),
+                   number(plan_.h.windows), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
       });
     });
   }
@@ -267,14 +273,14 @@ class ConvolutionEmitter : ImageWords {
     Value* a = e_.address(gradient_, number(0), mul(image, plan_.h.windows * plan_.w.windows));
     const auto part = [&](Value* i, unsigned width) {
       llvm::Function* tile = tile_function(
-          e_.context_, {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
-      b_.CreateCall(tile, {e_.address(e_.kernel_.slots, number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
+          e_.context(), {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
+      b_.CreateCall(tile, {e_.address(e_.kernel().slots, number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
                            number_in_chunk, a, number(plan_.h.windows), number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
     };
-    const std::int64_t whole = plan_.run() / e_.context_.unit.lanes * e_.context_.unit.lanes;
-    e_.loop(number(0), number(whole), e_.context_.unit.lanes, [&](Value* i) { part(i, e_.context_.unit.lanes); });
+    const std::int64_t whole = plan_.run() / e_.unit().lanes * e_.unit().lanes;
+    e_.loop(number(0), number(whole), e_.unit().lanes, [&](Value* i) { part(i, e_.unit().lanes); });
     std::int64_t at = whole;
-    for (unsigned width = e_.context_.unit.lanes / 2; width > 0; width /= 2)
+    for (unsigned width = e_.unit().lanes / 2; width > 0; width /= 2)
       if (plan_.run() - at >= width) {
         part(number(at), width);
         at += width;
@@ -287,28 +293,59 @@ class ConvolutionEmitter : ImageWords {
   ValueId source_ = no_value, gradient_ = no_value;
 };
 
-// ---- entries ----
+/// The copy of an image that a convolution reads, or collects, with the runs of a tile; or the transforms of a block of tiles.
+void plan_staging(Planner& planner, Kernel& kernel) {
+  const ConvolutionPlan plan = plan_convolution(planner.graph(), kernel.anchor);
+  const std::optional<WinogradPlan> winograd = plan_winograd(planner.graph(), kernel.anchor);
+  const Type type{DType::f32, {winograd ? winograd->elements() : plan.copy_elements() + plan.tile_elements()}};
+  kernel.staging = planner.temporary(type, str("image of ", kernel.anchor));
+}
 
-void KernelEmitter::emit_convolution() {
-  const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(context_.graph.node(kernel_.anchor).op);
-  if (emit_winograd()) return;
-  if (tiles_convolution(context_.graph, kernel_.anchor)) {
-    ConvolutionEmitter emitter(*this);
-    return transposed ? emitter.emit_adjoint() : emitter.emit_images();
+}  // namespace
+
+void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
+  const ir::Graph& graph = planner.graph();
+  plan_samples(planner, kernel);
+  if (!tiles_convolution(graph, kernel.anchor)) return planner.add(std::move(kernel));
+  const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(kernel.anchor).op);
+  const ConvolutionPlan plan = plan_convolution(graph, kernel.anchor);
+  const std::optional<WinogradPlan> winograd = plan_winograd(graph, kernel.anchor);
+  plan_staging(planner, kernel);
+  if (winograd) {
+    planner.add_pack(kernel, {winograd->numbers() * winograd->channels, winograd->columns}, {Dim(winograd->channels), false});
+  } else if (adjoint) {
+    const Shape packed{plan.h.size * plan.runs_a_row() * convolution_of(graph, kernel.anchor).features, plan.run()};
+    planner.add_pack(kernel, packed, domain_of(packed));
   }
-  collect_grouped(transposed);
-  const auto [first, last] = all_rows();
-  emit_epilogue(first, last);
+  if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut(kernel, Piece::rows, winograd ? winograd->strips : plan.h.windows);
+  planner.add(std::move(kernel));
 }
 
-void KernelEmitter::emit_convolution_pack() {
-  if (!emit_winograd()) ConvolutionEmitter(*this).emit_pack();
+void ConvolutionKernel::emit(Emitter& e) const {
+  if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
+  if (!tiles_convolution(e.graph(), e.kernel().anchor)) {
+    collect_grouped(e);
+    return e.store_results(e.rows());
+  }
+  ConvolutionEmitter emitter(e);
+  if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
+  else if (std::holds_alternative<ir::Conv2DTranspose>(e.anchor().op)) emitter.emit_adjoint();
+  else emitter.emit_images();
 }
 
-void KernelEmitter::emit_convolution_weight() {
-  if (emit_winograd()) return;
-  if (tiles_convolution(context_.graph, kernel_.anchor)) return ConvolutionEmitter(*this).emit_weight();
-  grouped_weight();
+void ConvolutionWeightKernel::plan(Planner& planner, Kernel kernel) const {
+  Planner::Parts parts = planner.split(kernel);
+  parts.partial.pace = Pace::slots;
+  if (!parts.partial.domain.samples) parts.partial.domain = {};
+  if (tiles_convolution(planner.graph(), kernel.anchor)) plan_staging(planner, parts.partial);
+  planner.add(std::move(parts), kernel.shape.insert(0, most_slots));
+}
+
+void ConvolutionWeightKernel::emit(Emitter& e) const {
+  if (e.kernel().role == Kernel::Role::combine) return emit_combined(e, Combine::sum);
+  if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
+  if (tiles_convolution(e.graph(), e.kernel().anchor)) ConvolutionEmitter(e).emit_weight();
+  else sum_grouped_weight(e);
 }
 
 }  // namespace sinter::codegen

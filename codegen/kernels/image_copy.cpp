@@ -32,12 +32,12 @@ void ImageCopy::rows(Value* image, Value* first, Value* last, Value* to) {
   e_.loop(first, last, 1, [&](Value* place) {
     Value *row = float_at(to, mul(sub(place, first), row_floats)), *source = sub(place, number(h_.first));
     Value* inside = b_.CreateICmpULT(source, number(h_.source));
-    e_.when(inside, [&](Value*) {
+    e_.when(inside, [&] {
       zero_from(row, left * channels_);
       pixels(mul(add(mul(image, h_.source), source), w_.source), float_at(row, left * channels_));
       zero_from(float_at(row, (w_.copy - right) * channels_), right * channels_);
     });
-    e_.when(b_.CreateNot(inside), [&](Value*) { zero_from(row, row_floats); });
+    e_.when(b_.CreateNot(inside), [&] { zero_from(row, row_floats); });
   });
 }
 
@@ -45,7 +45,7 @@ void ImageCopy::rows(Value* image, Value* first, Value* last, Value* to) {
 void ImageCopy::pixels(Value* pixel, Value* to) {
   const Shape& shape = type(source_).shape;
   const std::int64_t columns = w_.kept(), stride = stride_of(source_);
-  if (KernelEmitter::is_flat(shape)) {  // one channel: the row is adjacent
+  if (is_flat(shape)) {  // one channel: the row is adjacent
     const auto move = [&](Value* w, unsigned width) {
       Value* from = e_.address(source_, number(0), add(pixel, w));
       b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4)), float_at(to, w), llvm::Align(4));

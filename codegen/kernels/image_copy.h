@@ -1,7 +1,7 @@
 // Helpers that emitters of kernels on images share, and the copy of an image that convolutions read.
 #pragma once
 
-#include "codegen/emit/kernel_emitter.h"
+#include "codegen/emit/emitter.h"
 #include "codegen/kernels/convolution_plan.h"
 
 namespace sinter::codegen {
@@ -9,9 +9,9 @@ namespace sinter::codegen {
 /// Arithmetic on addresses, in floats.
 class ImageWords {
  protected:
-  explicit ImageWords(KernelEmitter& kernel) : e_(kernel), b_(kernel.builder_), conv_(convolution_of(kernel.context_.graph, kernel.kernel_.anchor)) {}
+  explicit ImageWords(Emitter& emitter) : e_(emitter), b_(emitter.builder()), conv_(convolution_of(emitter.graph(), emitter.kernel().anchor)) {}
 
-  llvm::Value* number(std::int64_t n) const { return e_.constant(n); }
+  llvm::Value* number(std::int64_t n) const { return e_.number(n); }
   llvm::Value* add(llvm::Value* a, llvm::Value* b) { return b_.CreateAdd(a, b, "", true, true); }
   llvm::Value* sub(llvm::Value* a, llvm::Value* b) { return b_.CreateSub(a, b); }
   llvm::Value* mul(llvm::Value* a, std::int64_t n) { return b_.CreateMul(a, number(n), "", true, true); }
@@ -20,11 +20,8 @@ class ImageWords {
   llvm::Value* least(llvm::Value* a, llvm::Value* b);
   llvm::Value* float_at(llvm::Value* base, llvm::Value* offset) { return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {offset}); }
   llvm::Value* float_at(llvm::Value* base, std::int64_t offset) { return float_at(base, number(offset)); }
-  const Type& type(ValueId value) const { return e_.context_.schedule.values[value].type; }
+  const Type& type(ValueId value) const { return e_.stored(value).type; }
   std::int64_t stride_of(ValueId value) const { return symbolic_layout(type(value).shape).stride.factor(); }
-  /// The images of the chunk, [first, last), of so many in all.
-  llvm::Value* first_image() { return e_.kernel_.domain.samples ? mul(e_.begin_, conv_.images.factor()) : number(0); }
-  llvm::Value* last_image() { return e_.kernel_.domain.samples ? mul(e_.end_, conv_.images.factor()) : e_.extent(conv_.images); }
   /// Zeros `count` adjacent floats. May write floats past them.
   void zero_from(llvm::Value* to, std::int64_t count);
   /// Calls body with the first row and the size of each tile.
@@ -32,7 +29,7 @@ class ImageWords {
   /// Calls body with each panel and its first column.
   void for_each_panel(const std::vector<Panels>& panels, const std::function<void(const Panels&, llvm::Value*)>& body);
 
-  KernelEmitter& e_;
+  Emitter& e_;
   Builder& b_;
   const ir::Convolution conv_;  ///< that the kernel computes
 };
@@ -40,8 +37,8 @@ class ImageWords {
 /// Images of a value [N, H, W, C], dense and with zero padding.
 class ImageCopy : ImageWords {
  public:
-  ImageCopy(KernelEmitter& kernel, ValueId source, const CopyAxis& h, const CopyAxis& w, std::int64_t channels)
-      : ImageWords(kernel), source_(source), h_(h), w_(w), channels_(channels) {}
+  ImageCopy(Emitter& emitter, ValueId source, const CopyAxis& h, const CopyAxis& w, std::int64_t channels)
+      : ImageWords(emitter), source_(source), h_(h), w_(w), channels_(channels) {}
 
   /// Writes rows [first, last) of the copy of an image to `to`. May write up to 15 floats past them.
   void rows(llvm::Value* image, llvm::Value* first, llvm::Value* last, llvm::Value* to);

@@ -2,48 +2,49 @@
 // while they are in the first-level cache.
 #include <llvm/IR/Intrinsics.h>
 
-#include <cstddef>
-
-#include "codegen/emit/kernel_emitter.h"
+#include "codegen/emit/index.h"
+#include "codegen/kernels/gemm.h"
+#include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_tile.h"
 #include "ir/kernel.h"
-#include "ir/step.h"
 
 namespace sinter::codegen {
 
 using llvm::Value;
 
+namespace {
+
 class ProductEmitter {
  public:
-  explicit ProductEmitter(KernelEmitter& kernel)
-      : e_(kernel), b_(kernel.builder_), product_(product_of(kernel.context_.graph, kernel.kernel_.anchor)) {}
+  explicit ProductEmitter(Emitter& emitter) : e_(emitter), b_(emitter.builder()), product_(product_of(emitter.graph(), emitter.kernel().anchor)) {}
 
   void emit() {
-    begin_ = e_.rows_begin(e_.kernel_.shape);
-    end_ = e_.rows_end(e_.kernel_.shape);
-    if (!ir::fits_tiles(e_.context_.graph, e_.kernel_.anchor)) {
+    const Rows rows = e_.rows();
+    begin_ = rows.first;
+    end_ = rows.last;
+    if (!ir::fits_tiles(e_.graph(), e_.kernel().anchor)) {
       call();
-      e_.emit_pointwise();
-      return;
+      return e_.store_results(rows);
     }
     last_ = b_.CreateSub(end_, number(1));
     k_end_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, e_.kernel_.packed != no_value, e_.context_.unit);
+    plan_ = plan_product(product_, e_.kernel().packed != no_value, e_.unit());
     e_.note(to_text(plan_, product_));
     choose_left();
-    if (e_.kernel_.piece != Piece::columns) return emit_rows();
+    if (e_.kernel().piece != Piece::columns) return emit_rows();
     Value* single = b_.CreateICmpEQ(b_.CreateSub(end_, begin_), number(1));
-    e_.when(single, [&](Value*) { emit_row(); });
-    e_.when(b_.CreateNot(single), [&](Value*) { emit_rows(); });
+    e_.when(single, [&] { emit_row(); });
+    e_.when(b_.CreateNot(single), [&] { emit_rows(); });
   }
 
   /// Rows [begin, end) of the right operand, panel after panel.
   void emit_pack() {
     k_end_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, true, e_.context_.unit);
-    Value *begin = e_.rows_begin(e_.kernel_.shape), *end = e_.rows_end(e_.kernel_.shape);
-    e_.when(reads_packed(), [&](Value*) {
-      for_each_panel([&](const Panels& panels, Value* column) { copy(panels, column, begin, end, packed_at(panels, column, begin)); });
+    plan_ = plan_product(product_, true, e_.unit());
+    const Rows rows = e_.rows();
+    e_.when(reads_packed(), [&] {
+      for_each_panel(
+          [&](const Panels& panels, Value* column) { copy(panels, column, rows.first, rows.last, packed_at(panels, column, rows.first)); });
     });
   }
 
@@ -52,37 +53,37 @@ class ProductEmitter {
     if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
     if (plan_.k_block == 0) pass(number(0), k_end_);
     else e_.loop(number(0), k_end_, plan_.k_block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(plan_.k_block)), k_end_)); });
-    if (!plan_.one_pass()) e_.emit_pointwise();
+    if (!plan_.one_pass()) e_.store_results({begin_, end_});
   }
 
   // ---- a single row ----
   /// The kernel's pieces of one row: b is read once, in place, a few adjacent vectors of each of its rows.
   void emit_row() {
-    const std::int64_t stride = right_stride(), each = std::min<std::int64_t>(piece_columns, most_row_vectors * e_.context_.unit.lanes),
+    const std::int64_t stride = right_stride(), each = std::min<std::int64_t>(piece_columns, most_row_vectors * e_.unit().lanes),
                        whole = stride / each * each;
-    Value* first = b_.CreateMul(e_.piece_begin_, number(piece_columns));
-    Value* last = least(b_.CreateMul(e_.piece_end_, number(piece_columns)), number(stride));
+    Value* first = b_.CreateMul(e_.piece_begin(), number(piece_columns));
+    Value* last = least(b_.CreateMul(e_.piece_end(), number(piece_columns)), number(stride));
     const std::int64_t block = kind_ == Left::converted ? most_k() : 0;
     const auto columns = [&](Value* column, std::int64_t count, Value* k, Value* k_stop, Value* left) {
       llvm::Function* tile = tile_function(
-          e_.context_,
-          {.widths = widths_of(count, e_.context_.unit.lanes), .rows = 1, .ldc = 0, .walk = Tile::Walk::rows, .lda = 0, .accumulate = block != 0});
-      b_.CreateCall(tile, {e_.address(e_.kernel_.product, begin_, column), e_.address(e_.value_of(product_.right), k, column), number(right_stride()),
-                           b_.CreateSub(k_stop, k), k, left});
+          e_.context(),
+          {.widths = widths_of(count, e_.unit().lanes), .rows = 1, .ldc = 0, .walk = Tile::Walk::rows, .lda = 0, .accumulate = block != 0});
+      b_.CreateCall(tile, {e_.address(e_.kernel().product, begin_, column), e_.address(e_.value_of(product_.right), k, column),
+                           number(right_stride()), b_.CreateSub(k_stop, k), k, left});
     };
     const auto pass = [&](Value* k, Value* k_stop) {
       Value* left = kind_ == Left::converted ? static_cast<Value*>(copy_) : left_at(begin_, k);
       if (kind_ == Left::converted) convert(begin_, k, k_stop, copy_);
       e_.loop(first, least(last, number(whole)), each, [&](Value* column) { columns(column, each, k, k_stop, left); });
-      if (whole < stride) e_.when(b_.CreateICmpEQ(last, number(stride)), [&](Value*) { columns(number(whole), stride - whole, k, k_stop, left); });
+      if (whole < stride) e_.when(b_.CreateICmpEQ(last, number(stride)), [&] { columns(number(whole), stride - whole, k, k_stop, left); });
     };
     if (!block) pass(number(0), k_end_);
     else e_.loop(number(0), k_end_, block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(block)), k_end_)); });
-    e_.emit_epilogue_of_row(begin_, first, last);
+    e_.store_results_of_row(begin_, first, last);
   }
 
   // ---- helpers ----
-  Value* number(std::int64_t n) const { return e_.constant(n); }
+  Value* number(std::int64_t n) const { return e_.number(n); }
   Value* least(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
   Value* floats_at(Value* base, Value* row, std::int64_t stride, Value* offset) {
     return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {b_.CreateAdd(b_.CreateMul(row, number(stride)), offset)});
@@ -100,15 +101,14 @@ class ProductEmitter {
   // ---- products without tiles ----
   /// One call of the launcher's product.
   void call() {
-    const ValueId a = e_.value_of(product_.left), b = e_.value_of(product_.right);
     // Matrices of one column are flat in memory, with a stride of 1: their addresses count rows in `last`.
     const auto at = [&](ValueId value, Value* row, Value* column) {
-      return KernelEmitter::is_flat(e_.context_.schedule.values[value].type.shape) ? e_.address(value, number(0), b_.CreateAdd(row, column))
-                                                                                   : e_.address(value, row, column);
+      return is_flat(e_.stored(value).type.shape) ? e_.address(value, number(0), b_.CreateAdd(row, column)) : e_.address(value, row, column);
     };
-    e_.run_gemm(op_.transpose_a ? at(a, number(0), begin_) : at(a, begin_, number(0)), at(b, number(0), number(0)),
-                at(e_.kernel_.product, begin_, number(0)), b_.CreateSub(end_, begin_), product_.sizes, product_.left_layout.stride,
-                product_.right_layout.stride, product_.result_layout.stride, op_.transpose_a, op_.transpose_b);
+    const ValueId left = e_.value_of(product_.left), right = e_.value_of(product_.right);
+    Value* a = op_.transpose_a ? at(left, number(0), begin_) : at(left, begin_, number(0));
+    emit_gemm(e_, {a, product_.left_layout.stride, op_.transpose_a}, {at(right, number(0), number(0)), product_.right_layout.stride, op_.transpose_b},
+              {at(e_.kernel().product, begin_, number(0)), product_.result_layout.stride}, b_.CreateSub(end_, begin_), product_.sizes);
   }
 
   // ---- the left operand ----
@@ -116,14 +116,14 @@ class ProductEmitter {
   enum class Left : std::uint8_t { stored, picked, converted };
 
   void choose_left() {
-    picked_from_ = ir::picked_rows(e_.context_.graph, left_);
-    if (!ir::is_row_view(e_.context_.graph, left_)) kind_ = Left::stored;
+    picked_from_ = ir::picked_rows(e_.graph(), left_);
+    if (!ir::is_row_view(e_.graph(), left_)) kind_ = Left::stored;
     else kind_ = left_ == picked_from_ && e_.type_of(left_).dtype == DType::f32 ? Left::picked : Left::converted;
     if (op_.transpose_a && kind_ == Left::picked)
       list_ = e_.variable(llvm::ArrayType::get(b_.getPtrTy(), static_cast<std::uint64_t>(most_k())), "rows", 64);
     if (kind_ != Left::converted) return;
     // Transposed: the chunk's columns of a block of rows. Else: the rows of a tile. Whole vectors in each row.
-    const Loop& loop = e_.context_.schedule.phases[e_.kernel_.phase].loops[e_.kernel_.loop];
+    const Loop& loop = e_.context().schedule.phases[e_.kernel().phase].loops[e_.kernel().loop];
     const std::int64_t columns = op_.transpose_a ? loop.chunk_units(1) : most_k();
     copy_stride_ = (columns + lanes - 1) / lanes * lanes;
     copy_ = memory(copy_stride_ * (op_.transpose_a ? most_k() : most_tile_rows) + most_tile_rows, "left");
@@ -132,9 +132,9 @@ class ProductEmitter {
   /// Element of the left operand in place, or of the leaf that its rows are picked from.
   Value* left_at(Value* row, Value* column) {
     if (kind_ == Left::stored) return e_.address(e_.value_of(left_), row, column);
-    const ir::Node& gather = e_.context_.graph.node(picked_from_);
+    const ir::Node& gather = e_.graph().node(picked_from_);
     const ValueId table = e_.value_of(gather.inputs[0]);
-    return e_.address(table, e_.checked_index(picked_from_, gather.inputs[1], row, e_.table_rows(table)).value, column);
+    return e_.address(table, checked_index(e_, picked_from_, element_of(e_, gather.inputs[1], row), table_rows(e_, table)), column);
   }
 
   /// Columns [column, stop) of a row, converted to floats at `to`.
@@ -143,7 +143,7 @@ class ProductEmitter {
     const Shape& shape = e_.type_of(left_).shape;
     Value* from = left_at(row, column);
     e_.loop(number(0), b_.CreateSub(stop, column), lanes, [&](Value* j) {
-      KernelEmitter::Memo memo;
+      Memo memo;
       memo[picked_from_] = e_.load(b_.CreateInBoundsGEP(e_.memory_type(dtype, 1), from, {j}), dtype, lanes, false);
       const Vec x = e_.evaluate(left_, shape, {row, b_.CreateAdd(column, j), lanes, lanes}, memo);
       b_.CreateAlignedStore(x.value, b_.CreateInBoundsGEP(b_.getFloatTy(), to, {j}), llvm::Align(4));
@@ -220,10 +220,10 @@ class ProductEmitter {
   }
 
   /// A pack that later calls use is made for any number of rows of this call.
-  bool packs_for_later_calls() const { return e_.kernel_.kind == Kernel::Kind::pack && e_.context_.schedule.phases[e_.kernel_.phase].once; }
+  bool packs_for_later_calls() const { return e_.kernel().role == Kernel::Role::pack && e_.context().schedule.phases[e_.kernel().phase].once; }
 
   Value* packed_at(const Panels& panels, Value* column, Value* k) {
-    Value* panel = b_.CreateInBoundsGEP(b_.getFloatTy(), e_.pointer(e_.kernel_.packed), {b_.CreateMul(column, k_end_)});
+    Value* panel = b_.CreateInBoundsGEP(b_.getFloatTy(), e_.pointer(e_.kernel().packed), {b_.CreateMul(column, k_end_)});
     return floats_at(panel, k, panels.columns, number(0));
   }
 
@@ -318,26 +318,23 @@ class ProductEmitter {
   }
 
   void tiles(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* b, Value* ldb) {
-    llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
-                                                       .rows = panels.rows,
-                                                       .ldc = product_.result_layout.stride.factor(),
-                                                       .walk = walk(),
-                                                       .lda = kind_ == Left::converted ? copy_stride_ : product_.left_layout.stride.factor(),
-                                                       .accumulate = plan_.k_block != 0});
+    llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                        .rows = panels.rows,
+                                                        .ldc = product_.result_layout.stride.factor(),
+                                                        .walk = walk(),
+                                                        .lda = kind_ == Left::converted ? copy_stride_ : product_.left_layout.stride.factor(),
+                                                        .accumulate = plan_.k_block != 0});
     e_.loop(begin_, end_, panels.rows, [&](Value* row) {
-      std::vector<Value*> arguments{e_.address(e_.kernel_.product, row, column), b, ldb, b_.CreateSub(k_stop, k), k};
+      std::vector<Value*> arguments{e_.address(e_.kernel().product, row, column), b, ldb, b_.CreateSub(k_stop, k), k};
       add_left(arguments, row, panels.rows, k, k_stop);
       b_.CreateCall(tile, arguments);
       if (op_.transpose_a && plan_.k_block && panels.column == 0) fetch_share(panels, row, k_stop);
       if (!plan_.one_pass()) return;
-      e_.for_each_site(e_.kernel_.shape, row, least(b_.CreateAdd(row, number(panels.rows)), end_), false, [&](const Site& site) {
-        KernelEmitter::Memo memo;
-        e_.store_results(e_.kernel_.shape, site, memo);
-      });
+      e_.store_results({row, least(b_.CreateAdd(row, number(panels.rows)), end_)});
     });
   }
 
-  KernelEmitter& e_;
+  Emitter& e_;
   Builder& b_;
   const Product product_;
   const ir::Matmul op_ = product_.op;
@@ -352,41 +349,33 @@ class ProductEmitter {
   Value *begin_ = nullptr, *end_ = nullptr, *last_ = nullptr, *k_end_ = nullptr;
 };
 
-/// One call of the launcher's product, of `m` rows.
-void KernelEmitter::run_gemm(Value* a, Value* b, Value* c, Value* m, const ir::ProductExtents& sizes, Dim lda, Dim ldb, Dim ldc, bool transpose_a,
-                             bool transpose_b) {
-  Value* call = variable(llvm::ArrayType::get(builder_.getInt8Ty(), sizeof(GemmCall)), "call", 8);
-  const auto set = [&](std::size_t offset, Value* value) {
-    builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), call, offset));
-  };
-  set(offsetof(GemmCall, a), a);
-  set(offsetof(GemmCall, b), b);
-  set(offsetof(GemmCall, c), c);
-  set(offsetof(GemmCall, m), m);
-  set(offsetof(GemmCall, k), extent(sizes.k));
-  set(offsetof(GemmCall, f), extent(sizes.f));
-  set(offsetof(GemmCall, lda), extent(lda));
-  set(offsetof(GemmCall, ldb), extent(ldb));
-  set(offsetof(GemmCall, ldc), extent(ldc));
-  set(offsetof(GemmCall, transpose_a), builder_.getInt32(transpose_a));
-  set(offsetof(GemmCall, transpose_b), builder_.getInt32(transpose_b));
-  if (context_.checked) {
-    // The matrices behind the pointers: so many rows and columns.
-    const auto touch = [&](Value* matrix, Value* rows, Value* columns, Dim stride, bool stored) {
-      Value* floats = builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(rows, constant(1)), extent(stride)), columns);
-      tell_touched(builder_, matrix, builder_.CreateMul(floats, constant(4)), stored);
-    };
-    Value *k = extent(sizes.k), *f = extent(sizes.f);
-    touch(a, transpose_a ? k : m, transpose_a ? m : k, lda, false);
-    touch(b, transpose_b ? f : k, transpose_b ? k : f, ldb, false);
-    touch(c, m, f, ldc, true);
+}  // namespace
+
+void ProductKernel::plan(Planner& planner, Kernel kernel) const {
+  const ir::Graph& graph = planner.graph();
+  plan_memory(planner, kernel);
+  const Product product = product_of(graph, kernel.anchor);
+  if (packs_right(graph, kernel.anchor)) {
+    const Shape packed{product.sizes.k, product.sizes.f};
+    planner.add_pack(kernel, packed, domain_of(packed));
   }
-  Value* gemm =
-      builder_.CreateLoad(builder_.getPtrTy(), builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, gemm)));
-  builder_.CreateCall(llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false), gemm, {call});
+  const SymbolicLayout at = symbolic_layout(kernel.shape);
+  if (!ir::fits_tiles(graph, kernel.anchor)) return planner.add(std::move(kernel));
+  if (at.rows.factor() > 1) planner.cut(kernel, Piece::rows, at.rows.factor());
+  else if (!product.op.transpose_b) planner.cut(kernel, Piece::columns, divide_up(at.stride.factor(), piece_columns));
+  planner.add(std::move(kernel));
 }
 
-void KernelEmitter::emit_product() { ProductEmitter(*this).emit(); }
-void KernelEmitter::emit_pack() { ProductEmitter(*this).emit_pack(); }
+void ProductKernel::emit(Emitter& e) const {
+  ProductEmitter emitter(e);
+  if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
+  else emitter.emit();
+}
+
+Vec ProductKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
+  const Vec x = CollectedKernel::element(e, anchor, site);
+  const std::vector<ir::NodeId>& operands = e.graph().node(anchor).inputs;
+  return operands.size() == 3 ? x + e.load_operand(e.value_of(operands[2]), e.kernel().shape, site) : x;  // a dense has a bias
+}
 
 }  // namespace sinter::codegen

@@ -1,7 +1,7 @@
 // The innermost loop of a product: a tile of rows × vectors in registers, one function for all products that share its form.
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/emit/kernel_emitter.h"
+#include "codegen/emit/emitter.h"
 #include "codegen/kernels/product_tile.h"
 
 namespace sinter::codegen {

@@ -1,5 +1,5 @@
 // Convolutions with few multiplications; see codegen/kernels/winograd_plan.h.
-#include "codegen/kernels/winograd_plan.h"
+#include "codegen/kernels/winograd.h"
 
 #include "codegen/kernels/image_copy.h"
 #include "codegen/kernels/product_tile.h"
@@ -9,21 +9,23 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
+namespace {
+
 class WinogradEmitter : ImageWords {
  public:
-  WinogradEmitter(KernelEmitter& kernel, const WinogradPlan& plan)
-      : ImageWords(kernel), node_(kernel.context_.graph.node(kernel.kernel_.anchor)), plan_(plan), lanes_(kernel.context_.unit.lanes) {}
+  WinogradEmitter(Emitter& emitter, const WinogradPlan& plan)
+      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan), lanes_(emitter.unit().lanes) {}
 
   /// Channels [begin, end) of the transformed kernel: by (number of the tile, channel) and feature.
   void emit_pack() {
     const ValueId w = e_.value_of(node_.inputs[1]);
     const std::int64_t stride = stride_of(w), to_column = plan_.sums_number(), taps = plan_.form->taps;
     const ir::Matrix& matrix = plan_.form->kernel;
-    Value* packed = e_.pointer(e_.kernel_.packed);
+    Value* packed = e_.pointer(e_.kernel().packed);
     const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
     const std::int64_t rows = adjoint ? plan_.columns : plan_.channels;  // per position of the kernel
     if (!adjoint) {
-      e_.loop(e_.begin_, e_.end_, 1, [&](Value* channel) {
+      e_.loop(e_.begin(), e_.end(), 1, [&](Value* channel) {
         for_each_part(stride, [&](Value* column, std::int64_t vectors) {
           transform({"kernel", matrix, lanes_}, float_at(packed, add(mul(channel, plan_.stride), column)), plan_.size() * to_column, to_column,
                     e_.address(w, channel, column), taps * rows * stride, rows * stride, vectors);
@@ -33,7 +35,7 @@ class WinogradEmitter : ImageWords {
     }
     // Rotated, and with channels and features exchanged: columns are gathered first.
     Value* turned = e_.variable(llvm::ArrayType::get(b_.getFloatTy(), static_cast<std::uint64_t>(taps * taps * lanes_)), "turned", 64);
-    e_.loop(e_.begin_, e_.end_, 1, [&](Value* feature) {
+    e_.loop(e_.begin(), e_.end(), 1, [&](Value* feature) {
       const auto gathered = [&](Value* column) {
         e_.loop(number(0), number(taps * taps), 1, [&](Value* place) {
           e_.loop(number(0), number(lanes_), 1, [&](Value* i) {
@@ -53,7 +55,7 @@ class WinogradEmitter : ImageWords {
 
   /// conv2d and conv2d_transpose: block after block of tiles, each followed by the epilogue.
   void emit_images() {
-    panels_ = plan_winograd_tiles(plan_.stride, e_.context_.unit);
+    panels_ = plan_winograd_tiles(plan_.stride, e_.unit());
     note();
     for_each_block([&](Value* first, Value* last) {
       each_strip(first, last, [&](Value* strip, Value* place) { transform_source(strip, place); });
@@ -65,10 +67,10 @@ class WinogradEmitter : ImageWords {
   /// This chunk's part of a conv2d_weight, into its slot.
   void emit_weight() {
     gradient_ = e_.value_of(node_.inputs[1]);
-    tiles_ = plan_tiles(plan_.channels, plan_.stride, e_.context_.unit);
+    tiles_ = plan_tiles(plan_.channels, plan_.stride, e_.unit());
     panels_ = tiles_.panels;
     note();
-    Value* begin = first_strip();
+    Value* begin = own_strips().first;
     for_each_block([&](Value* first, Value* last) {
       each_strip(first, last, [&](Value* strip, Value* place) {
         transform_source(strip, place);
@@ -80,29 +82,27 @@ class WinogradEmitter : ImageWords {
     const std::int64_t from_column = plan_.sums_number(), taps = plan_.form->taps;
     e_.loop(number(0), number(plan_.channels), 1, [&](Value* channel) {
       for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
-        Value* row = add(mul(e_.chunk_, taps * taps * plan_.channels), channel);
-        transform({"weight", matrix, lanes_}, e_.address(e_.kernel_.slots, row, column), taps * from_column, from_column,
+        Value* row = add(mul(e_.chunk(), taps * taps * plan_.channels), channel);
+        transform({"weight", matrix, lanes_}, e_.address(e_.kernel().slots, row, column), taps * from_column, from_column,
                   staged(plan_.sums_at(), add(mul(channel, plan_.stride), column)), plan_.size() * from_column, from_column, vectors);
       });
     });
   }
 
  private:
-  Value* staged(std::int64_t part, Value* offset) { return float_at(e_.pointer(e_.kernel_.staging), add(number(part), offset)); }
+  Value* staged(std::int64_t part, Value* offset) { return float_at(e_.pointer(e_.kernel().staging), add(number(part), offset)); }
   void note() { e_.note(str(ir::name(node_.op), ", ", to_text(plan_, panels_))); }
 
   // ---- strips: rows of tiles, numbered through the images of the chunk ----
-  Value* first_strip() {
-    Value* first = mul(first_image(), plan_.strips);
-    return e_.kernel_.piece == Piece::rows ? add(first, e_.piece_begin_) : first;
-  }
-  Value* last_strip() {
-    Value* last = mul(last_image(), plan_.strips);
-    return e_.kernel_.piece == Piece::rows ? sub(last, sub(number(plan_.strips), e_.piece_end_)) : last;
+  Rows own_strips() {
+    const Rows images = e_.indices(1);
+    Value *first = mul(images.first, plan_.strips), *last = mul(images.last, plan_.strips);
+    if (e_.kernel().piece != Piece::rows) return {first, last};
+    return {add(first, e_.piece_begin()), sub(last, sub(number(plan_.strips), e_.piece_end()))};
   }
   void for_each_block(const std::function<void(Value*, Value*)>& body) {
-    Value* end = last_strip();
-    e_.loop(first_strip(), end, plan_.block, [&](Value* first) { body(first, least(add(first, number(plan_.block)), end)); });
+    const Rows strips = own_strips();
+    e_.loop(strips.first, strips.last, plan_.block, [&](Value* first) { body(first, least(add(first, number(plan_.block)), strips.last)); });
   }
   /// Calls body with each strip and its index in the block.
   void each_strip(Value* first, Value* last, const std::function<void(Value*, Value*)>& body) {
@@ -112,8 +112,8 @@ class WinogradEmitter : ImageWords {
   // ---- transforms ----
   void transform(const Transform& t, Value* to, std::int64_t to_row, std::int64_t to_column, Value* from, std::int64_t from_row,
                  std::int64_t from_column, std::int64_t vectors, Value* rows = nullptr, Value* columns = nullptr) {
-    b_.CreateCall(transform_function(e_.context_, t), {to, number(to_row), number(to_column), from, number(from_row), number(from_column),
-                                                       number(vectors), rows ? rows : number(0), columns ? columns : number(0)});
+    b_.CreateCall(transform_function(e_.context(), t), {to, number(to_row), number(to_column), from, number(from_row), number(from_column),
+                                                        number(vectors), rows ? rows : number(0), columns ? columns : number(0)});
   }
   /// Calls body for the whole vectors of so many columns, and again for the last vector if it is not one of them: its overlap with the one
   /// before is computed twice.
@@ -162,14 +162,14 @@ class WinogradEmitter : ImageWords {
     const std::int64_t number_at = plan_.other_number();
     each_tile(strip, place, [&](Value* pixel, Value* row, Value* rows, Value* columns) {
       for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
-        transform({"output", plan_.form->output, lanes_, false, clips()}, e_.address(e_.kernel_.product, pixel, column), plan_.out_w * plan_.stride,
+        transform({"output", plan_.form->output, lanes_, false, clips()}, e_.address(e_.kernel().product, pixel, column), plan_.out_w * plan_.stride,
                   plan_.stride, staged(plan_.other_at(), add(mul(row, plan_.stride), column)), plan_.size() * number_at, number_at, vectors, rows,
                   columns);
       });
     });
     Value *image = div(strip, plan_.strips), *top = mul(rem(strip, plan_.strips), plan_.results());
     Value *line = mul(image, plan_.out_h), *bottom = least(add(top, number(plan_.results())), number(plan_.out_h));
-    e_.emit_epilogue(mul(add(line, top), plan_.out_w), mul(add(line, bottom), plan_.out_w));
+    e_.store_results({mul(add(line, top), plan_.out_w), mul(add(line, bottom), plan_.out_w)});
   }
 
   // ---- products ----
@@ -177,13 +177,13 @@ class WinogradEmitter : ImageWords {
   void multiply(Value* tiles) {
     e_.loop(number(0), number(plan_.numbers()), 1, [&](Value* n) {
       for_each_panel(panels_, [&](const Panels& panels, Value* column) {
-        llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
-                                                           .rows = panels.rows,
-                                                           .ldc = plan_.stride,
-                                                           .walk = Tile::Walk::spread,
-                                                           .lda = plan_.source_stride(),
-                                                           .accumulate = false});
-        Value* b = float_at(e_.pointer(e_.kernel_.packed), add(mul(n, plan_.sums_number()), column));
+        llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                            .rows = panels.rows,
+                                                            .ldc = plan_.stride,
+                                                            .walk = Tile::Walk::spread,
+                                                            .lda = plan_.source_stride(),
+                                                            .accumulate = false});
+        Value* b = float_at(e_.pointer(e_.kernel().packed), add(mul(n, plan_.sums_number()), column));
         e_.loop(number(0), tiles, panels.rows, [&](Value* row) {
           b_.CreateCall(tile, {staged(plan_.other_at(), add(add(mul(n, plan_.other_number()), mul(row, plan_.stride)), column)), b,
                                number(plan_.stride), number(plan_.channels), number(0),
@@ -199,12 +199,12 @@ class WinogradEmitter : ImageWords {
       for_each_panel(panels_, [&](const Panels& panels, Value* column) {
         Value* b = staged(plan_.other_at(), add(mul(n, plan_.other_number()), column));
         for_each_tile(tiles_.rows, [&](Value* channel, unsigned rows) {
-          llvm::Function* tile = tile_function(e_.context_, {.widths = panels.widths,
-                                                             .rows = rows,
-                                                             .ldc = plan_.stride,
-                                                             .walk = Tile::Walk::columns,
-                                                             .lda = plan_.source_stride(),
-                                                             .accumulate = true});
+          llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                              .rows = rows,
+                                                              .ldc = plan_.stride,
+                                                              .walk = Tile::Walk::columns,
+                                                              .lda = plan_.source_stride(),
+                                                              .accumulate = true});
           b_.CreateCall(tile, {staged(plan_.sums_at(), add(add(mul(n, plan_.sums_number()), mul(channel, plan_.stride)), column)), b,
                                number(plan_.stride), tiles, block, staged(plan_.source_at(), add(mul(n, plan_.source_number()), channel))});
         });
@@ -220,23 +220,13 @@ class WinogradEmitter : ImageWords {
   ValueId gradient_ = no_value;
 };
 
-// ---- entries ----
+}  // namespace
 
-bool KernelEmitter::emit_winograd() {
-  const std::optional<WinogradPlan> plan = plan_winograd(context_.graph, kernel_.anchor);
-  if (!plan) return false;
-  WinogradEmitter emitter(*this, *plan);
-  switch (kernel_.kind) {
-    case Kernel::Kind::pack:
-      emitter.emit_pack();
-      break;
-    case Kernel::Kind::partial:
-      emitter.emit_weight();
-      break;
-    default:
-      emitter.emit_images();
-  }
-  return true;
+void emit_winograd(Emitter& e, const WinogradPlan& plan) {
+  WinogradEmitter emitter(e, plan);
+  if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
+  else if (e.kernel().role == Kernel::Role::partial) emitter.emit_weight();
+  else emitter.emit_images();
 }
 
 }  // namespace sinter::codegen

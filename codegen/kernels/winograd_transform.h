@@ -1,7 +1,7 @@
 // The transforms of convolutions with few multiplications (ir/winograd.h).
 #pragma once
 
-#include "codegen/emit/kernel_emitter.h"
+#include "codegen/emit/emitter.h"
 #include "ir/winograd.h"
 
 namespace sinter::codegen {

@@ -32,6 +32,7 @@ ir::Value rectified_pool(Builder& b);
 
 ir::Value reshapes(Builder& b);  // motifs_shape.cpp
 ir::Value permutation(Builder& b);
+ir::Value moved(Builder& b);
 
 ir::Value log_of_softmax(Builder& b);  // motifs_reduction.cpp
 ir::Value long_reduction(Builder& b);

@@ -34,6 +34,8 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::dropout,
     motif::computed_index,
     motif::permutation,
+    motif::moved,
+    motif::moved,
     motif::count,
     motif::ordered,
     motif::permuted,

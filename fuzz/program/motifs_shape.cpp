@@ -51,4 +51,36 @@ Value permutation(Builder& b) {
   return x;
 }
 
+namespace {
+
+/// A value of this shape whose elements are those of a leaf at other places.
+Value from_elsewhere(Builder& b, const Shape& shape) {
+  const std::size_t axis = b.axis(shape), rank = shape.rank();
+  const std::size_t which = b.choose.below(3);
+  if (which == 0 && rank > 1) {
+    const Shape turned = shape.with(rank - 1, shape[rank - 2]).with(rank - 2, shape[rank - 1]);
+    return b.add(ir::Transpose{}, {b.floats(turned)});
+  }
+  if (which == 1) return b.add(ir::Reshape{shape}, {b.floats(joined(b, shape, false))});
+  if (!shape[axis].is_fixed()) throw Unfit{};
+  const std::int64_t start = b.number(0, 3);
+  return b.add(ir::Slice{static_cast<std::int64_t>(axis), start, shape[axis]},
+               {b.floats(shape.with(axis, shape[axis].factor() + start + b.number(0, 2)))});
+}
+
+}  // namespace
+
+/// Elements at other places before a reduction, or after a product or softmax.
+Value moved(Builder& b) {
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 0 && s.back().is_fixed(); }, b.shape(b.choose.below(3)).insert(0, b.extent()));
+  if (!x.shape().back().is_fixed()) throw Unfit{};
+  if (b.choose.below(2)) {
+    const Value y = link(b, b.add(ir::Mul{}, {x, from_elsewhere(b, x.shape())}));
+    const auto rank = static_cast<std::int64_t>(y.shape().rank());
+    return b.add(ir::Sum{b.choose.below(2) ? 0 : rank - 1, rank}, {y});
+  }
+  const Value y = link(b, b.choose.below(2) ? b.add(ir::Softmax{}, {x}) : product_with(b, x));
+  return arithmetic(b, b.add(ir::Mul{}, {y, from_elsewhere(b, y.shape())}));
+}
+
 }  // namespace sinter::fuzz::motif

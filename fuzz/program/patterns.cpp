@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "codegen/kernels/convolution_plan.h"
+#include "codegen/kernels/kinds.h"
 #include "codegen/kernels/winograd_plan.h"
 #include "codegen/schedule.h"
-#include "codegen/support.h"
 #include "frontend/compile/variant.h"
 #include "ir/kernel.h"
 
@@ -15,7 +15,6 @@ namespace sinter::fuzz {
 namespace {
 
 using codegen::Kernel;
-using codegen::KernelKind;
 
 /// A kernel of the schedule of an optimized graph.
 struct Site {
@@ -25,16 +24,17 @@ struct Site {
 
   const ir::Node& anchor() const { return graph.node(kernel.anchor); }
   /// Of a whole kernel group, not of one of its helpers.
-  bool is_group() const { return kernel.kind == Kernel::Kind::nodes && kernel.anchor != ir::no_node; }
-  KernelKind kind() const {
-    return std::visit([]<class O>(const O&) { return codegen::kernel_kind<O>(); }, anchor().op);
+  bool is_group() const { return kernel.role == Kernel::Role::nodes && kernel.anchor != ir::no_node; }
+  template <class... Kinds>
+  bool is_kind() const {
+    return ((kernel.kind == &codegen::the_kind<Kinds>) || ...);
   }
   template <class O>
   bool has_anchor() const {
     return kernel.anchor != ir::no_node && std::holds_alternative<O>(anchor().op);
   }
   ir::NodeId left() const { return anchor().inputs[0]; }
-  bool reads_picked_rows() const { return is_group() && kind() == KernelKind::product && ir::is_row_view(graph, left()); }
+  bool reads_picked_rows() const { return is_group() && is_kind<codegen::ProductKernel>() && ir::is_row_view(graph, left()); }
   bool reads_them_in_place() const {
     return reads_picked_rows() && ir::picked_rows(graph, left()) == left() && is_float(graph.node(left()).type.dtype);
   }
@@ -43,6 +43,12 @@ struct Site {
   bool has_prologue(const F& wanted) const {
     return kernel.anchor != ir::no_node && std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](ir::NodeId id) {
              return id != kernel.anchor && ir::joins_prologue(graph, id, kernel.anchor) && wanted(graph.node(id));
+           });
+  }
+  /// A node that moves elements, of the shape of the kernel's results or before them.
+  bool moves_elements(bool before) const {
+    return kernel.role == Kernel::Role::nodes && std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](ir::NodeId id) {
+             return ir::moves_elements(graph.node(id).op) && (graph.node(id).type.shape != kernel.shape) == before;
            });
   }
   bool has_epilogue() const { return is_group() && kernel.nodes.back() != kernel.anchor; }
@@ -86,25 +92,31 @@ constexpr Pattern kernel_patterns[] = {
      [](const Site& s) {
        return s.has_anchor<ir::ScatterAddRows>() && s.has_prologue([](const ir::Node& n) { return std::holds_alternative<ir::Broadcast>(n.op); });
      }},
-    {"epilogue of a product", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::product; }},
-    {"epilogue of a convolution", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::convolution; }},
-    {"epilogue of a reduction", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::reduction; }},
-    {"epilogue of a softmax", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::softmax; }},
-    {"epilogue of what is collected", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::collected; }},
-    {"epilogue of what is moved", [](const Site& s) { return s.has_epilogue() && s.kind() == KernelKind::pointwise; }},
-    {"right operand packed", [](const Site& s) { return s.kernel.kind == Kernel::Kind::pack && !s.is_convolution(); }},
-    {"kernel of a convolution packed", [](const Site& s) { return s.kernel.kind == Kernel::Kind::pack && s.is_convolution(); }},
-    {"packed for later calls", [](const Site& s) { return s.kernel.kind == Kernel::Kind::pack && s.schedule.phases[s.kernel.phase].once; }},
-    {"state updated in place", [](const Site& s) { return s.kernel.kind != Kernel::Kind::copy && updates_in_place(s); }},
-    {"state updated by a copy", [](const Site& s) { return s.kernel.kind == Kernel::Kind::copy && s.writes_state(); }},
+    {"epilogue of a product", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::ProductKernel>(); }},
+    {"epilogue of a convolution", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::ConvolutionKernel>(); }},
+    {"epilogue of a reduction", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::ReductionKernel>(); }},
+    {"epilogue of a softmax", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::SoftmaxKernel>(); }},
+    {"epilogue of what is collected",
+     [](const Site& s) {
+       return s.has_epilogue() && s.is_kind<codegen::ScatterKernel, codegen::CumulativeSumKernel, codegen::TopKKernel, codegen::BatchProductKernel>();
+     }},
+    {"epilogue of a pool", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::PoolKernel>(); }},
+    {"moved among others", [](const Site& s) { return s.kernel.anchor == ir::no_node && s.kernel.nodes.size() > 1 && s.moves_elements(false); }},
+    {"moved in a prologue", [](const Site& s) { return s.moves_elements(true); }},
+    {"moved in an epilogue", [](const Site& s) { return s.kernel.anchor != ir::no_node && s.moves_elements(false); }},
+    {"right operand packed", [](const Site& s) { return s.kernel.role == Kernel::Role::pack && !s.is_convolution(); }},
+    {"kernel of a convolution packed", [](const Site& s) { return s.kernel.role == Kernel::Role::pack && s.is_convolution(); }},
+    {"packed for later calls", [](const Site& s) { return s.kernel.role == Kernel::Role::pack && s.schedule.phases[s.kernel.phase].once; }},
+    {"state updated in place", [](const Site& s) { return s.kernel.role != Kernel::Role::copy && updates_in_place(s); }},
+    {"state updated by a copy", [](const Site& s) { return s.kernel.role == Kernel::Role::copy && s.writes_state(); }},
     {"convolution in tiles",
      [](const Site& s) { return s.is_convolution() && codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_winograd(); }},
     {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
-    {"reduction in slots", [](const Site& s) { return s.kernel.kind == Kernel::Kind::partial && is_reduction(s.anchor().op); }},
-    {"weight gradient in slots", [](const Site& s) { return s.kernel.kind == Kernel::Kind::partial && s.is_convolution(); }},
+    {"reduction in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op); }},
+    {"weight gradient in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && s.is_convolution(); }},
     {"one sample cut into rows", [](const Site& s) { return s.kernel.piece == codegen::Piece::rows && s.kernel.pieces > 1; }},
     {"one sample cut into columns", [](const Site& s) { return s.kernel.piece == codegen::Piece::columns && s.kernel.pieces > 1; }},
     {"scalar in every kernel",

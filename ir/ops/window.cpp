@@ -13,7 +13,6 @@ Dim add(Dim a, Dim b) {
   if (a.is_batch() != b.is_batch()) throw UserError(str("cannot add ", a, " and ", b, " elements along one axis"));
   return a.is_batch() ? Dim::batch(a.factor() + b.factor()) : Dim(a.factor() + b.factor());
 }
-Dim negative(Dim a) { return a.is_batch() ? Dim::batch(-a.factor()) : Dim(-a.factor()); }
 
 Dim along(const Type& type, std::int64_t axis) {
   if (axis < 0 || axis >= static_cast<std::int64_t>(type.shape.rank()))
@@ -52,7 +51,7 @@ Access access_of_window(const Window& window, std::span<const Type> in, const Sh
     const Dim offset = window.offsets[k], size = in[k].shape[window.axis];
     if (offset.factor() == 0 && size == result[window.axis]) continue;
     Index& index = access.operands[k][window.axis];
-    index.offset = negative(offset);
+    index.offset = -offset;
     // A slice is inside for every N.
     index.partial = !(offset.factor() <= 0 && add(offset, size).factor() >= result[window.axis].factor());
   }
@@ -61,7 +60,7 @@ Access access_of_window(const Window& window, std::span<const Type> in, const Sh
 
 // ---- slice ----
 
-Window Slice::window(std::span<const Type>) const { return {static_cast<std::size_t>(axis), {negative(start)}, 0}; }
+Window Slice::window(std::span<const Type>) const { return {static_cast<std::size_t>(axis), {-start}, 0}; }
 
 Type Slice::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
@@ -79,7 +78,7 @@ void Slice::reference(Reference& r) const { evaluate_window(window({}), r); }
 
 Values Slice::vjp(const Vjp& v) const {
   const Dim all = v.x[0].shape()[static_cast<std::size_t>(axis)];
-  return {v.graph.add(Pad{axis, start, add(all, negative(add(start, size))), 0}, {v.dy})};
+  return {v.graph.add(Pad{axis, start, add(all, -add(start, size)), 0}, {v.dy})};
 }
 
 std::vector<Sample<Slice>> Slice::samples() {

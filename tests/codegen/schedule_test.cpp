@@ -98,6 +98,25 @@ TEST(Schedule, ReshapedInputsAreNotCopied) {
   EXPECT_EQ(kernels({n, 4, 24}, {n, 96}, false), 2u) << "rows of another width are padded otherwise";
 }
 
+/// So is a value that a kernel stores.
+TEST(Schedule, ReshapedValuesAreNotCopied) {
+  ir::Graph graph("views");
+  const Dim n = Dim::batch();
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(4), 24}}}), w = graph.add_state({"w", {DType::f32, {24, 24}}});
+  const ir::Value z = matmul(x, w), p = graph.add(ir::Softmax{}, {reshape(z, {n, 4, 24})});
+  graph.add_output(p);
+  passes::optimize(graph);
+  const auto kernels = [&](bool keep_all) {
+    const codegen::Schedule schedule = codegen::make_schedule(graph, keep_all);
+    codegen::verify_schedule(graph, schedule);
+    const codegen::MemoryPlan plan = codegen::plan_memory(schedule, keep_all);
+    for (codegen::ValueId v = 0; v < schedule.values.size(); ++v) EXPECT_EQ(plan.buffer_of[v], plan.buffer_of[schedule.memory_of(v)]);
+    return schedule.kernels.size();
+  };
+  EXPECT_EQ(kernels(false), 2u);
+  EXPECT_EQ(kernels(true), 3u) << "taps see a copy";
+}
+
 TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {
   const ir::Graph graph = training_graph({64, 32, 10});
   const codegen::Schedule schedule = codegen::make_schedule(graph, false);

@@ -133,6 +133,38 @@ TEST(Comparison, AcceptsWhatIsRight) {
   EXPECT_EQ(result.kinks, 0u);
 }
 
+/// Graphs that were once computed wrongly.
+TEST(Comparison, AcceptsWhatWasOnceWrong) {
+  const Dim n = Dim::batch();
+  const auto expect_right = [](const ir::Graph& graph) {
+    Program program;
+    program.graph = graph;
+    for (const std::int64_t size : {1, 5, 37}) {
+      Binding binding{size, {}, {}};
+      const auto array = [&](const Type& type) {
+        ir::Array result(type.dtype, type.shape.extents(size));
+        for (std::size_t i = 0; i < result.data.size(); ++i)
+          result.data[i] = is_float(type.dtype) ? 0.25 * static_cast<double>(i % 7) - 0.5 : static_cast<double>(i % 2);
+        return result;
+      };
+      for (const auto& input : graph.inputs()) binding.inputs.push_back(array(input.type));
+      for (const auto& state : graph.states()) binding.states.push_back(array(state.type));
+      program.bindings.push_back(std::move(binding));
+    }
+    EXPECT_EQ(disagreement_of(program), "") << to_text(program);
+  };
+  ir::Graph pad("a vector over the batch between others");
+  pad.add_output(pad.add(ir::Pad{0, n, Dim::batch(2), -0.5}, {pad.add_input({"x", {DType::f32, {n}}})}));
+  expect_right(pad);
+  ir::Graph softmax("rows of a parameter in several chunks");
+  softmax.add_output(softmax.add(ir::Softmax{}, {softmax.add_state({"w", {DType::f32, {64, 70}}})}));
+  expect_right(softmax);
+  ir::Graph scatter("a computed index of the shape of the updates");
+  const ir::Value index = scatter.add_input({"index", {DType::i32, {n}}}), x = scatter.add_input({"x", {DType::f32, {n}}});
+  scatter.add_output(scatter.add(ir::ScatterAddRows{3}, {index + index, x * 2.0}));
+  expect_right(scatter);
+}
+
 TEST(Comparison, FindsAWrongGradient) {
   Program program = small_program();
   ir::Graph& graph = program.graph;

@@ -67,7 +67,7 @@ TYPED_TEST(EveryOp, AttributesRebuildIt) {
 TYPED_TEST(EveryOp, IsLeafPointwiseOrAnchor) {
   const Op op{TypeParam{}};
   const bool source = std::is_same_v<TypeParam, Constant> || std::is_same_v<TypeParam, Extent> || std::is_same_v<TypeParam, Iota>;
-  EXPECT_EQ(is_leaf(op) + is_pointwise(op) + is_anchor(op) + source, 1);
+  EXPECT_EQ(is_leaf(op) + is_pointwise(op) + moves_elements(op) + is_anchor(op) + source, 1);
 }
 
 TYPED_TEST(EveryOp, GivesTheInferredTypeAtEveryN) {

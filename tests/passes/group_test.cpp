@@ -78,6 +78,44 @@ TEST_F(GroupTest, UpdatesAreSpreadWhileTheyAreScattered) {
   passes::verify_groups(graph);
 }
 
+TEST_F(GroupTest, AnIndexOfTheShapeOfTheUpdatesIsStored) {
+  const Value ids = graph.add_input({"ids", {DType::i32, {n}}}), updates = graph.add_input({"updates", {DType::f32, {n}}});
+  const Value next = ids + ids, scaled = updates * 2.0, scattered = graph.add(ScatterAddRows{3}, {next, scaled});
+  graph.add_output(scattered);
+  group();
+  EXPECT_NE(kernel(next), kernel(scattered));
+  EXPECT_EQ(kernel(scaled), kernel(scattered));
+}
+
+TEST_F(GroupTest, PartsOfAValueAreReadWhereTheyAreUsed) {
+  const Value z = matmul(x, w), a = graph.add(ir::Slice{1, 0, 4}, {z}), b = graph.add(ir::Slice{1, 4, 4}, {z}), y = graph.add(Sigmoid{}, {a}) * b;
+  graph.add_output(y);
+  group();
+  EXPECT_NE(kernel(z), kernel(y));
+  EXPECT_EQ(kernel(a), kernel(y));
+  EXPECT_EQ(kernel(b), kernel(y));
+}
+
+TEST_F(GroupTest, OtherElementsOfAResultAreReadOnceItIsStored) {
+  const Value e = exp(w), turned = graph.add(Transpose{}, {e});
+  const Value both = e + turned;
+  graph.add_output(both);
+  graph.add_output(e);
+  group();
+  EXPECT_NE(kernel(turned), kernel(e));
+  for (const Value v : {e, turned, both}) graph.set_kernel(v.id, 0);
+  EXPECT_ERROR(passes::verify_groups(graph), InternalError,
+               str("[group] internal error: node %", e.id, " (exp, kernel 0): a node of the group reads another's elements at other places"));
+}
+
+TEST_F(GroupTest, AnUpdateByOtherElementsOfTheStateIsNotMadeWhileTheyAreRead) {
+  const Value turned = graph.add(Transpose{}, {w}), update = turned * 2.0;
+  graph.set_update(0, update.id);
+  graph.add_output(sum(x, 1, 2));
+  group();
+  EXPECT_NE(kernel(turned), kernel(update));
+}
+
 TEST_F(GroupTest, BackwardOfASigmoidRunsInTheKernelOfItsGradient) {
   const Value y = graph.add(Sigmoid{}, {matmul(x, w)}), next = graph.add(Sigmoid{}, {matmul(y, w)});
   const Value dy = matmul(next, w, false, true), slope = 1.0 - y, derivative = y * slope, dz = dy * derivative;

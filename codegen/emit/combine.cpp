@@ -1,0 +1,96 @@
+#include "codegen/emit/combine.h"
+
+#include <limits>
+
+namespace sinter::codegen {
+
+double identity(Combine how, DType dtype) {
+  if (how != Combine::max) return how == Combine::prod ? 1 : 0;
+  if (dtype == DType::u32) return 0;
+  return dtype == DType::i32 ? std::numeric_limits<std::int32_t>::min() : -std::numeric_limits<double>::infinity();
+}
+
+Vec combine(const Vec& a, const Vec& b, Combine how) {
+  if (how == Combine::sum) return a + b;
+  if (how == Combine::prod) return a * b;
+  return select(a != a, a, select(b <= a, a, b));
+}
+
+Vec horizontal(const Vec& x, Combine how) {
+  Builder& b = *current_builder();
+  Vec current = x;
+  for (unsigned width = llvm::cast<llvm::FixedVectorType>(x.value->getType())->getNumElements(); width > 1; width /= 2) {
+    std::vector<int> low, high;
+    for (unsigned i = 0; i < width / 2; ++i) {
+      low.push_back(static_cast<int>(i));
+      high.push_back(static_cast<int>(i + width / 2));
+    }
+    const Vec lower(b.CreateShuffleVector(current.value, low), x.dtype), upper(b.CreateShuffleVector(current.value, high), x.dtype);
+    current = combine(lower, upper, how);
+  }
+  return {b.CreateExtractElement(current.value, std::uint64_t{0}), x.dtype};
+}
+
+llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name) {
+  llvm::AllocaInst* result = e.variable(e.memory_type(dtype, width), name, 64);
+  const Vec like(llvm::Constant::getNullValue(result->getAllocatedType()), dtype);
+  e.builder().CreateStore(materialize(Vec(identity(how, dtype)), like), result);
+  return result;
+}
+
+Accumulator::Accumulator(Emitter& e, Combine how, DType dtype, unsigned turns) : e_(e), how_(how), dtype_(dtype) {
+  for (unsigned turn = 0; turn < turns; ++turn) wide_.push_back(neutral_variable(e, how, dtype, lanes, "wide"));
+  narrow_ = neutral_variable(e, how, dtype, lanes / 2, "narrow");
+  one_ = neutral_variable(e, how, dtype, 1, "one");
+}
+
+Vec Accumulator::value(llvm::AllocaInst* from) { return {e_.builder().CreateLoad(from->getAllocatedType(), from), dtype_}; }
+
+void Accumulator::add(const Vec& x, const Site& site) {
+  llvm::AllocaInst* into = site.width == lanes ? wide_[site.turn] : site.width == 1 ? one_ : narrow_;
+  e_.builder().CreateStore(combine(value(into), only_valid(x, site.valid, identity(how_, dtype_)), how_).value, into);
+}
+
+Vec Accumulator::total() {
+  std::vector<Vec> wide;
+  for (llvm::AllocaInst* each : wide_) wide.push_back(value(each));
+  for (; wide.size() > 1; wide.resize(wide.size() / 2))
+    for (std::size_t i = 0; i < wide.size() / 2; ++i) wide[i] = combine(wide[2 * i], wide[2 * i + 1], how_);
+  const Vec vectors = combine(horizontal(wide[0], how_), horizontal(value(narrow_), how_), how_);
+  return combine(vectors, value(one_), how_);
+}
+
+namespace {
+
+/// Chunks of the loop that filled this kernel's slots.
+llvm::Value* slot_count(Emitter& e) {
+  const Schedule& schedule = e.context().schedule;
+  const Kernel& maker = schedule.kernels[e.kernel().parts];
+  const Loop& loop = schedule.phases[maker.phase].loops[maker.loop];
+  llvm::Value *units = e.extent(loop.domain.units), *size = emit_chunk_units(e.builder(), units, loop.limits);
+  return e.builder().CreateUDiv(e.builder().CreateAdd(units, e.builder().CreateSub(size, e.number(1))), size);
+}
+
+}  // namespace
+
+void emit_combined(Emitter& e, Combine how) {
+  Builder& b = e.builder();
+  const Shape& shape = e.kernel().shape;
+  const DType dtype = e.anchor().type.dtype;
+  const ValueId slots = e.kernel().slots;
+  const bool flat = is_flat(shape), adjacent = flat || shape.elements() == Dim(1);
+  llvm::Value *count = slot_count(e), *rows = e.extent(symbolic_layout(shape).rows);
+  e.store_results(e.rows(), false, [&](const Site& site) {
+    llvm::AllocaInst* total = neutral_variable(e, how, dtype, site.width, "total");
+    const auto so_far = [&] { return Vec(b.CreateLoad(total->getAllocatedType(), total), dtype); };
+    e.loop(e.number(0), count, 1, [&](llvm::Value* slot) {
+      llvm::Value* row = b.CreateAdd(flat ? site.last : site.row, b.CreateMul(slot, rows));
+      // One number per row of the slots: these are adjacent.
+      llvm::Value* from = adjacent ? b.CreateInBoundsGEP(e.memory_type(dtype, 1), e.pointer(slots), {row}) : e.address(slots, row, site.last);
+      b.CreateStore(combine(so_far(), e.load(from, dtype, site.width), how).value, total);
+    });
+    return so_far();
+  });
+}
+
+}  // namespace sinter::codegen

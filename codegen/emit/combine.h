@@ -1,0 +1,38 @@
+// Reductions: of values at sites, of lanes, of slots.
+#pragma once
+
+#include "codegen/emit/emitter.h"
+
+namespace sinter::codegen {
+
+enum class Combine : std::uint8_t { sum, max, prod };
+/// The neutral element.
+double identity(Combine how, DType dtype);
+/// NaN passes.
+Vec combine(const Vec& a, const Vec& b, Combine how);
+/// The lanes, combined as a fixed tree: 16, 8, 4, 2, 1.
+Vec horizontal(const Vec& x, Combine how);
+/// A variable that holds the neutral element.
+llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name);
+
+/// Combines values at sites: those of vectors lane by lane, `turns` of an unrolled loop apart.
+class Accumulator {
+ public:
+  Accumulator(Emitter& e, Combine how, DType dtype, unsigned turns = 1);
+  void add(const Vec& x, const Site& site);
+  Vec total();
+
+ private:
+  Vec value(llvm::AllocaInst* from);
+
+  Emitter& e_;
+  Combine how_;
+  DType dtype_;
+  std::vector<llvm::AllocaInst*> wide_;
+  llvm::AllocaInst *narrow_, *one_;
+};
+
+/// The slots of the kernel that made the parts, in order, then what follows.
+void emit_combined(Emitter& e, Combine how);
+
+}  // namespace sinter::codegen

@@ -1,0 +1,50 @@
+// What the kernels of a module share.
+#pragma once
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/instrument/sabotage.h"
+#include "codegen/kernels/product_plan.h"
+#include "codegen/memory_plan.h"
+#include "codegen/schedule.h"
+#include "codegen/vec.h"
+
+namespace sinter::codegen {
+
+struct EmitContext;
+
+/// An innermost function that several kernels call: its approximate number of instructions, and the emitter of its body. Modules only declare
+/// those that they call; each is then defined in one of them.
+struct SharedFunction {
+  std::size_t size;
+  std::function<void(EmitContext&)> define;
+};
+
+struct EmitContext {
+  llvm::Module& module;
+  const ir::Graph& graph;
+  const Schedule& schedule;
+  const MemoryPlan& plan;
+  ir::NodeId fault = ir::no_node;  ///< node to perturb
+  VectorUnit unit;                 ///< registers of the target
+  bool named = false;              ///< functions can be looked up by name, for a profiler
+  bool checked = false;            ///< accesses to memory are checked (codegen/instrument/check.h)
+  Sabotage sabotage;
+  std::vector<std::pair<std::size_t, std::string>> notes;  ///< by kernel, the tiles that were chosen, for explain()
+  std::map<std::string, SharedFunction> shared;            ///< those that the kernels of this module call, by name
+};
+
+/// The declaration of a shared function in this module, made at the first call.
+llvm::Function* declare_shared(EmitContext& context, const std::string& name, llvm::FunctionType* type, std::size_t size,
+                               const std::function<void(EmitContext&)>& define);
+
+/// chunk_of (ir/step.h) in IR.
+llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, const ChunkLimits& limits);
+
+}  // namespace sinter::codegen

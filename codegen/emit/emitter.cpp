@@ -1,0 +1,195 @@
+#include "codegen/emit/emitter.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <cstddef>
+
+#include "codegen/instrument/check.h"
+#include "codegen/kernels/kinds.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+Emitter::Emitter(EmitContext& context, const Kernel& kernel)
+    : context_(context), kernel_(kernel), builder_(context.module.getContext()), arguments_(buffers_of(kernel, context.plan)) {}
+
+llvm::Function* Emitter::declare() {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
+  types.insert(types.end(), 6, llvm::Type::getInt64Ty(llvm));
+  types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
+  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
+                                     str("kernel_", kernel_number()), context_.module);
+  if (!context_.named) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  for (unsigned i = 0; i < arguments_.size(); ++i) {
+    function_->addParamAttr(i, llvm::Attribute::NoAlias);
+    function_->addParamAttr(i, llvm::Attribute::NoUndef);
+  }
+  function_->addFnAttr(llvm::Attribute::NoInline);
+  if (context_.checked) function_->addFnAttr(checked_kernel);
+  if (context_.checked && kernel_.role == Kernel::Role::pack) function_->addFnAttr(strided_kernel);
+  return function_;
+}
+
+void Emitter::emit() {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  const auto first = static_cast<unsigned>(arguments_.size());
+  begin_ = function_->getArg(first);
+  end_ = function_->getArg(first + 1);
+  chunk_ = function_->getArg(first + 2);
+  piece_begin_ = function_->getArg(first + 3);
+  piece_end_ = function_->getArg(first + 4);
+  n_ = function_->getArg(first + 5);
+  ctx_ = function_->getArg(first + 6);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
+  current_builder() = &builder_;
+  kernel_.kind->emit(*this);
+  builder_.CreateRetVoid();
+  current_builder() = nullptr;
+}
+
+void Emitter::note(std::string text) { context_.notes.emplace_back(kernel_number(), std::move(text)); }
+
+// ---- control flow ----
+
+Value* Emitter::number(std::int64_t value) const { return llvm::ConstantInt::getSigned(llvm::Type::getInt64Ty(context_.module.getContext()), value); }
+
+Value* Emitter::extent(Dim dim) { return dim.is_batch() ? builder_.CreateMul(n_, number(dim.factor())) : number(dim.factor()); }
+
+void Emitter::loop(Value* begin, Value* end, std::int64_t step, const Body& body) {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(llvm, "loop", function_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "body", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "done", function_);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
+  i->addIncoming(begin, before);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(i, end), inside, after);
+  builder_.SetInsertPoint(inside);
+  body(i);
+  i->addIncoming(builder_.CreateAdd(i, number(step), "", true, true), builder_.GetInsertBlock());
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(after);
+}
+
+void Emitter::when(Value* condition, const std::function<void()>& body) {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "then", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "after", function_);
+  builder_.CreateCondBr(condition, inside, after);
+  builder_.SetInsertPoint(inside);
+  body();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
+void Emitter::repeat_while(const std::function<Value*()>& condition, const std::function<void()>& body) {
+  llvm::LLVMContext& llvm = context_.module.getContext();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(llvm, "while", function_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "body", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "done", function_);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  builder_.CreateCondBr(condition(), inside, after);
+  builder_.SetInsertPoint(inside);
+  body();
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(after);
+}
+
+llvm::AllocaInst* Emitter::variable(llvm::Type* type, const char* name, unsigned alignment) {
+  llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  llvm::AllocaInst* made = entry.CreateAlloca(type, nullptr, name);
+  if (alignment) made->setAlignment(llvm::Align(alignment));
+  return made;
+}
+
+Value* Emitter::field(std::size_t offset, llvm::Type* type) {
+  return builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offset));
+}
+
+void Emitter::fault(ir::NodeId node) {
+  Value* fault = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, fault));
+  builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
+}
+
+// ---- iteration ----
+
+bool is_flat(const Shape& shape) { return shape.rank() > 0 && symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1); }
+
+Rows Emitter::rows() {
+  const Dim all = symbolic_layout(kernel_.shape).rows;
+  if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
+  if (!kernel_.domain.samples) return {begin_, end_};
+  const auto cut = kernel_.piece == Piece::rows;
+  Value *first = builder_.CreateMul(begin_, number(all.factor())), *last = builder_.CreateMul(end_, number(all.factor()));
+  if (!cut) return {first, last};
+  return {builder_.CreateAdd(first, piece_begin_), builder_.CreateSub(last, builder_.CreateSub(number(all.factor()), piece_end_))};
+}
+
+Rows Emitter::indices(std::size_t axes) {
+  const Dim all = kernel_.shape.product(0, axes);
+  if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
+  return {builder_.CreateMul(begin_, number(all.factor())), builder_.CreateMul(end_, number(all.factor()))};
+}
+
+Value* Emitter::for_each_vector(Value* begin, Value* end, unsigned unroll, const std::function<void(Value*, unsigned)>& body) {
+  const auto whole = [&](std::int64_t step) { return builder_.CreateAdd(begin, builder_.CreateAnd(builder_.CreateSub(end, begin), number(-step))); };
+  Value *first = begin, *stop = whole(lanes);
+  if (unroll > 1) {
+    first = whole(lanes * unroll);
+    loop(begin, first, lanes * unroll, [&](Value* i) {
+      for (unsigned turn = 0; turn < unroll; ++turn) body(builder_.CreateAdd(i, number(turn * lanes), "", true, true), turn);
+    });
+  }
+  loop(first, stop, lanes, [&](Value* i) { body(i, 0); });
+  return stop;
+}
+
+void Emitter::for_each_block(const Shape& shape, Value* row, bool scalar, const SiteBody& body, unsigned unroll) {
+  const SymbolicLayout at = symbolic_layout(shape);
+  if (scalar) {
+    loop(number(0), extent(at.cols), 1, [&](Value* c) { body({row, c, 1, 1}); });
+    return;
+  }
+  const auto vectors = [&](Value* cols) {
+    return for_each_vector(number(0), cols, unroll, [&](Value* c, unsigned turn) { body({row, c, lanes, lanes, turn}); });
+  };
+  if (at.cols.is_batch()) {  // not padded: whole vectors, then single elements
+    Value* cols = extent(at.cols);
+    loop(vectors(cols), cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
+    return;
+  }
+  const std::int64_t cols = at.cols.factor(), whole = cols / lanes * lanes, rest = cols - whole;
+  if (cols == 1) {
+    body({row, number(0), 1, 1});
+    return;
+  }
+  if (whole) vectors(number(whole));
+  if (rest) {
+    const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - whole));
+    body({row, number(whole), width, static_cast<unsigned>(rest)});
+  }
+}
+
+void Emitter::for_each_site(const Shape& shape, Rows rows, bool scalar, const SiteBody& body, const Body& at_row, unsigned unroll) {
+  if (!is_flat(shape)) {
+    loop(rows.first, rows.last, 1, [&](Value* row) {
+      if (at_row) at_row(row);
+      for_each_block(shape, row, scalar, body, unroll);
+    });
+    return;
+  }
+  // One column: the lanes of a vector are rows.
+  Value* tail = rows.first;
+  if (!scalar) tail = for_each_vector(rows.first, rows.last, unroll, [&](Value* i, unsigned turn) { body({number(0), i, lanes, lanes, turn}); });
+  loop(tail, rows.last, 1, [&](Value* i) {
+    if (at_row) at_row(i);
+    body({number(0), i, 1, 1});
+  });
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,108 @@
+// Ops whose elements are those of operands at other places: reshape, transpose, slice, gather; and those that an index says: one-hot.
+#include "codegen/emit/index.h"
+#include "codegen/emit/walk.h"
+#include "codegen/kernels/kinds.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// The elements of a node at a site of its own shape.
+class Elements {
+ public:
+  Elements(Emitter& emitter, ir::NodeId id, const Site& site)
+      : e_(emitter), b_(emitter.builder()), id_(id), node_(emitter.graph().node(id)), shape_(node_.type.shape), site_(site) {}
+
+  template <class O>
+  Vec operator()(const O& op) {
+    if constexpr (ir::IsWindow<O>) return moved(op.window(operand_types()).fill);
+    else return moved(0);
+  }
+
+  Vec operator()(const ir::OneHot& op) {
+    const bool one_row = symbolic_layout(shape_).rows == Dim(1);
+    Value *place = is_flat(shape_) ? site_.last : one_row ? e_.number(0) : site_.row, *first = is_flat(shape_) ? e_.number(0) : site_.last;
+    Value* hot = checked_index(e_, id_, element_of(e_, node_.inputs[0], place), e_.number(op.depth));
+    Value* same = b_.CreateICmpEQ(lane_numbers(first, site_.width), site_.width == 1 ? hot : b_.CreateVectorSplat(site_.width, hot));
+    return {b_.CreateUIToFP(same, e_.memory_type(DType::f32, site_.width)), DType::f32};
+  }
+
+  Vec operator()(const ir::ScatterAddAlong& op) {
+    const std::int64_t count = e_.type_of(node_.inputs[0]).shape.back().factor();
+    Value *place = element_at(e_, shape_, site_), *columns = e_.number(op.cols);
+    Value *row = b_.CreateUDiv(place, columns), *column = b_.CreateURem(place, columns);
+    llvm::AllocaInst* total = e_.variable(b_.getFloatTy(), "total");
+    b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), total);
+    e_.loop(e_.number(0), e_.number(count), 1, [&](Value* j) {
+      Value* from = b_.CreateAdd(b_.CreateMul(row, e_.number(count)), j);
+      Value* at = checked_index(e_, id_, element_of(e_, node_.inputs[0], from), columns);
+      const Vec x = element_of(e_, node_.inputs[1], from), sum(b_.CreateLoad(b_.getFloatTy(), total), DType::f32);
+      b_.CreateStore(b_.CreateSelect(b_.CreateICmpEQ(at, column), (sum + x).value, sum.value), total);
+    });
+    return {b_.CreateLoad(b_.getFloatTy(), total), DType::f32};
+  }
+
+  /// Whether all lanes of a vector are computed at once.
+  bool has_vectors() const {
+    if (kind_is<ir::OneHot>()) return !is_flat(shape_);
+    if (kind_is<ir::ScatterAddAlong>()) return false;
+    const ir::Access access = ir::access_of(e_.graph(), id_);
+    for (std::size_t k = 0; k < node_.inputs.size(); ++k)
+      if (!is_index(access, k) && lanes_of(access, k, shape_, e_.type_of(node_.inputs[k]).shape) == Lanes::scattered) return false;
+    return true;
+  }
+
+ private:
+  template <class O>
+  bool kind_is() const {
+    return std::holds_alternative<O>(node_.op);
+  }
+
+  std::vector<Type> operand_types() const {
+    std::vector<Type> types;
+    for (const ir::NodeId input : node_.inputs) types.push_back(e_.type_of(input));
+    return types;
+  }
+
+  /// Whether another operand is read where this one says.
+  static bool is_index(const ir::Access& access, std::size_t operand) {
+    return std::any_of(access.operands.begin(), access.operands.end(), [&](const ir::Map& map) {
+      return std::any_of(map.begin(), map.end(), [&](const ir::Index& index) { return index.through == operand; });
+    });
+  }
+
+  /// The operands' elements; where there is none, `fill`.
+  Vec moved(double fill) {
+    const DType dtype = node_.type.dtype;
+    const ir::Access access = ir::access_of(e_.graph(), id_);
+    const Vec like(llvm::Constant::getNullValue(dtype == DType::boolean ? b_.getInt1Ty() : e_.memory_type(dtype, 1)), dtype);
+    Vec result = splat(Vec(materialize(Vec(fill), like), dtype), site_.width);
+    for (std::size_t k = 0; k < node_.inputs.size(); ++k) {
+      const ir::NodeId from = node_.inputs[k];
+      if (is_index(access, k)) continue;
+      if (e_.recomputable(from)) result = splat(e_.evaluate_scalar(from), site_.width);
+      else result = Walk(e_, access, shape_, site_, id_).load(k, e_.value_of(from), &result);
+    }
+    return result;
+  }
+
+  Emitter& e_;
+  Builder& b_;
+  const ir::NodeId id_;
+  const ir::Node& node_;
+  const Shape& shape_;
+  const Site& site_;
+};
+
+}  // namespace
+
+Vec IndexedKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
+  const auto at = [&](const Site& here) {
+    return std::visit([elements = Elements(e, anchor, here)]<class O>(const O& op) mutable { return elements(op); }, e.graph().node(anchor).op);
+  };
+  return Elements(e, anchor, site).has_vectors() ? at(site) : e.each_lane(site, e.type_of(anchor).dtype, at);
+}
+
+}  // namespace sinter::codegen

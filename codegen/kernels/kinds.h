@@ -1,0 +1,193 @@
+// The kinds of kernels. Each says which ops it computes, what their groups need beside their operands, and is their code. An op that no kind
+// computes stops the build.
+#pragma once
+
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include "codegen/planner.h"
+#include "codegen/schedule.h"
+#include "ir/graph.h"
+
+namespace sinter::codegen {
+
+class Emitter;
+struct Site;
+struct Vec;
+
+template <class O, class... Ops>
+inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
+
+class KernelKind {
+ public:
+  /// Adds the kernel of a group to a schedule with what it needs: memory, a kernel that packs an operand before it, one that combines its parts
+  /// after it.
+  virtual void plan(Planner& planner, Kernel kernel) const { planner.add(std::move(kernel)); }
+  /// The code of any of these.
+  virtual void emit(Emitter& e) const = 0;
+  /// The anchor's result at a site, for what follows it in the kernel.
+  virtual Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const;
+
+ protected:
+  ~KernelKind() = default;  // there is one object of each, which lives for ever
+};
+
+/// Nothing but elementwise ops.
+class PointwiseKernel : public KernelKind {
+ public:
+  template <class O>
+  static constexpr bool computes = ir::IsElementwise<O> || ir::IsLeaf<O> || is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Iota>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+};
+
+/// Each element from elements of the operands whose places are known beforehand or read from an index. What follows uses them as they are loaded.
+class IndexedKernel final : public PointwiseKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = ir::IsMovement<O> || is_one_of<O, ir::OneHot, ir::ScatterAddAlong>;
+  Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
+};
+
+/// Each element from those of its window, or from the windows that contain it.
+class PoolKernel final : public PointwiseKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = ir::IsPool<O> || ir::IsUnpool<O>;
+  Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
+};
+
+/// The result is collected in memory before what follows runs over it.
+class CollectedKernel : public KernelKind {
+ public:
+  Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
+
+ protected:
+  /// Adds that memory.
+  static void plan_memory(Planner& planner, Kernel& kernel);
+  /// And makes the chunks samples, if the anchor's are independent; else there is one.
+  static void plan_samples(Planner& planner, Kernel& kernel);
+};
+
+class ProductKernel final : public CollectedKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::Matmul, ir::Dense>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+  Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
+};
+
+/// And its adjoint in the image.
+class ConvolutionKernel final : public CollectedKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::Conv2D, ir::Conv2DTranspose>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+};
+
+/// All rows of a chunk are collected first.
+class CollectedFirstKernel : public CollectedKernel {
+ public:
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+
+ protected:
+  virtual void collect(Emitter& e) const = 0;
+};
+
+class ScatterKernel final : public CollectedFirstKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::ScatterAddRows>;
+  void plan(Planner& planner, Kernel kernel) const override;
+
+ protected:
+  void collect(Emitter& e) const override;
+};
+
+class CumulativeSumKernel final : public CollectedFirstKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::Cumsum>;
+
+ protected:
+  void collect(Emitter& e) const override;
+};
+
+class TopKKernel final : public CollectedFirstKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::TopK>;
+
+ protected:
+  void collect(Emitter& e) const override;
+};
+
+/// Products of many matrices.
+class BatchProductKernel final : public CollectedFirstKernel {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::BatchMatmul>;
+
+ protected:
+  void collect(Emitter& e) const override;
+};
+
+/// The adjoint of a convolution in its kernel: a sum over samples as large as a weight, parts in slots, then their sum and what follows.
+class ConvolutionWeightKernel final : public KernelKind {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::Conv2DWeight>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+};
+
+/// Softmax and its logarithm.
+class SoftmaxKernel final : public KernelKind {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::Softmax, ir::LogSoftmax>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+};
+
+class ArgmaxKernel final : public KernelKind {
+ public:
+  template <class O>
+  static constexpr bool computes = is_one_of<O, ir::Argmax>;
+  void emit(Emitter& e) const override;
+};
+
+/// Sums, maxima and products along axes. Those of many numbers to one are split: a slot a chunk.
+class ReductionKernel final : public KernelKind {
+ public:
+  template <class O>
+  static constexpr bool computes = ir::IsReduction<O>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+};
+
+using KernelKinds = std::tuple<PointwiseKernel, IndexedKernel, PoolKernel, ScatterKernel, CumulativeSumKernel, TopKKernel, BatchProductKernel,
+                               ProductKernel, ConvolutionKernel, ConvolutionWeightKernel, SoftmaxKernel, ArgmaxKernel, ReductionKernel>;
+
+template <class Kind>
+inline constexpr Kind the_kind{};
+
+/// The kind that computes an op.
+template <class O>
+constexpr const KernelKind& kind_for() {
+  return []<class... Kinds>(std::type_identity<std::tuple<Kinds...>>) -> const KernelKind& {
+    static_assert((Kinds::template computes<O> + ... + 0) > 0,
+                  "the code generator has no kernel for this op (see O): write one in codegen/kernels and list the op in codegen/kernels/kinds.h");
+    static_assert((Kinds::template computes<O> + ... + 0) < 2, "several kinds of kernels compute this op (see O)");
+    const KernelKind* found = &the_kind<PointwiseKernel>;
+    ((Kinds::template computes<O> ? void(found = &the_kind<Kinds>) : void()), ...);
+    return *found;
+  }(std::type_identity<KernelKinds>{});
+}
+const KernelKind& kind_of(const ir::Op& op);
+
+}  // namespace sinter::codegen

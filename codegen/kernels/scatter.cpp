@@ -1,0 +1,101 @@
+// Scatter-add of rows into a table.
+#include <llvm/IR/Intrinsics.h>
+
+#include "codegen/emit/index.h"
+#include "codegen/kernels/kinds.h"
+#include "ir/kernel.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+/// Chunks own rows of the table, if those are rows in memory.
+void ScatterKernel::plan(Planner& planner, Kernel kernel) const {
+  if (kernel.shape.rank() != 2 || kernel.shape.back() == Dim(1)) kernel.domain = {};
+  plan_memory(planner, kernel);
+  planner.add(std::move(kernel));
+}
+
+/// Zeros, to which each row of the updates is added in order. A chunk looks through all indices for those of its own rows.
+void ScatterKernel::collect(Emitter& e) const {
+  Builder& b = e.builder();
+  const ir::Node& anchor = e.anchor();
+  const std::int64_t count = std::get<ir::ScatterAddRows>(anchor.op).rows;
+  const Shape &table = anchor.type.shape, &updates = e.type_of(anchor.inputs[1]).shape;
+  const bool whole = e.kernel().domain.units == Dim(1);
+  Value *begin = whole ? e.number(0) : e.begin(), *end = whole ? e.number(count) : e.end();
+  const Dim inner = table.product(1, table.rank());  // elements of a row of the table
+  // Where the last axis is a single column, or N is in a row of the table, rows are not runs of vectors.
+  const bool by_element = inner.is_batch() || table.back() == Dim(1) || table.rank() == 1;
+  e.for_each_site(table, e.rows(), table.rank() == 1, [&](const Site& site) {
+    e.store(splat(Vec(llvm::ConstantFP::get(b.getFloatTy(), 0), DType::f32), site.width), e.kernel().product, site);
+  });
+  // Adds an update to a row of the table.
+  const auto add = [&](Value* update, Value* row) {
+    const auto one = [&](const Site& from, const Site& to) {
+      Memo memo;
+      const Vec x = e.evaluate(anchor.inputs[1], updates, from, memo);
+      Value* place = e.address(e.kernel().product, to.row, to.last);
+      e.store(e.load(place, DType::f32, to.width) + x, e.kernel().product, to);
+    };
+    if (by_element) {
+      Value* elements = e.extent(inner);
+      return e.loop(e.number(0), elements, 1, [&](Value* i) {
+        const auto in = [&](Value* r) { return b.CreateAdd(b.CreateMul(r, elements), i); };
+        one(site_of_element(e, updates, in(update)), site_of_element(e, table, in(row)));
+      });
+    }
+    const std::int64_t rows = inner.factor() / table.back().factor();
+    e.loop(e.number(0), e.number(rows), 1, [&](Value* part) {
+      Value *source = b.CreateAdd(b.CreateMul(update, e.number(rows)), part), *target = b.CreateAdd(b.CreateMul(row, e.number(rows)), part);
+      e.for_each_block(updates, source, false, [&](const Site& from) {
+        Site to = from;
+        to.row = target;
+        one(from, to);
+      });
+    });
+  };
+
+  if (e.recomputable(anchor.inputs[0])) {  // a scalar that no kernel stores
+    Value* row = index_value(e, e.evaluate_scalar(anchor.inputs[0]));
+    Value* bad = b.CreateICmpUGE(row, e.number(count));
+    e.when(bad, [&] { e.fault(e.kernel().anchor); });
+    return e.when(b.CreateNot(bad), [&] { add(e.number(0), row); });
+  }
+  const ValueId index = e.value_of(anchor.inputs[0]);
+  const Type& type = e.stored(index).type;
+  const SymbolicLayout at = symbolic_layout(type.shape);
+  const bool line = is_flat(type.shape) || at.rows == Dim(1);
+  Value* columns = line ? e.extent(type.shape.elements()) : e.extent(at.cols);
+  llvm::Type* vector = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);
+  llvm::AllocaInst *hits = e.variable(b.getInt32Ty(), "hits"), *found = e.variable(vector, "found", 64);
+  e.loop(e.number(0), line ? e.number(1) : e.extent(at.rows), 1, [&](Value* r) {
+    const auto number = [&](Value* c) { return line ? c : b.CreateAdd(b.CreateMul(r, columns), c); };
+    const auto report = [&](Value* bad) { e.when(bad, [&] { e.fault(e.kernel().anchor); }); };
+    Value* stop = e.for_each_vector(e.number(0), columns, 1, [&](Value* c, unsigned) {
+      // As u32: a negative index is a large one. A table has fewer than 2^31 rows.
+      Value* rows_here = b.CreateZExt(e.load(e.address(index, r, c), type.dtype, lanes).value, vector);
+      const auto all = [&](Value* x) { return b.CreateVectorSplat(lanes, b.CreateTrunc(x, b.getInt32Ty())); };
+      report(b.CreateOrReduce(b.CreateICmpUGE(rows_here, all(e.number(count)))));
+      Value* inside = b.CreateICmpULT(b.CreateSub(rows_here, all(begin)), all(b.CreateSub(end, begin)));
+      Value* bits = b.CreateZExt(b.CreateBitCast(inside, b.getInt16Ty()), b.getInt32Ty());
+      b.CreateStore(bits, hits);
+      b.CreateStore(rows_here, found);
+      e.repeat_while([&] { return b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), hits), b.getInt32(0)); },
+                     [&] {
+                       Value* left = b.CreateLoad(b.getInt32Ty(), hits);
+                       Value* lane = b.CreateZExt(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b.getTrue()), b.getInt64Ty());
+                       b.CreateStore(b.CreateAnd(left, b.CreateSub(left, b.getInt32(1))), hits);
+                       Value* row = b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), found, {lane}));
+                       add(number(b.CreateAdd(c, lane)), b.CreateZExt(row, b.getInt64Ty()));
+                     });
+    });
+    e.loop(stop, columns, 1, [&](Value* c) {
+      Value* row = b.CreateZExt(e.load(e.address(index, r, c), type.dtype, 1).value, b.getInt64Ty());
+      report(b.CreateICmpUGE(row, e.number(count)));
+      e.when(b.CreateICmpULT(b.CreateSub(row, begin), b.CreateSub(end, begin)), [&] { add(number(c), row); });
+    });
+  });
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,74 @@
+#include "codegen/planner.h"
+
+#include <algorithm>
+
+namespace sinter::codegen {
+
+Domain domain_of(const Shape& shape) {
+  if (shape.rank() && shape[0].is_batch()) return {Dim::batch(), true};
+  return {symbolic_layout(shape).rows, false};
+}
+
+bool updates_states(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.states().size(); ++i)
+    if (graph.updates()[i] != ir::no_node && graph.updates()[i] != graph.state_node(i)) return true;
+  return false;
+}
+
+Planner::Planner(const ir::Graph& graph, Schedule& schedule) : graph_(graph), schedule_(schedule), cuts_samples_(!updates_states(graph)) {}
+
+ValueId Planner::temporary(const Type& type, std::string name) {
+  schedule_.values.push_back({StoredValue::Home::memory, 0, type, ir::no_node, std::move(name)});
+  return static_cast<ValueId>(schedule_.values.size() - 1);
+}
+
+void Planner::cut(Kernel& kernel, Piece piece, std::int64_t pieces) const {
+  if (!cuts_samples_ || !kernel.domain.samples) return;
+  kernel.piece = piece;
+  kernel.pieces = pieces;
+}
+
+void Planner::add(Kernel kernel) {
+  if (kernel.domain.samples && kernel.shape.rank() == 4 && kernel.pace == Pace::rows) kernel.pace = Pace::images;
+  schedule_.kernels.push_back(std::move(kernel));
+}
+
+void Planner::add_pack(Kernel& reader, const Shape& shape, const Domain& domain) {
+  Kernel pack;
+  pack.role = Kernel::Role::pack;
+  pack.kind = reader.kind;
+  pack.group = reader.group;
+  pack.anchor = reader.anchor;
+  pack.shape = shape;
+  pack.domain = domain;
+  pack.packed = reader.packed = temporary({DType::f32, shape}, str("packed ", reader.anchor));
+  add(std::move(pack));
+}
+
+Planner::Parts Planner::split(const Kernel& reduction) const {
+  Parts parts{reduction, reduction};
+  auto& [partial, combine] = parts;
+  partial.role = Kernel::Role::partial;
+  combine.role = Kernel::Role::combine;
+  partial.shape = graph_.node(graph_.node(reduction.anchor).inputs[0]).type.shape;
+  partial.domain = domain_of(partial.shape);
+  partial.writes.clear();
+  // Nodes of the operand's shape before the anchor are its prologue; all others follow it.
+  const auto anchor_at = std::find(reduction.nodes.begin(), reduction.nodes.end(), reduction.anchor);
+  const auto is_prologue = [&](ir::NodeId id) {
+    return std::find(reduction.nodes.begin(), anchor_at, id) != anchor_at && graph_.node(id).type.shape == parts.partial.shape;
+  };
+  std::erase_if(partial.nodes, [&](ir::NodeId id) { return id != reduction.anchor && !is_prologue(id); });
+  std::erase_if(combine.nodes, is_prologue);
+  return parts;
+}
+
+void Planner::add(Parts parts, const Shape& slots) {
+  auto& [partial, combine] = parts;
+  partial.slots = combine.slots = temporary({graph_.node(partial.anchor).type.dtype, slots}, str("partials ", partial.anchor));
+  combine.parts = schedule_.kernels.size();
+  add(std::move(partial));
+  add(std::move(combine));
+}
+
+}  // namespace sinter::codegen
