@@ -28,7 +28,7 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         Exp, Exp2, Expm1, Log, Log1p, Sqrt, Rsqrt, Pow, Sin, Cos, Erf,                                         // elementary
                         Less, LessEqual, Equal, NotEqual, Select, Cast,                                                        // comparison
                         Sigmoid, Tanh, Relu,                                                                                   // activation
-                        Reshape, Broadcast, Transpose,                                                                         // shape
+                        Reshape, Broadcast, Transpose, Permute,                                                                // shape
                         Sum, Max, Prod, Argmax,                                                                                // reduce
                         Softmax, LogSoftmax,                                                                                   // softmax
                         Matmul, Dense, BatchMatmul,                                                                            // contraction
@@ -43,8 +43,7 @@ template <class O>
 concept IsLeaf = requires { typename O::leaf; };
 /// Each element of the result is one of an operand, or a constant, at a place that the walk says.
 template <class O>
-concept IsMovement =
-    IsWindow<O> || std::is_same_v<O, Reshape> || std::is_same_v<O, Transpose> || std::is_same_v<O, GatherRows> || std::is_same_v<O, TakeAlong>;
+concept IsMovement = requires { typename O::movement; };
 template <class O>
 concept HasNoGradient = requires { typename O::no_gradient; };
 template <class O>

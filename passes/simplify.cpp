@@ -1,5 +1,6 @@
 // Identities. Each holds for every operand: x·0 is kept (NaN, infinity), and so is x + 0 of floats (it turns -0 into 0).
 #include <cmath>
+#include <numeric>
 
 #include "passes/passes.h"
 
@@ -81,6 +82,22 @@ struct Identities {
   }
 };
 
+/// Two permutations are one, and one of the last two dimensions is a transpose, which products read in place.
+NodeId simplify_permutation(ir::Graph& graph, NodeId id) {
+  const auto permute = std::get<ir::Permute>(graph.node(id).op);
+  NodeId from = graph.node(id).inputs[0];
+  const std::size_t rank = permute.axes.rank();
+  std::vector<std::int64_t> axes(rank), same(rank);
+  std::iota(same.begin(), same.end(), 0);
+  const auto* before = as<ir::Permute>(graph, from);
+  for (std::size_t i = 0; i < rank; ++i) axes[i] = (before ? before->axes[permute.from(i)] : permute.axes[i]).factor();
+  if (before) from = graph.node(from).inputs[0];
+  if (axes == same) return from;
+  if (rank > 1) std::swap(same[rank - 2], same[rank - 1]);
+  if (axes == same) return graph.add(ir::Transpose{}, {graph.value(from)}).id;
+  return before ? graph.add(ir::Permute{Shape(axes)}, {graph.value(from)}).id : id;
+}
+
 NodeId simplify_movement(ir::Graph& graph, NodeId id) {
   const ir::Node& node = graph.node(id);
   if (node.inputs.empty()) return id;
@@ -100,6 +117,8 @@ NodeId simplify_movement(ir::Graph& graph, NodeId id) {
       if (core_shape.rank() <= shape.rank() && without_leading_ones(core_shape) == without_leading_ones(graph.node(from).type.shape))
         return ir::broadcast(graph.value(core), shape).id;
     }
+  } else if (as<ir::Permute>(graph, id)) {
+    return simplify_permutation(graph, id);
   } else if (as<ir::Transpose>(graph, id)) {
     if (as<ir::Transpose>(graph, from)) return graph.node(from).inputs[0];
   } else if (const auto* sum = as<ir::Sum>(graph, id); sum && is_float(node.type.dtype)) {  // of a repeated scalar: the scalar times how often

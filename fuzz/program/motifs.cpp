@@ -17,6 +17,7 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::product_of_picked_rows,
     motif::packed_product,
     motif::packed_product,
+    motif::packed_product,
     motif::dense_layer,
     motif::dense_layer,
     motif::transposed_product,

@@ -18,6 +18,7 @@ ir::Value make(Builder& b, const ir::Iota&);
 ir::Value make(Builder& b, const ir::Reshape&);  // recipes_shape.cpp
 ir::Value make(Builder& b, const ir::Broadcast&);
 ir::Value make(Builder& b, const ir::Transpose&);
+ir::Value make(Builder& b, const ir::Permute&);
 ir::Value make(Builder& b, const ir::Slice&);
 ir::Value make(Builder& b, const ir::Pad&);
 ir::Value make(Builder& b, const ir::Concat&);

@@ -1,4 +1,6 @@
 // Ops that move elements.
+#include <numeric>
+
 #include "fuzz/program/recipes.h"
 
 namespace sinter::fuzz {
@@ -57,6 +59,14 @@ Value make(Builder& b, const ir::Broadcast&) {
 }
 
 Value make(Builder& b, const ir::Transpose&) { return b.add(ir::Transpose{}, {any(b, 2)}); }
+
+Value make(Builder& b, const ir::Permute&) {
+  const Value x = any(b, 1 + b.choose.below(3));
+  std::vector<std::int64_t> axes(x.shape().rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  for (std::size_t i = axes.size(); i > 1; --i) std::swap(axes[i - 1], axes[b.choose.below(i)]);
+  return b.add(ir::Permute{Shape(axes)}, {x});
+}
 
 Value make(Builder& b, const ir::Slice&) {
   const Value x = any(b, 1);

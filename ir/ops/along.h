@@ -22,6 +22,7 @@ struct Cumsum {
 /// x [..., C] and an index [..., K] (i32, u32 or u8): element j of a row is the row's element index[j].
 struct TakeAlong {
   static constexpr std::string_view name = "take_along";
+  using movement = void;
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
   Access access(std::span<const Type> in, const Shape& result) const;

@@ -8,6 +8,7 @@ namespace sinter::ir {
 /// Rows of a table [rows, ...] by index (i32, u32 or u8, any shape): result [index dims..., row dims...]. The rows may be a table's R.
 struct GatherRows {
   static constexpr std::string_view name = "gather_rows";
+  using movement = void;
   static constexpr auto fields = std::tuple{};
   Type infer(std::span<const Type> in) const;
   Access access(std::span<const Type> in, const Shape& result) const;

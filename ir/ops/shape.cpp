@@ -1,5 +1,7 @@
 #include "ir/ops/shape.h"
 
+#include "ir/graph.h"
+
 namespace sinter::ir {
 
 Type Reshape::infer(std::span<const Type> in) const {
@@ -90,6 +92,56 @@ void Transpose::reference(Reference& r) const {
 std::vector<Sample<Transpose>> Transpose::samples() {
   const Dim n = Dim::batch();
   return {{{}, {{{DType::f32, {5, 18}}}}}, {{}, {{{DType::f32, {n, 7}}}}}, {{}, {{{DType::f32, {7, n}}}}}, {{}, {{{DType::f32, {n, 4, 19}}}}}};
+}
+
+Type Permute::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  const Shape& x = in[0].shape;
+  std::vector<Dim> dims;
+  std::vector<bool> used(x.rank());
+  for (const Dim axis : axes) {
+    const auto at = static_cast<std::size_t>(axis.factor());
+    if (!axis.is_fixed() || at >= x.rank() || used[at]) throw UserError(str("needs each axis of ", x, " once, got ", axes));
+    used[at] = true;
+    dims.push_back(x[at]);
+  }
+  if (axes.rank() != x.rank()) throw UserError(str("needs each axis of ", x, " once, got ", axes));
+  return {in[0].dtype, Shape(std::span<const Dim>(dims))};
+}
+
+Access Permute::access(std::span<const Type>, const Shape& result) const {
+  Access access = Access::over(result);
+  Map& map = access.operands.emplace_back(result.rank());
+  for (std::size_t axis = 0; axis < result.rank(); ++axis) map[from(axis)] = along(axis);
+  return access;
+}
+
+void Permute::reference(Reference& r) const {
+  const Array& x = *r.in[0];
+  const std::size_t rank = x.extents.size();
+  for (std::size_t i = 0; i < r.out.data.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i), element = 0;
+    for (std::size_t axis = rank; axis-- > 0;) {
+      element += rest % r.out.extents[axis] * x.product(from(axis) + 1, rank);
+      rest /= r.out.extents[axis];
+    }
+    r.out.data[i] = x.data[static_cast<std::size_t>(element)];
+  }
+}
+
+Permute Permute::inverse() const {
+  std::vector<Dim> back(axes.rank());
+  for (std::size_t axis = 0; axis < axes.rank(); ++axis) back[from(axis)] = static_cast<std::int64_t>(axis);
+  return {Shape(std::span<const Dim>(back))};
+}
+
+Values Permute::vjp(const Vjp& v) const { return {v.graph.add(inverse(), {v.dy})}; }
+
+std::vector<Sample<Permute>> Permute::samples() {
+  const Dim n = Dim::batch();
+  const auto x = [](const Shape& shape) { return std::vector<SampleInput>{{{DType::f32, shape}}}; };
+  return {{{{0, 2, 1, 3}}, x({n, 5, 3, 18})}, {{{2, 0, 1}}, x({3, 4, 20})}, {{{1, 2, 0}}, x({n, 2, 17})},
+          {{{3, 1, 0, 2}}, x({2, 1, 3, 16})}, {{{1, 0, 2}}, x({n, 3, 1})},  {{{0}}, x({7})}};
 }
 
 }  // namespace sinter::ir

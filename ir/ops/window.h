@@ -18,6 +18,7 @@ Access access_of_window(const Window& window, std::span<const Type> in, const Sh
 /// `size` elements from `start` along an axis.
 struct Slice {
   static constexpr std::string_view name = "slice";
+  using movement = void;
   std::int64_t axis = 0;
   Dim start = 0, size = 1;
   static constexpr auto fields = std::tuple{field("axis", &Slice::axis), field("start", &Slice::start), field("size", &Slice::size)};
@@ -32,6 +33,7 @@ struct Slice {
 /// The operand with so many elements of `value` before and after it along an axis.
 struct Pad {
   static constexpr std::string_view name = "pad";
+  using movement = void;
   std::int64_t axis = 0;
   Dim before = 0, after = 0;
   float value = 0;
@@ -48,6 +50,7 @@ struct Pad {
 /// One or more operands concatenated along an axis.
 struct Concat {
   static constexpr std::string_view name = "concat";
+  using movement = void;
   std::int64_t axis = 0;
   static constexpr auto fields = std::tuple{field("axis", &Concat::axis)};
   Window window(std::span<const Type> in) const;

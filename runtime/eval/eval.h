@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "ir/ops.h"
 #include "runtime/flush_to_zero.h"
@@ -95,6 +96,15 @@ void run(const ir::TopK& op, Views in, const View& out);
 void run(const ir::GatherRows& op, Views in, const View& out);
 void run(const ir::ScatterAddRows& op, Views in, const View& out);
 void run(const ir::OneHot& op, Views in, const View& out);
+
+/// Elements at the places that a walk says, `fill` where it says none: what moves elements needs no kernel of its own.
+void move_elements(const ir::Access& access, Views in, double fill, const View& out);
+template <ir::IsMovement O>
+void run(const O& op, Views in, const View& out) {
+  std::vector<Type> types;
+  for (const View& view : in) types.push_back(view.type);
+  move_elements(op.access(types, out.type.shape), in, 0, out);
+}
 
 /// An op that the interpreter cannot run stops the build.
 template <class O>

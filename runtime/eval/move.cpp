@@ -1,4 +1,6 @@
 // Ops that move elements: reshape and transpose, and the copies between padded and dense memory.
+#include <optional>
+
 #include "runtime/eval/eval.h"
 
 namespace sinter::runtime::eval {
@@ -166,6 +168,93 @@ void run(const ir::Transpose&, Views operands, const View& out) {
     else transpose_rows(reinterpret_cast<const std::uint32_t*>(a), from.stride, reinterpret_cast<std::uint32_t*>(b), to, range.begin, range.end);
     zero_pads(b, to, size, range.begin, range.end);
   });
+}
+
+namespace {
+
+/// Where a walk reads an operand.
+class Reader {
+ public:
+  Reader(const ir::Map& map, const View& view) : map_(map), view_(view), layout_(view.layout()) {}
+
+  /// In elements from the operand's first, at a point of the walk; nothing outside of the operand.
+  std::optional<std::int64_t> at(std::span<const std::int64_t> point) const {
+    std::int64_t element = 0;
+    for (std::size_t d = 0; d < map_.size(); ++d) {
+      const std::int64_t extent = view_.type.shape[d].factor(), position = *ir::position(map_[d], point, 0);
+      if (position < 0 || position >= extent) return std::nullopt;
+      element = element * extent + position;
+    }
+    return element / layout_.cols * layout_.stride + element % layout_.cols;
+  }
+
+  /// Elements from one place to the next along an axis, if these are as far apart everywhere and all inside.
+  std::optional<std::int64_t> step(std::size_t axis) const {
+    std::int64_t step = 0;
+    for (std::size_t d = 0; d < map_.size(); ++d) {
+      const ir::Index& index = map_[d];
+      const auto moves = [&](const ir::Index::Term& term) { return term.axis == axis; };
+      if (std::none_of(index.terms.begin(), index.terms.end(), moves)) continue;
+      if (!ir::is_along(index, axis)) return std::nullopt;
+      const std::int64_t inner = view_.type.shape.product(d + 1, map_.size()).factor();
+      if (inner != 1 && inner % layout_.cols != 0) return std::nullopt;
+      step += inner == 1 && layout_.cols != 1 ? 1 : inner / layout_.cols * layout_.stride;
+    }
+    return step;
+  }
+
+ private:
+  const ir::Map& map_;
+  const View& view_;
+  Layout layout_;
+};
+
+template <class T>
+void move(const ir::Access& access, Views in, double fill, const View& out) {
+  const Layout to = out.layout();
+  const Shape& shape = out.type.shape;
+  const std::size_t last = shape.rank() ? shape.rank() - 1 : 0;
+  const std::int64_t columns = shape.rank() ? shape.back().factor() : 1, rows = columns ? to.elements() / columns : 0;
+  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, columns));
+  for_chunks(divide_up(rows, size), 0, bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk, size, rows);
+    std::vector<std::int64_t> point(std::max<std::size_t>(1, access.axes.size()));
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      std::int64_t rest = row;
+      for (std::size_t axis = last; axis-- > 0;) {
+        point[axis] = rest % shape[axis].factor();
+        rest /= shape[axis].factor();
+      }
+      // A single column's rows are adjacent.
+      T* result = out.as<T>() + (to.cols == columns ? row * to.stride : row);
+      for (const View& view : in) {
+        const Reader reader(access.operands[static_cast<std::size_t>(&view - in.data())], view);
+        const std::optional<std::int64_t> step = reader.step(last);
+        point[last] = 0;
+        const T* from = view.as<T>();
+        if (const std::optional<std::int64_t> first = reader.at(point); first && step) {
+          for (std::int64_t j = 0; j < columns; ++j) result[j] = from[*first + j * *step];
+          continue;
+        }
+        for (std::int64_t j = 0; j < columns; ++j) {
+          point[last] = j;
+          const std::optional<std::int64_t> place = reader.at(point);
+          if (place) result[j] = from[*place];
+          else if (&view == in.data()) result[j] = static_cast<T>(fill);
+        }
+      }
+    }
+  });
+  zero_pads(out);
+}
+
+}  // namespace
+
+void move_elements(const ir::Access& access, Views in, double fill, const View& out) {
+  for (const ir::Map& map : access.operands)
+    if (std::any_of(map.begin(), map.end(), [](const ir::Index& index) { return index.through.has_value(); }))
+      throw InternalError("interpreter", "an op that reads through an index needs a kernel of its own");
+  with_element_type(out.type.dtype, [&]<class T>(T) { move<T>(access, in, fill, out); });
 }
 
 }  // namespace sinter::runtime::eval

@@ -174,6 +174,7 @@ TEST(Access, Prints) {
   EXPECT_EQ(to_string(of(Softmax{}, {{n, 5}})), "i,j*: [i,j]");
   EXPECT_EQ(to_string(of(Cumsum{1, true}, {{n, 5}})), "i,j<: [i,j]");
   EXPECT_EQ(to_string(of(Slice{1, 2, 3}, {{n, 9}})), "i,j: [i,j + 2]");
+  EXPECT_EQ(to_string(of(Permute{{2, 0, 1}}, {{n, 5, 3}})), "i,j,k: [j,k,i]");
   EXPECT_EQ(to_string(of(Pad{1, 2, 0, 1}, {{n, 9}})), "i,j: [i,j + -2 if inside]");
   EXPECT_EQ(to_string(of(Reshape{{12, n}}, {{n, 12}})), "i,j: [(N i + j) / 12,(N i + j) mod 12]");
   EXPECT_EQ(to_string(of(MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {{n, 4, 4, 3}})), "i,j,k,l,+m,+n: [i,2 j + m if inside,2 k + n if inside,l]");

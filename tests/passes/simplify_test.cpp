@@ -74,6 +74,20 @@ TEST_F(SimplifyTest, ReshapeThatRepeatsDifferentlyStays) {
   EXPECT_THAT(simplified(broadcast(column, {n, 3})), HasSubstr("reshape("));
 }
 TEST_F(SimplifyTest, TransposeOfTranspose) { EXPECT_EQ(simplified(transpose(transpose(x))), "  return %x\n"); }
+TEST_F(SimplifyTest, PermutationOfPermutation) {
+  const auto permuted = [](Value v, const Shape& axes) { return v.graph->add(Permute{axes}, {v}); };
+  Graph g("g");
+  const Value a = g.add_input({"a", {DType::f32, {n, 2, 3}}});
+  g.add_output(permuted(permuted(a, {2, 0, 1}), {1, 2, 0}));
+  g.add_output(permuted(permuted(a, {1, 2, 0}), {1, 0, 2}));
+  g.add_output(permuted(a, {0, 2, 1}));
+  run(passes::simplify, g);
+  EXPECT_EQ(text(g),
+            "graph g(a: f32[N,2,3])\n"
+            "  %0: f32[3,2,N] = permute(%a, axes=[2,1,0])\n"
+            "  %1: f32[N,3,2] = transpose(%a)\n"
+            "  return %a, %0, %1\n");
+}
 TEST_F(SimplifyTest, SumOfARepeatedScalar) {
   EXPECT_EQ(simplified(sum(broadcast(s, {n, 3}), 0, 2)), "  %0: f32[] = extent(dim=3N)\n  %1: f32[] = mul(%s, %0)\n  return %1\n");
   Graph g("g");

@@ -1,6 +1,7 @@
 // Every op of the list on its samples, against the double reference: all targets, several batch sizes, 1 to 4 threads. A new op is covered as soon as
 // it joins ir/ops.h.
 #include "frontend/compile/bounds.h"
+#include "runtime/eval/eval.h"
 #include "tests/runtime/helpers.h"
 
 namespace sinter::runtime {
@@ -56,6 +57,38 @@ TEST(EveryOp, AgreesWithTheDoubleReference) {
     SCOPED_TRACE(std::string(O::name));
     if constexpr (!ir::IsLeaf<O>) test_op<O>();
   });
+}
+
+/// What moves elements needs no kernel: by its walk it is the same as by the kernel that it has.
+template <class O>
+void test_walk() {
+  std::mt19937 random(11);
+  for (const ir::Sample<O>& sample : O::samples())
+    for (const std::int64_t n : {1, 5, 64}) {
+      const ir::Op op = ir::at_batch(sample.op, n);
+      std::vector<ir::Array> in;
+      for (const ir::SampleInput& input : sample.inputs)
+        in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));
+      const std::vector<Tensor> tensors(in.begin(), in.end());
+      std::vector<View> views;
+      std::vector<Type> types;
+      for (const Tensor& tensor : tensors) views.push_back(tensor.view()), types.push_back(tensor.type);
+      const Tensor out(result_type(op, in));
+      double fill = 0;
+      if constexpr (ir::IsWindow<O>) fill = std::get<O>(op).window(types).fill;
+      eval::move_elements(ir::access(op, types, out.type.shape), views, fill, out.view());
+      EXPECT_EQ(out.bytes(), run(op, in).bytes()) << out.type << " at N = " << n;
+    }
+}
+
+TEST(EveryOp, MovesElementsByItsWalk) {
+  ir::for_each_op([]<class O>(O) {
+    SCOPED_TRACE(std::string(O::name));
+    if constexpr (ir::IsMovement<O> && !std::is_same_v<O, ir::GatherRows> && !std::is_same_v<O, ir::TakeAlong>) test_walk<O>();
+  });
+  const Tensor table(array(DType::f32, {2}, {1, 2})), index(array(DType::i32, {1}, {0})), out(Type{DType::f32, {1}});
+  const std::vector<View> views{table.view(), index.view()};
+  EXPECT_THROW(eval::move_elements(ir::GatherRows{}.access(std::vector<Type>{table.type, index.type}, {1}), views, 0, out.view()), InternalError);
 }
 
 TEST(EveryOp, RefusesLeaves) {

@@ -1,6 +1,7 @@
 #include "frontend/core/ops/shape.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "frontend/core/operands.h"
 
@@ -62,28 +63,25 @@ std::vector<Block> blocks_of(const Shape& shape, const std::vector<std::size_t>&
 
 }  // namespace
 
-/// Blocks are moved to their positions from left to right: a transpose of the last two of three axes, [done, B, C], exchanges everything
-/// before a block with the rest, which begins with it.
+/// Where the last axes exchange places with those before them, a transpose of the last two of three, [done, B, C]: products read it in place.
 Tensor permuted(const Tensor& x, const std::vector<std::size_t>& order, const std::source_location& where) {
   std::vector<Dim> dims;
   for (const std::size_t axis : order) dims.push_back(x.shape()[axis]);
   const std::vector<Block> wanted = blocks_of(x.shape(), order);
   std::vector<Block> present = wanted;
-  std::sort(present.begin(), present.end(), [](const Block& a, const Block& b) { return a.first < b.first; });
-  Tensor y = x;
-  for (std::size_t place = 0; place < wanted.size(); ++place) {
-    const auto begin = present.begin() + static_cast<std::ptrdiff_t>(place);
-    const auto found = std::find_if(begin, present.end(), [&](const Block& b) { return b.first == wanted[place].first; });
-    if (found == begin) continue;
-    const auto size = [](auto from, auto to) {
-      Dim product = 1;
-      for (; from != to; ++from) product = product * from->size;
-      return product;
-    };
-    y = transpose({reshape({y, where}, {size(present.begin(), begin), size(begin, found), size(found, present.end())}), where});
-    std::rotate(begin, found, present.end());
-  }
-  return reshape({y, where}, dims);
+  const auto first = [](const Block& block) { return block.first; };
+  std::ranges::sort(present, {}, first);
+  const auto [moved, here] = std::ranges::mismatch(wanted, present, {}, first, first);
+  if (moved == wanted.end()) return reshape({x, where}, dims);
+  const auto found = std::ranges::find(present, moved->first, first);
+  const auto size = [](auto from, auto to) {
+    return std::accumulate(from, to, Dim(1), [](Dim product, const Block& block) { return product * block.size; });
+  };
+  const std::vector<Dim> matrix{size(present.begin(), here), size(here, found), size(found, present.end())};
+  std::rotate(here, found, present.end());
+  if (std::ranges::equal(wanted, present, {}, first, first)) return reshape({transpose({reshape({x, where}, matrix), where}), where}, dims);
+  const std::vector<std::int64_t> axes(order.begin(), order.end());
+  return apply(ir::Permute{Shape(axes)}, {&x}, where);
 }
 
 Tensor permute(const Arg& arg, const std::vector<std::int64_t>& axes) {
