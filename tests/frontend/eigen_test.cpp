@@ -136,8 +136,8 @@ TEST(EigenTensor, TakesTheElementTypeOfTheExpression) {
   EXPECT_EQ(eigen::tensor(doubles.cast<float>()).type(), (Type{DType::f32, {2, 2}}));
   EXPECT_EQ(eigen::tensor(doubles.cast<float>()).to_vector<float>()[0], 0.1f);
   EXPECT_THAT(eigen::tensor(doubles.cast<int>()).to_vector<std::int32_t>(), ElementsAre(0, 2, 3, -4));
-  EXPECT_EQ(eigen::tensor(doubles.cast<std::uint32_t>()).dtype(), DType::u32);
-  EXPECT_EQ(eigen::tensor(doubles.cast<std::uint8_t>()).dtype(), DType::u8);
+  EXPECT_EQ(eigen::tensor(doubles.cwiseAbs().cast<std::uint32_t>()).dtype(), DType::u32);
+  EXPECT_EQ(eigen::tensor(doubles.cwiseAbs().cast<std::uint8_t>()).dtype(), DType::u8);
   const Tensor positive = eigen::tensor(doubles.array() > 1);
   EXPECT_EQ(positive.dtype(), DType::boolean);
   EXPECT_THAT(positive.to_vector<std::uint8_t>(), ElementsAre(0, 1, 1, 0));
