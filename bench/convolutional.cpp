@@ -68,7 +68,7 @@ std::vector<Job> training(const char* name, Network network, const Loss& loss, s
         return total;
       },
       {.name = name, .mode = settings.mode, .threads = settings.threads});
-  if (settings.per_node) std::cerr << state->step.time(state->batches[0].first, state->batches[0].second);
+  show(settings, state->step, state->batches[0].first, state->batches[0].second);
   Job job;
   job.products = state->network.products.training() * static_cast<double>(state->batches[0].first.shape()[0].factor());
   job.call = [state] {
@@ -87,7 +87,7 @@ std::vector<Job> inference(const char* name, Network network, const Tensor& x, c
   auto state = std::make_shared<State>(State{std::move(network), x, {}});
   state->step = compile([s = state.get()](const Tensor& in) { return s->network.model(in); },
                         {.name = name, .mode = settings.mode, .threads = settings.threads});
-  if (settings.per_node) std::cerr << state->step.time(state->x);
+  show(settings, state->step, state->x);
   Job job;
   job.metric = "call_s";
   job.products = state->network.products.forward() * static_cast<double>(x.shape()[0].factor());

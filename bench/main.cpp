@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   app.add_option("--data", settings.data_folder, "folder with x.npy, y.npy, w1.npy, ...: starts from them and prints the losses of steps 1 and 10")
       ->check(CLI::ExistingDirectory);
   app.add_flag("--per-node", settings.per_node, "also print eager beside graph, node by node");
+  app.add_flag("--explain", settings.explain, "also print how the step was compiled, and how many of 16 and 64 threads its chunks keep busy");
   CLI11_PARSE(app, argc, argv);
   std::string known;
   for (const Workload& workload : workloads()) known += (known.empty() ? "" : " ") + workload.name;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <iomanip>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +17,23 @@ struct RunSettings {
   int threads = 2;
   std::string data_folder;  ///< what the peers' export writes; "" for generated data of the same kind
   bool per_node = false;    ///< print eager beside graph, node by node
+  bool explain = false;     ///< print how the step was compiled, and how many threads it can keep busy
 };
+
+/// Prints what the settings ask for of a step that is called with these arguments.
+template <class Step, class... A>
+void show(const RunSettings& settings, Step& step, const A&... args) {
+  if (!settings.per_node && !settings.explain) return;
+  const TimeReport times = step.time(args...);
+  if (settings.per_node) std::cerr << times;
+  if (!settings.explain) return;
+  std::cout << step.explain() << "parallelism:";
+  for (const TimeReport::Parallelism& at : times.parallelism) {
+    const bool first = &at == times.parallelism.data();
+    std::cout << (first ? " " : ", ") << std::fixed << std::setprecision(1) << at.busy << " at " << at.threads << (first ? " threads" : "");
+  }
+  std::cout << std::endl;
+}
 
 /// One thing to time.
 struct Job {

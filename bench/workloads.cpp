@@ -119,7 +119,7 @@ struct Mlp {
 std::vector<Job> mlp(const char* name, std::vector<std::int64_t> sizes, std::int64_t batch, const RunSettings& settings) {
   auto mlp = std::make_shared<Mlp>(std::move(sizes), batch, settings);
   if (!settings.data_folder.empty()) mlp->check(name);
-  if (settings.per_node) std::cerr << mlp->step.time(mlp->batches[0].first, mlp->batches[0].second);
+  show(settings, mlp->step, mlp->batches[0].first, mlp->batches[0].second);
   mlp->make_trainer(settings);
   std::vector<Job> jobs(2);
   jobs[0].call = [mlp] {
@@ -162,7 +162,7 @@ std::vector<Job> text_average(const RunSettings& settings) {
         return loss;
       },
       {.name = "text_avg_b512", .mode = settings.mode, .threads = settings.threads});
-  if (settings.per_node) std::cerr << state->step.time(state->batches[0].first, state->batches[0].second);
+  show(settings, state->step, state->batches[0].first, state->batches[0].second);
   Job job;
   job.call = [state] {
     const auto& [x, y] = state->batches[state->next++ % batches];
@@ -242,7 +242,7 @@ std::vector<Job> linreg(const RunSettings& settings) {
         return loss;
       },
       {.name = "linreg", .mode = settings.mode, .threads = settings.threads});
-  if (settings.per_node) std::cerr << state->step.time(state->x, state->y);
+  show(settings, state->step, state->x, state->y);
   const int run = settings.mode == Mode::eager ? eager_steps : steps;
   Job job;
   job.metric = run == steps ? "total_s" : "total_s (scaled from 200 steps)";

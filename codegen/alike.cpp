@@ -25,9 +25,12 @@ class Description {
     bytes_.add(kernel_.pace);
     bytes_.add(kernel_.piece);
     bytes_.add(kernel_.pieces);
-    add_loop(kernel_);
+    bytes_.add(kernel_.divided);
+    bytes_.add(kernel_.domain.units);
+    bytes_.add(kernel_.domain.samples);
+    bytes_.add(loop_of(kernel_).chunk_units(1));  // the most, where it does not depend on N
     bytes_.add(schedule_.phases[kernel_.phase].once);
-    if (kernel_.role == Kernel::Role::combine) add_loop(schedule_.kernels[kernel_.parts]);
+    if (kernel_.role == Kernel::Role::combine) add_chunks(loop_of(schedule_.kernels[kernel_.parts]));
     bytes_.add(arguments_.size());
     for (const NodeId id : kernel_.nodes) number(id);
     bytes_.add(nodes_.size());
@@ -54,14 +57,14 @@ class Description {
     return found->second;
   }
 
-  void add_loop(const Kernel& kernel) {
-    const Loop& loop = schedule_.phases[kernel.phase].loops[kernel.loop];
-    bytes_.add(kernel.domain.units);
-    bytes_.add(kernel.domain.samples);
+  const Loop& loop_of(const Kernel& kernel) const { return schedule_.phases[kernel.phase].loops[kernel.loop]; }
+
+  /// What the number of a loop's chunks follows from.
+  void add_chunks(const Loop& loop) {
     bytes_.add(loop.domain.units);
-    bytes_.add(loop.limits.least);
-    bytes_.add(loop.limits.most);
-    bytes_.add(loop.limits.granule);
+    const ChunkLimits& limits = loop.limits;
+    for (const std::int64_t number : {limits.least, limits.most, limits.granule, limits.most_parts, limits.work_fixed, limits.work_per_sample})
+      bytes_.add(number);
   }
 
   void add_node(NodeId id) {

@@ -69,16 +69,7 @@ std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
 
 std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan) {
   std::vector<KernelSpec> specs;
-  for (const Kernel& kernel : schedule.kernels) {
-    ir::Cost flops, bytes;
-    if (kernel.role != Kernel::Role::combine)
-      for (const ir::NodeId id : kernel.nodes) flops += ir::flops(graph, id);
-    for (const Read& read : kernel.reads) bytes += ir::bytes(schedule.values[read.value].type);
-    if (kernel.role == Kernel::Role::pack) bytes += ir::bytes(schedule.values[kernel.packed].type);
-    for (const Write& write : kernel.writes) bytes += ir::bytes(schedule.values[write.value].type);
-    const Work work{flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample};
-    specs.push_back({name_of(graph, kernel), kernel.domain.units, work, buffers_of(kernel, plan)});
-  }
+  for (const Kernel& kernel : schedule.kernels) specs.push_back({name_of(graph, kernel), kernel.domain.units, kernel.work, buffers_of(kernel, plan)});
   return specs;
 }
 
@@ -87,9 +78,10 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
   for (const Phase& phase : schedule.phases) {
     PhaseSpec spec;
     for (const Loop& loop : phase.loops) {
-      spec.loops.push_back({loop.domain.units, loop.limits});
+      spec.loops.push_back({loop.domain.units, loop.limits, 1, {loop.kernels.begin(), loop.kernels.end()}, loop.pieces});
       if (loop.domain.samples)
-        for (const std::size_t k : loop.kernels) spec.loops.back().pieces = std::max(spec.loops.back().pieces, schedule.kernels[k].pieces);
+        for (const std::size_t k : loop.kernels)
+          spec.loops.back().sample_pieces = std::max(spec.loops.back().sample_pieces, schedule.kernels[k].pieces);
       for (const std::size_t k : loop.kernels) spec.work += kernels[k].work;
     }
     specs.push_back(spec);
@@ -327,8 +319,7 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.phases = phase_specs(schedule, result.image.kernels);
   result.image.claims = schedule.phases.size();
   for (const Phase& phase : schedule.phases) result.image.claims += phase.stages;
-  result.image.fixed_bytes = plan.fixed_bytes;
-  result.image.batch_bytes = plan.batch_bytes;
+  result.image.arenas = plan.arenas;
   result.image.scratch_bytes = plan.scratch_bytes;
   result.image.checked = options.checked;
   if (options.tap)

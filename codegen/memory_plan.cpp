@@ -25,27 +25,72 @@ std::int64_t bytes_of(std::int64_t rows, std::int64_t stride, std::int64_t eleme
   return bounded(fits ? bytes : most_bytes + 1);
 }
 
-/// When a value is first written and last read, in phases; and whether one loop has it all to itself.
+/// When a value is first written and last read, in phases and in calls of kernels; and whether one loop has it all to itself.
 struct Life {
   std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
+  std::size_t first_call = ~std::size_t{0}, last_call = 0;
   bool one_loop = true, used = false;
   bool product = false;  ///< where a product is collected: its tiles may end below the last row
   bool staging = false;  ///< one for the whole chunk, not one per unit
 
-  void touch(std::size_t phase, std::size_t in_loop, bool same_rows) {
-    if (!used) loop = in_loop;
-    one_loop = one_loop && same_rows && (!used || (first == phase && last == phase && loop == in_loop));
-    first = std::min(first, phase);
-    last = std::max(last, phase);
+  void touch(const Kernel& kernel, std::size_t call, bool same_rows) {
+    if (!used) loop = kernel.loop;
+    one_loop = one_loop && same_rows && (!used || (first == kernel.phase && last == kernel.phase && loop == kernel.loop));
+    first = std::min(first, kernel.phase);
+    last = std::max(last, kernel.phase);
+    first_call = std::min(first_call, call);
+    last_call = std::max(last_call, call);
     used = true;
   }
 };
+
+/// The order in which a thread calls the kernels on its chunks. Those of a phase in which threads share a sample count as one: they run at the same
+/// time.
+std::vector<std::size_t> order_of_calls(const Schedule& schedule) {
+  std::vector<std::size_t> order(schedule.kernels.size());
+  std::size_t next = 0;
+  for (const Phase& phase : schedule.phases) {
+    for (const Loop& loop : phase.loops)
+      for (const std::size_t k : loop.kernels) order[k] = phase.stages ? next : next++;
+    next += phase.stages > 0;
+  }
+  return order;
+}
+
+std::vector<Life> lives_of(const Schedule& schedule) {
+  std::vector<Life> lives(schedule.values.size());
+  const std::vector<std::size_t> order = order_of_calls(schedule);
+  for (std::size_t k = 0; k < schedule.kernels.size(); ++k) {
+    const Kernel& kernel = schedule.kernels[k];
+    const auto touch = [&](ValueId value, bool same_rows) {
+      if (value != no_value) lives[schedule.memory_of(value)].touch(kernel, order[k], same_rows);
+    };
+    for (const Read& read : kernel.reads) touch(read.value, read.same_rows);
+    for (const Write& write : kernel.writes) touch(write.value, true);
+    touch(kernel.product, true);
+    touch(kernel.staging, true);
+    touch(kernel.packed, false);
+    touch(kernel.slots, false);
+    if (kernel.product != no_value) lives[kernel.product].product = true;
+    if (kernel.staging != no_value) lives[kernel.staging].staging = true;
+    if (kernel.role == Kernel::Role::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
+  }
+  return lives;
+}
 
 struct Request {
   ValueId value;
   std::int64_t bytes;
   std::size_t first, last;
 };
+
+/// The arena for values of so many bytes for each unit of `scale`, which is made when it is first asked for.
+std::uint32_t arena_for(std::vector<Arena>& arenas, Dim scale, std::int64_t bytes) {
+  const Arena wanted{.scale = scale, .granule = bytes % line ? line : 1};
+  const auto found = std::find(arenas.begin(), arenas.end(), wanted);
+  if (found == arenas.end()) arenas.push_back(wanted);
+  return static_cast<std::uint32_t>(std::find(arenas.begin(), arenas.end(), wanted) - arenas.begin());
+}
 
 /// First fit by descending size; requests whose lifetimes overlap get separate memory. Returns the total.
 std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std::int64_t>& offsets, std::int64_t alignment) {
@@ -85,29 +130,13 @@ std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& pl
 }
 
 MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
-  std::vector<Life> lives(schedule.values.size());
-  for (const Kernel& kernel : schedule.kernels) {
-    for (const Read& read : kernel.reads) lives[schedule.memory_of(read.value)].touch(kernel.phase, kernel.loop, read.same_rows);
-    for (const Write& write : kernel.writes) lives[write.value].touch(kernel.phase, kernel.loop, true);
-    if (kernel.product != no_value) {
-      lives[kernel.product].touch(kernel.phase, kernel.loop, true);
-      lives[kernel.product].product = true;
-    }
-    if (kernel.staging != no_value) {
-      lives[kernel.staging].touch(kernel.phase, kernel.loop, true);
-      lives[kernel.staging].staging = true;
-    }
-    if (kernel.packed != no_value) {
-      lives[kernel.packed].touch(kernel.phase, kernel.loop, false);
-      if (kernel.role == Kernel::Role::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
-    }
-    if (kernel.slots != no_value) lives[kernel.slots].touch(kernel.phase, kernel.loop, false);
-  }
-
+  const std::vector<Life> lives = lives_of(schedule);
   MemoryPlan plan;
   std::vector<std::int64_t> offsets(schedule.values.size()), chunk_bytes(schedule.values.size());
-  std::vector<Place> places(schedule.values.size(), Place::fixed_arena);
-  std::vector<Request> fixed, batch;
+  std::vector<Place> places(schedule.values.size(), Place::arena);
+  std::vector<std::uint32_t> arena_of(schedule.values.size());
+  std::vector<std::vector<Request>> requests;  // by arena
+  std::vector<Request> scratch;
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const StoredValue& value = schedule.values[v];
     if (value.home == StoredValue::Home::input) places[v] = Place::input;
@@ -116,27 +145,28 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     if (value.home != StoredValue::Home::memory || value.base != no_value || !lives[v].used) continue;
     const SymbolicLayout at = symbolic_layout(value.type.shape);
     const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
-    const bool per_sample = at.rows.is_batch() || at.cols.is_batch();
-    const std::int64_t bytes = bytes_of(at.rows.factor(), at.stride.factor(), element);
+    const Dim scale = at.rows.is_batch() || at.cols.is_batch() ? Dim::batch() : Dim(1);
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
-    if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && !at.cols.is_batch() &&
-        !(loop.domain.units == Dim(1) && at.rows.is_batch())) {
+    const bool has_chunks =
+        lives[v].staging || (loop.domain.units == Dim(1) ? at.rows.is_fixed() : loop.domain.samples || at.rows == loop.domain.units);
+    if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && !at.cols.is_batch() && has_chunks) {
       places[v] = Place::scratch;
       // In a loop of one chunk, the chunk has all rows.
       const std::int64_t rows =
           loop.domain.units == Dim(1) || lives[v].staging ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
-      offsets[v] = plan.scratch_bytes;
       chunk_bytes[v] = bytes_of(rows + (lives[v].product ? most_tile_rows : 0), at.stride.factor(), element);
-      plan.scratch_bytes = bounded(plan.scratch_bytes + aligned(chunk_bytes[v]) + readable_behind);
-    } else if (per_sample) {
-      places[v] = Place::batch_arena;
-      batch.push_back({v, bytes, lives[v].first, lives[v].last});
+      scratch.push_back({v, aligned(chunk_bytes[v]) + readable_behind, lives[v].first_call, lives[v].last_call});
     } else {
-      fixed.push_back({v, aligned(bytes) + readable_behind, lives[v].first, lives[v].last});
+      const std::int64_t bytes = bytes_of(at.rows.factor() + (lives[v].product ? most_tile_rows : 0), at.stride.factor(), element);
+      const std::int64_t all = scale.is_fixed() ? aligned(bytes) + readable_behind : bytes;
+      arena_of[v] = arena_for(plan.arenas, scale, all);
+      requests.resize(plan.arenas.size());
+      requests[arena_of[v]].push_back({v, all, lives[v].first, lives[v].last});
     }
   }
-  plan.fixed_bytes = place(std::move(fixed), separate, offsets, line);
-  plan.batch_bytes = place(std::move(batch), separate, offsets, 1);
+  plan.scratch_bytes = place(std::move(scratch), false, offsets, line);
+  for (std::size_t a = 0; a < requests.size(); ++a)
+    plan.arenas[a].bytes = place(std::move(requests[a]), separate, offsets, plan.arenas[a].granule == 1 ? line : 1);
 
   plan.buffer_of.resize(schedule.values.size());
   std::map<std::pair<Place, std::uint32_t>, std::uint32_t> shared;  // a state and its new value
@@ -149,11 +179,12 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       plan.buffer_of[v] = found->second;
       if (!is_first) continue;
     }
-    plan.buffers.push_back({places[v], value.index, value.type, offsets[v], value.name});
+    plan.buffers.push_back({places[v], places[v] == Place::arena ? arena_of[v] : value.index, value.type, offsets[v], value.name});
     BufferSpec& buffer = plan.buffers.back();
     buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);
     buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
     buffer.chunk_bytes = chunk_bytes[v];
+    if (lives[v].product && buffer.place == Place::arena) buffer.rows_behind = most_tile_rows;
     buffer.own = lives[v].product || lives[v].staging;
     plan.serves_chunk.push_back(lives[v].staging);
   }
@@ -166,10 +197,15 @@ std::string to_text(const Schedule& schedule, const MemoryPlan& plan) {
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const Place place = plan.buffers[plan.buffer_of[v]].place;
     scratch += place == Place::scratch;
-    arena += place == Place::fixed_arena || place == Place::batch_arena;
+    arena += place == Place::arena;
   }
-  return str("memory: ", arena, " buffers in arenas of ", plan.fixed_bytes, " + ", plan.batch_bytes, " N bytes; ", scratch, " in chunk scratch of ",
-             plan.scratch_bytes, " bytes a thread\n");
+  std::string text = str("memory: ", arena, " buffers in arenas of ");
+  for (const Arena& each : plan.arenas) {
+    text += str(&each == plan.arenas.data() ? "" : " + ", each.bytes);
+    if (!each.scale.is_fixed()) text += str(" ", each.scale);
+    if (each.granule != 1) text += str(" (in steps of ", each.granule, ")");
+  }
+  return text + str(plan.arenas.empty() ? "0" : "", " bytes; ", scratch, " in chunk scratch of ", plan.scratch_bytes, " bytes a thread\n");
 }
 
 }  // namespace sinter::codegen

@@ -1,4 +1,4 @@
-// The memory of each value of a schedule: every buffer is a + b·N bytes, planned once.
+// The memory of each value of a schedule: every buffer is k or k·N bytes, planned once.
 #pragma once
 
 #include "codegen/schedule.h"
@@ -10,7 +10,8 @@ struct MemoryPlan {
   std::vector<BufferSpec> buffers;
   std::vector<char> serves_chunk;        ///< by buffer: chunk scratch that does not hold the chunk's rows, but is one for each call of the kernel
   std::vector<std::uint32_t> buffer_of;  ///< by value; values that always share memory (old and new state) share a buffer
-  std::int64_t fixed_bytes = 0, batch_bytes = 0, scratch_bytes = 0;
+  std::vector<Arena> arenas;
+  std::int64_t scratch_bytes = 0;
 };
 
 /// The buffers that a kernel reads and writes, each once: the order of its function's pointer arguments.

@@ -2,11 +2,31 @@
 
 #include <algorithm>
 
+#include "codegen/kernels/kinds.h"
+
 namespace sinter::codegen {
 
-Domain domain_of(const Shape& shape) {
-  if (shape.rank() && shape[0].is_batch()) return {Dim::batch(), true};
-  return {symbolic_layout(shape).rows, false};
+namespace {
+
+/// Samples of so many rows are divided.
+constexpr std::int64_t many_rows = 128;
+
+}  // namespace
+
+Domain domain_of(const Shape& shape, bool divides_samples) {
+  const Dim rows = symbolic_layout(shape).rows;
+  const bool samples = shape.rank() && shape[0].is_batch();
+  if (samples && (!divides_samples || rows.factor() < many_rows)) return {Dim::batch(), true};
+  return {rows, false};
+}
+
+bool divides_samples(const ir::Graph& graph) {
+  const auto is_over_images = []<class O>(const O&) {
+    return PoolKernel::computes<O> || ConvolutionKernel::computes<O> || ConvolutionWeightKernel::computes<O>;
+  };
+  for (ir::NodeId id = 0; id < graph.size(); ++id)
+    if (!graph.node(id).dead && std::visit(is_over_images, graph.node(id).op)) return false;
+  return true;
 }
 
 bool updates_states(const ir::Graph& graph) {
@@ -16,6 +36,8 @@ bool updates_states(const ir::Graph& graph) {
 }
 
 Planner::Planner(const ir::Graph& graph, Schedule& schedule) : graph_(graph), schedule_(schedule), cuts_samples_(!updates_states(graph)) {}
+
+Domain Planner::domain_of(const Shape& shape) const { return codegen::domain_of(shape, schedule_.divides_samples); }
 
 ValueId Planner::temporary(const Type& type, std::string name) {
   schedule_.values.push_back({StoredValue::Home::memory, 0, type, ir::no_node, std::move(name)});

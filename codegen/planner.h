@@ -12,6 +12,7 @@ class Planner {
   Planner(const ir::Graph& graph, Schedule& schedule);
 
   const ir::Graph& graph() const { return graph_; }
+  Domain domain_of(const Shape& shape) const;
   /// Memory for a kernel's own use.
   ValueId temporary(const Type& type, std::string name);
   /// Lets calls with a single sample be cut, if the kernel is over samples and the step updates no state.
@@ -33,8 +34,13 @@ class Planner {
   bool cuts_samples_;
 };
 
-/// The domain that chunks of a tensor of this shape divide.
-Domain domain_of(const Shape& shape);
+/// The domain that chunks of a tensor of this shape divide: samples, if they are the leading dimension; else rows. `divides_samples`: rows also of
+/// samples that have many.
+Domain domain_of(const Shape& shape, bool divides_samples);
+/// The least rows of a chunk of such a domain.
+inline constexpr std::int64_t least_divided_rows = 32;
+/// Whether no kernel of the graph needs whole samples in its thread's cache, as convolutions and pools do.
+bool divides_samples(const ir::Graph& graph);
 
 /// Whether a step writes to any state.
 bool updates_states(const ir::Graph& graph);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/kinds.h"
@@ -19,10 +21,12 @@ using ir::NodeId;
 
 class Builder {
  public:
-  Builder(const Graph& graph, bool keep_all) : graph_(graph), keep_all_(keep_all), planner_(graph, s_), order_(graph.topological_order()) {}
+  Builder(const Graph& graph, bool keep_all)
+      : graph_(graph), keep_all_(keep_all), planner_(graph, s_), order_(graph.topological_order()), accesses_(graph.size()) {}
 
   Schedule run() {
     s_.facts = ir::NodeFacts(graph_);
+    s_.divides_samples = divides_samples(graph_);
     add_leaves();
     add_groups();
     add_copies();
@@ -92,7 +96,7 @@ class Builder {
     kernel.anchor = ir::anchor_of(graph_, nodes);
     kernel.shape = graph_.node(kernel.anchor != ir::no_node ? kernel.anchor : nodes.back()).type.shape;
     kernel.nodes = std::move(nodes);
-    kernel.domain = domain_of(kernel.shape);
+    kernel.domain = planner_.domain_of(kernel.shape);
     for (const NodeId id : kernel.nodes)
       for (const Write write : writes_of(id)) kernel.writes.push_back(write);
     kernel.kind = kernel.anchor == ir::no_node ? &the_kind<PointwiseKernel> : &kind_of(graph_.node(kernel.anchor).op);
@@ -105,7 +109,7 @@ class Builder {
       kernel.role = Kernel::Role::copy;
       kernel.kind = &the_kind<PointwiseKernel>;
       kernel.shape = to.type.shape;
-      kernel.domain = domain_of(kernel.shape);
+      kernel.domain = planner_.domain_of(kernel.shape);
       const ValueId value = add_value(std::move(to));
       kernel.writes = {{leaf, value}};
       kernel.reads = {{.value = s_.value_of[leaf], .same_rows = true, .same_place = true}};
@@ -120,23 +124,39 @@ class Builder {
   }
 
   // ---- reads ----
-  /// Whether a chunk of the kernel reads only its own part of an operand of one of its nodes.
-  bool same_rows(const Kernel& kernel, NodeId user, std::size_t operand) const {
+  const ir::Access& access_of(NodeId id) const {
+    if (!accesses_[id]) accesses_[id] = ir::access_of(graph_, id);
+    return *accesses_[id];
+  }
+
+  /// Whether a chunk of the kernel, which computes only its own part of a node, reads only its own part of an operand of that.
+  bool reads_own(const Kernel& kernel, NodeId user, std::size_t operand) const {
     if (kernel.domain.units == Dim(1)) return true;
-    const ir::Node& node = graph_.node(user);
-    const Shape& shape = graph_.node(node.inputs[operand]).type.shape;
+    const Shape& shape = graph_.node(graph_.node(user).inputs[operand]).type.shape;
     // Chunks of a partial sum divide what is summed.
-    if (kernel.role == Kernel::Role::partial && user == kernel.anchor) return domain_of(shape) == kernel.domain;
-    const ir::Access access = ir::access_of(graph_, user);
-    if (kernel.domain.samples) return ir::reads_own_samples(access, operand, shape);
-    return node.type.shape == kernel.shape && ir::reads_own_rows(access, operand, shape);
+    if (kernel.role == Kernel::Role::partial && user == kernel.anchor) return planner_.domain_of(shape) == kernel.domain;
+    const ir::Access& access = access_of(user);
+    return kernel.domain.samples ? ir::reads_own_samples(access, operand, shape) : ir::reads_own_units(access, operand, shape, kernel.domain.units);
+  }
+
+  /// The nodes of a kernel of which a chunk computes more than its own part.
+  std::set<NodeId> shared_nodes(const Kernel& kernel) const {
+    std::set<NodeId> shared;
+    if (kernel.domain.units == Dim(1)) return shared;
+    for (auto user = kernel.nodes.rbegin(); user != kernel.nodes.rend(); ++user)
+      for (std::size_t i = 0; i < graph_.node(*user).inputs.size(); ++i) {
+        const NodeId input = graph_.node(*user).inputs[i];
+        const bool inside = std::find(kernel.nodes.begin(), kernel.nodes.end(), input) != kernel.nodes.end();
+        if (inside && (shared.contains(*user) || !reads_own(kernel, *user, i))) shared.insert(input);
+      }
+    return shared;
   }
 
   /// Nodes of the kernel's shape follow its anchor, they are never in its prologue (ir::joins_prologue).
   bool same_place(const Kernel& kernel, NodeId user, std::size_t operand) const {
     const ir::Node& node = graph_.node(user);
     return node.type.shape == kernel.shape && ir::is_pointwise(node.op) &&
-           ir::reads_same_element(ir::access_of(graph_, user), operand, graph_.node(node.inputs[operand]).type.shape);
+           ir::reads_same_element(access_of(user), operand, graph_.node(node.inputs[operand]).type.shape);
   }
 
   void add_read(Kernel& kernel, const Read& added) {
@@ -160,6 +180,7 @@ class Builder {
       } else if (kernel.packed != no_value) {
         add_read(kernel, {.value = kernel.packed});
       }
+      const std::set<NodeId> shared = shared_nodes(kernel);
       for (const NodeId id : kernel.nodes) {
         if (kernel.role == Kernel::Role::combine && id == kernel.anchor) continue;
         const ir::Node& node = graph_.node(id);
@@ -170,7 +191,8 @@ class Builder {
             for (const NodeId leaf : s_.facts.leaves[input]) add_read(kernel, {.value = s_.value_of[leaf]});
           } else {
             if (s_.value_of[input] == no_value) throw InternalError("schedule", str("node ", input, " is read but not stored"));
-            add_read(kernel, {.value = s_.value_of[input], .same_rows = same_rows(kernel, id, i), .same_place = same_place(kernel, id, i)});
+            const bool own = !shared.contains(id) && reads_own(kernel, id, i);
+            add_read(kernel, {.value = s_.value_of[input], .same_rows = own, .same_place = same_place(kernel, id, i)});
           }
         }
       }
@@ -182,6 +204,7 @@ class Builder {
   Schedule s_;
   Planner planner_;
   std::vector<NodeId> order_;
+  mutable std::vector<std::optional<ir::Access>> accesses_;
 };
 
 }  // namespace

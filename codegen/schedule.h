@@ -15,7 +15,7 @@ class KernelKind;
 
 /// The domain that the chunks of a loop divide: N samples, or a number of rows.
 struct Domain {
-  Dim units = 1;
+  Dim units = 1;         ///< rows: the leading dimensions of a tensor, taken as one; all but the last, or, where each row is reduced, all
   bool samples = false;  ///< units are samples: tensors have a leading dimension k·N, of which a unit owns k
   bool operator==(const Domain&) const = default;
 };
@@ -51,8 +51,8 @@ struct Write {
 /// a slot for a sum as large as a weight, so many samples that there are few chunks.
 enum class Pace : std::uint8_t { rows, images, slots };
 
-/// How a call with a single sample may be cut, so that all threads work on it: not at all; into rows, for a convolution rows of pixels or of
-/// tiles; or piece_columns columns of a product with one row. Steps that update states are not cut: training needs no low latency for one sample.
+/// How a single sample may be cut, so that all threads work on it: not at all; into rows, for a convolution rows of pixels or of tiles; or into
+/// piece_columns columns of the result. Steps that update states do not cut single samples: training needs no low latency for one.
 enum class Piece : std::uint8_t { sample, rows, columns };
 inline constexpr std::int64_t piece_columns = 128;
 
@@ -77,6 +77,8 @@ struct Kernel {
   Pace pace = Pace::rows;
   Piece piece = Piece::sample;
   std::int64_t pieces = 1;  ///< of a sample
+  bool divided = false;     ///< every chunk is cut into the pieces, not only a single sample
+  Work work;                ///< over the whole domain
   std::size_t phase = 0, loop = 0;
   std::size_t stage = 0;  ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
 };
@@ -87,6 +89,7 @@ struct Loop {
   Pace pace = Pace::rows;
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
+  std::int64_t pieces = 1;  ///< into which each range of units is divided; then there is one kernel
   /// Chunk size at batch size n: depends only on shape and n.
   std::int64_t chunk_units(std::int64_t n) const;
 };
@@ -105,7 +108,8 @@ struct Schedule {
   std::vector<ValueId> value_of;  ///< by node: its stored value; no_value if it is not stored
   std::vector<Kernel> kernels;
   std::vector<Phase> phases;
-  ir::NodeFacts facts;  ///< of the graph
+  ir::NodeFacts facts;           ///< of the graph
+  bool divides_samples = false;  ///< chunks of tensors with many rows a sample are rows
 
   /// The value in whose memory this one is: itself, or that which it is under another shape.
   ValueId memory_of(ValueId value) const { return values[value].base == no_value ? value : values[value].base; }

@@ -6,7 +6,7 @@
 
 namespace sinter::codegen {
 
-std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), limits); }
+std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), n, limits); }
 
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   const auto fail = [&](const Kernel& kernel, const std::string& rule) {
@@ -66,7 +66,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
         for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));
         if (!kernel.writes.empty()) text += " ->";
         for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);
-        if (kernel.pieces > 1) text += str(", a single sample in ", kernel.pieces, " pieces");
+        if (kernel.pieces > 1) text += str(kernel.divided ? ", each chunk in " : ", a single sample in ", kernel.pieces, " pieces");
         text += "\n";
       }
     }

@@ -1,10 +1,13 @@
 #include "codegen/schedule_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/product_plan.h"
+#include "ir/cost.h"
 #include "ir/kernel.h"
 #include "ir/ranks.h"
 
@@ -14,9 +17,6 @@ namespace {
 
 using ir::Graph;
 using ir::NodeId;
-
-/// A right operand of at least this size does not stay in the second-level cache between chunks.
-constexpr std::int64_t much_elements = 256 * 1024;
 
 /// Which kernels run before which.
 class Edges {
@@ -54,6 +54,7 @@ class Order {
 
   void run() {
     place_state_writes();
+    for (Kernel& kernel : s_.kernels) kernel.work = work_of(kernel);
     assign_phases();
   }
 
@@ -109,7 +110,7 @@ class Order {
     copy.role = Kernel::Role::copy;
     copy.kind = &the_kind<PointwiseKernel>;
     copy.shape = s_.values[write.value].type.shape;
-    copy.domain = domain_of(copy.shape);
+    copy.domain = domain_of(copy.shape, s_.divides_samples);
     copy.reads = {{.value = temporary, .same_rows = true, .same_place = true}};
     copy.writes = {{write.node, write.value}};
     // Readers of the node keep reading what the kernel wrote.
@@ -128,7 +129,7 @@ class Order {
 
   bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
     return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
-           before.role != Kernel::Role::partial;
+           before.role != Kernel::Role::partial && !before.divided && !after.divided;
   }
 
   void assign_phases() {
@@ -185,7 +186,7 @@ class Order {
           kernel.stage = std::max(kernel.stage, s_.kernels[p].stage + 1);
         }
         stages = std::max(stages, kernel.stage + 1);
-        cut = cut || kernel.pieces > 1;
+        cut = cut || (kernel.pieces > 1 && !kernel.divided);
       }
     if (cut) phase.stages = stages;
   }
@@ -215,14 +216,15 @@ class Order {
     return order;
   }
 
-  /// All loops over samples of a phase with the same pace are merged; loops over rows are merged if a kernel reads what another of the phase
-  /// wrote.
+  /// All loops over samples of a phase with the same pace are merged, but for slots and what is divided; loops over rows are merged if a kernel reads
+  /// what another of the phase wrote.
   void join_loop(std::size_t k) {
     Kernel& kernel = s_.kernels[k];
     auto& loops = s_.phases[kernel.phase].loops;
     std::set<std::size_t> joins;  // loops of the phase
     const auto over_samples = samples_loop_.find({kernel.phase, kernel.pace});
-    if (kernel.domain.samples && over_samples != samples_loop_.end()) joins.insert(over_samples->second);
+    const bool alone = kernel.divided || kernel.pace == Pace::slots;
+    if (kernel.domain.samples && !alone && over_samples != samples_loop_.end()) joins.insert(over_samples->second);
     for (const Read& read : kernel.reads)
       if (const std::size_t p = producer(read); p != none && loop_of_[p] != none && s_.kernels[p].phase == kernel.phase) joins.insert(loop_of_[p]);
     if (joins.empty()) {
@@ -238,7 +240,32 @@ class Order {
       }
     loops[into].kernels.push_back(k);
     loop_of_[k] = into;
-    if (loops[into].domain.samples) samples_loop_[{kernel.phase, loops[into].pace}] = into;
+    if (loops[into].domain.samples && !alone) samples_loop_[{kernel.phase, loops[into].pace}] = into;
+    if (kernel.divided) loops[into].pieces = kernel.pieces;
+  }
+
+  Work work_of(const Kernel& kernel) const {
+    ir::Cost flops, bytes;
+    if (kernel.role != Kernel::Role::combine)
+      for (const NodeId id : kernel.nodes) flops += ir::flops(graph_, id);
+    for (const Read& read : kernel.reads) bytes += ir::bytes(s_.values[read.value].type);
+    if (kernel.role == Kernel::Role::pack) bytes += ir::bytes(s_.values[kernel.packed].type);
+    for (const Write& write : kernel.writes) bytes += ir::bytes(s_.values[write.value].type);
+    return {flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample};
+  }
+
+  /// More chunks than eight where each has enough work, by the cost model of the runtime (runtime/team.h).
+  void set_parts(Loop& loop) const {
+    // Seconds of the model; convolutions, which are faster than it says, lose more by small chunks.
+    const double worth = loop.pace == Pace::rows ? 200e-6 : 800e-6;
+    const auto share = [&](double flops, double bytes) {
+      return static_cast<std::int64_t>(std::min(1024 * std::max(flops / 30e9, bytes / 10e9) / worth, 1e6));
+    };
+    Work work;
+    for (const std::size_t k : loop.kernels) work += s_.kernels[k].work;
+    loop.limits.most_parts = 64;
+    loop.limits.work_fixed = share(work.flops_fixed, work.bytes_fixed);
+    loop.limits.work_per_sample = share(work.flops_per_sample, work.bytes_per_sample);
   }
 
   void set_chunks(Loop& loop) const {
@@ -252,7 +279,7 @@ class Order {
       for (const Read& read : s_.kernels[k].reads)
         if (read.same_rows) add(read.value);
       for (const Write& write : s_.kernels[k].writes) add(write.value);
-      if (!loop.domain.samples || s_.kernels[k].anchor == ir::no_node) continue;
+      if (!loop.domain.units.is_batch() || s_.kernels[k].anchor == ir::no_node) continue;
       const NodeId left = graph_.node(s_.kernels[k].anchor).inputs[0];
       if (ir::is_row_view(graph_, left) && graph_.node(left).type.shape[0].is_batch())
         bytes += static_cast<double>(symbolic_layout(graph_.node(left).type.shape).stride.factor()) * 4;
@@ -261,14 +288,18 @@ class Order {
     const double most = chunk_bytes / bytes;
     if (loop.pace == Pace::slots) {
       loop.limits = {.least = 1, .most = std::int64_t{1} << 40, .granule = 1};
+      set_parts(loop);
+      loop.limits.most_parts = s_.values[s_.kernels[loop.kernels.front()].slots].type.shape[0].factor();
       return;
     }
     if (loop.pace == Pace::images) {
       loop.limits = {.least = 1, .most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most), 1, 64), .granule = 1};
-      return;
+      return set_parts(loop);
     }
-    loop.limits.most = loop.domain.samples ? std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, 16, 4096)
-                                           : std::max<std::int64_t>(8, static_cast<std::int64_t>(most) / 8 * 8);
+    const bool batch = loop.domain.units.is_batch();
+    const std::int64_t fewest = !batch ? 8 : loop.domain.samples ? 16 : least_divided_rows;
+    loop.limits.most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, fewest, batch ? 4096 : std::int64_t{1} << 40);
+    if (batch && !loop.domain.samples) loop.limits.least = least_divided_rows;
     // Each chunk of a product reads the whole right operand: the larger that is, the more rows a chunk should have.
     const auto reads_much = [&](std::size_t k) {
       const Kernel& kernel = s_.kernels[k];
@@ -278,7 +309,7 @@ class Order {
       const SymbolicLayout at = symbolic_layout(graph_.node(anchor.inputs[1]).type.shape);
       return at.rows.is_fixed() && at.cols.is_fixed() && at.rows.factor() * at.stride.factor() >= much_elements;
     };
-    if (loop.domain.samples && std::any_of(loop.kernels.begin(), loop.kernels.end(), reads_much)) loop.limits.least = 32;
+    if (batch && std::any_of(loop.kernels.begin(), loop.kernels.end(), reads_much)) loop.limits.least = 32;
     // Each chunk of a scatter scans all indices: few chunks.
     const auto scatters = [&](std::size_t k) {
       return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::ScatterAddRows>(graph_.node(s_.kernels[k].anchor).op);
@@ -288,6 +319,14 @@ class Order {
       loop.limits.most = std::max(loop.limits.least, loop.limits.most);
     }
     if (loop.domain.units == Dim(1)) loop.limits.most = 1;
+    set_parts(loop);
+    // Each chunk of the rows of a matrix reads all of the right operand, which may be as long as the batch.
+    const auto contracts = [&](std::size_t k) {
+      return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::Matmul>(graph_.node(s_.kernels[k].anchor).op);
+    };
+    if (!batch && std::any_of(loop.kernels.begin(), loop.kernels.end(), contracts))
+      loop.limits.most_parts =
+          std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(loop.domain.units.factor()) / 64)), 8, 64);
   }
 
   const Graph& graph_;

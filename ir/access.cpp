@@ -93,16 +93,22 @@ Index simplified(Index index, std::span<const Axis> axes) {
   if (index.wrap != Dim(0))  // whole turns
     if (const std::optional<Dim> turn = product(index.divide, index.wrap))
       std::erase_if(index.terms, [&](const Index::Term& term) { return quotient(term.scale, *turn).has_value(); });
-  if (index.divide != Dim(1)) {
+  // (g a + b) / (g d) = a / d where b < g.
+  const auto divided_by = [&](Dim common) {
+    const std::optional<Dim> divide = quotient(index.divide, common);
+    if (!divide || common == Dim(1)) return false;
     std::vector<Index::Term> multiples, rest;
-    for (const Index::Term& term : index.terms) (quotient(term.scale, index.divide) ? multiples : rest).push_back(term);
+    for (const Index::Term& term : index.terms) (quotient(term.scale, common) ? multiples : rest).push_back(term);
     const std::optional<Linear> most = greatest(rest, axes);
-    if (most && most->always_less(Linear(index.divide))) {
-      for (Index::Term& term : multiples) term.scale = *quotient(term.scale, index.divide);
-      index.terms = multiples;
-      index.divide = 1;
-    }
-  }
+    if (!most || !most->always_less(Linear(common))) return false;
+    for (Index::Term& term : multiples) term.scale = *quotient(term.scale, common);
+    index.terms = multiples;
+    index.divide = *divide;
+    return true;
+  };
+  if (!divided_by(index.divide))
+    for (std::size_t t = 0; t < index.terms.size(); ++t)
+      if (divided_by(index.terms[t].scale)) break;
   if (index.wrap != Dim(0)) {
     const std::optional<Linear> most = greatest(index.terms, axes);
     const std::optional<Dim> turn = product(index.divide, index.wrap);
@@ -153,23 +159,40 @@ std::size_t result_rank(const Access& access) {
       std::count_if(access.axes.begin(), access.axes.end(), [](const Axis& axis) { return axis.kind != Axis::Kind::reduced; }));
 }
 
-/// Whether the first dimensions of result and operand are the same, and the walk is parallel along them.
-bool leads_alike(const Access& access, std::size_t operand, const Shape& shape, std::size_t dims) {
-  for (std::size_t axis = 0; axis < dims; ++axis)
-    if (access.axes[axis].kind != Axis::Kind::parallel || access.axes[axis].extent != shape[axis] || !is_along(access.operands[operand][axis], axis))
-      return false;
+}  // namespace
+
+bool reads_own_units(const Access& access, std::size_t operand, const Shape& shape, Dim units) {
+  // How many of the first dimensions have so many elements together.
+  const auto leading = [&](std::size_t rank, const auto& extent) -> std::optional<std::size_t> {
+    std::optional<Dim> all = Dim(1);
+    for (std::size_t d = 0; d < rank; ++d)
+      if (all = product(*all, extent(d)); !all || *all == units) return all ? std::optional(d + 1) : std::nullopt;
+    return std::nullopt;
+  };
+  const auto of_result = leading(result_rank(access), [&](std::size_t d) { return access.axes[d].extent; });
+  const auto of_operand = leading(shape.rank(), [&](std::size_t d) { return shape[d]; });
+  if (!of_result || !of_operand) return false;
+  // The number of the unit, whose digits are the positions in the operand.
+  Index unit;
+  Dim scale = 1;
+  for (std::size_t axis = *of_result; axis-- > 0; scale = scale * access.axes[axis].extent) {
+    if (access.axes[axis].kind != Axis::Kind::parallel) return false;
+    unit.terms.insert(unit.terms.begin(), {axis, scale});
+  }
+  for (std::size_t d = 0; d < *of_operand; ++d) {
+    Index digit = unit;
+    digit.divide = shape.product(d + 1, *of_operand);
+    if (d > 0) digit.wrap = shape[d];
+    if (simplified(access.operands[operand][d], access.axes) != simplified(digit, access.axes)) return false;
+  }
   return true;
 }
 
-}  // namespace
-
-bool reads_own_rows(const Access& access, std::size_t operand, const Shape& shape) {
-  const std::size_t rank = result_rank(access);
-  return rank == shape.rank() && rank > 0 && leads_alike(access, operand, shape, rank - 1);
-}
-
 bool reads_same_element(const Access& access, std::size_t operand, const Shape& shape) {
-  return access.axes.size() == shape.rank() && leads_alike(access, operand, shape, shape.rank());
+  if (access.axes.size() != shape.rank()) return false;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+    if (access.axes[axis] != Axis{Axis::Kind::parallel, shape[axis]} || !is_along(access.operands[operand][axis], axis)) return false;
+  return true;
 }
 
 namespace {

@@ -80,8 +80,8 @@ Dim terms(const Access& access);
 
 /// Whether a chunk of the result's leading dimension, k·N, reads of the operand only the same samples of its leading dimension.
 bool reads_own_samples(const Access& access, std::size_t operand, const Shape& shape);
-/// Whether all dimensions but the last are the same, so that a chunk of the result's rows reads only the same rows of the operand.
-bool reads_own_rows(const Access& access, std::size_t operand, const Shape& shape);
+/// The same where a chunk is a range of so many units: the first dimensions of the result, and those of the operand, taken as one.
+bool reads_own_units(const Access& access, std::size_t operand, const Shape& shape, Dim units);
 
 /// Whether each element of the result is computed from the same element of the operand alone, so that they may share memory.
 bool reads_same_element(const Access& access, std::size_t operand, const Shape& shape);

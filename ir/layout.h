@@ -27,6 +27,7 @@ struct SymbolicLayout {
   bool operator==(const SymbolicLayout&) const = default;
 };
 
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t padded_columns(std::int64_t cols);
 SymbolicLayout symbolic_layout(const Shape& shape);
 Layout layout(const Shape& shape, std::int64_t n);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ir/error.h"
+#include "ir/layout.h"
 #include "runtime/interpreter.h"
 #include "runtime/team.h"
 
@@ -45,9 +46,9 @@ Checker::Checker(const StepImage& image)
       image_(image),
       bytes_(image.buffers.size()) {}
 
-void Checker::prepare(int threads, std::byte* fixed_arena, std::byte* batch_arena) {
-  fixed_arena_ = fixed_arena;
-  batch_arena_ = batch_arena;
+void Checker::prepare(int threads, std::span<Buffer> arenas) {
+  arenas_.clear();
+  for (Buffer& arena : arenas) arenas_.push_back(arena.data());
   failed_.store(false);
   if (threads_.size() < static_cast<std::size_t>(threads)) threads_ = std::vector<Thread>(static_cast<std::size_t>(threads));
   std::size_t most = 0;
@@ -76,7 +77,8 @@ std::int64_t Checker::bytes_of(const BufferSpec& spec, const StepContext& contex
   const Shape& shape = spec.type.shape;
   const bool table = shape.rank() && shape[0].is_rows();
   const Type type{spec.type.dtype, table ? shape.with(0, Dim(context.table_rows[spec.index])) : shape};
-  return static_cast<std::int64_t>(storage_bytes(type, context.batch));
+  const auto behind = spec.rows_behind * layout(type.shape, context.batch).stride * static_cast<std::int64_t>(size_of(type.dtype));
+  return static_cast<std::int64_t>(storage_bytes(type, context.batch)) + behind;
 }
 
 std::byte* Checker::begin_of(std::uint32_t buffer, const StepContext& context, std::int32_t thread, bool shared) const {
@@ -86,22 +88,24 @@ std::byte* Checker::begin_of(std::uint32_t buffer, const StepContext& context, s
 }
 
 void Checker::start(const StepContext& context) {
-  std::byte* from = fixed_arena_;
   kept_.clear();
   for (std::size_t i = 0; i < bytes_.size(); ++i) {
     const BufferSpec& spec = image_.buffers[i];
     bytes_[i] = bytes_of(spec, context);
     if (spec.place == Place::output) fill_with_nan(context.buffers[i], context.buffers[i] + bytes_[i]);
-    if (context.packed && spec.place == Place::fixed_arena && spec.last_phase == BufferSpec::kept)
+    if (context.packed && spec.place == Place::arena && spec.last_phase == BufferSpec::kept)
       kept_.emplace_back(context.buffers[i], context.buffers[i] + bytes_[i]);
   }
   std::sort(kept_.begin(), kept_.end());
-  for (const auto& [begin, end] : kept_) {
-    fill_with_nan(from, begin);
-    from = end;
+  for (std::size_t a = 0; a < arenas_.size(); ++a) {
+    std::byte *from = arenas_[a], *last = from + image_.arenas[a].bytes * image_.arenas[a].units(context.batch);
+    for (const auto& [begin, end] : kept_)
+      if (begin >= from && end <= last) {
+        fill_with_nan(from, begin);
+        from = end;
+      }
+    fill_with_nan(from, last);
   }
-  fill_with_nan(from, fixed_arena_ + image_.fixed_bytes);
-  fill_with_nan(batch_arena_, batch_arena_ + image_.batch_bytes * padded_batch(context.batch));
   fill_with_nan(context.scratch, context.scratch + image_.scratch_bytes * context.threads);
 }
 
@@ -111,8 +115,7 @@ void Checker::end_phase(StepContext& context, std::uint32_t phase, bool over) {
   if (!over) return;
   for (std::size_t i = 0; i < bytes_.size(); ++i) {
     const BufferSpec& spec = image_.buffers[i];
-    if ((spec.place == Place::fixed_arena || spec.place == Place::batch_arena) && spec.last_phase == phase)
-      fill_with_nan(context.buffers[i], context.buffers[i] + bytes_[i]);
+    if (spec.place == Place::arena && spec.last_phase == phase) fill_with_nan(context.buffers[i], context.buffers[i] + bytes_[i]);
   }
   fill_with_nan(context.scratch, context.scratch + image_.scratch_bytes * context.threads);
 }
@@ -129,7 +132,7 @@ KernelCheck* Checker::enter_kernel(const StepContext& context, std::int32_t thre
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const std::uint32_t buffer = buffers[i];
     std::byte* begin = begin_of(buffer, context, thread, shared);
-    self.buffers[i] = {begin, bytes_[buffer]};
+    self.buffers[i] = {begin, bytes_[buffer], 0, 0, 0, 0};
     // Only what this chunk uses: memory that other threads share is next to it.
     if (image_.buffers[buffer].place != Place::scratch || shared || self.filled[buffer]) continue;
     fill_with_nan(begin, begin + bytes_[buffer]);

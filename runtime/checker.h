@@ -1,13 +1,15 @@
-// Judges checked steps by their calls of the CheckHooks of ir/step.h.
+// Judges checked steps by their calls of the CheckHooks of ir/launch.h.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ir/step.h"
+#include "runtime/buffer.h"
 
 namespace sinter::runtime {
 
@@ -18,7 +20,7 @@ class Checker : public CheckHooks {
   explicit Checker(const StepImage& image);
 
   /// Before a run on at most so many threads.
-  void prepare(int threads, std::byte* fixed_arena, std::byte* batch_arena);
+  void prepare(int threads, std::span<Buffer> arenas);
   /// After it. Throws InternalError with the first violation, if there was any.
   void finish() const;
 
@@ -50,7 +52,7 @@ class Checker : public CheckHooks {
   std::string name_of(const Touch& touch) const;
 
   const StepImage& image_;
-  std::byte *fixed_arena_ = nullptr, *batch_arena_ = nullptr;
+  std::vector<std::byte*> arenas_;
   std::vector<std::int64_t> bytes_;                      ///< of each buffer in this step
   std::vector<std::pair<std::byte*, std::byte*>> kept_;  ///< what the previous call packed
   std::vector<Thread> threads_;

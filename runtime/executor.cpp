@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "ir/error.h"
 #include "runtime/checker.h"
 #include "runtime/flush_to_zero.h"
-#include "runtime/isa/kernels.h"
 #include "runtime/team.h"
 
 namespace sinter::runtime {
@@ -58,7 +58,8 @@ struct Executor::Impl {
   StepImage image;
   std::array<Lane, 3> lanes;
   std::vector<std::int64_t> no_tables;  ///< zeros, for callers without tables
-  Buffer fixed_arena, batch_arena, scratch;
+  std::vector<Buffer> arenas;           ///< of StepImage::arenas
+  Buffer scratch;
   SpanObserver observer;
   std::unique_ptr<Checker> checker;                 ///< of a checked step
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
@@ -95,7 +96,6 @@ struct Executor::Impl {
   }
 
   void bind(Lane& lane, const Bindings& bindings, int threads) {
-    const std::int64_t padded = padded_batch(bindings.batch);
     for (std::size_t i = 0; i < lane.buffers.size(); ++i) {
       const BufferSpec& spec = image.buffers[i];
       switch (spec.place) {
@@ -108,11 +108,8 @@ struct Executor::Impl {
         case Place::output:
           lane.buffers[i] = bindings.outputs[spec.index];
           break;
-        case Place::fixed_arena:
-          lane.buffers[i] = fixed_arena.data() + spec.offset;
-          break;
-        case Place::batch_arena:
-          lane.buffers[i] = batch_arena.data() + spec.offset * padded;
+        case Place::arena:
+          lane.buffers[i] = arenas[spec.index].data() + spec.offset * image.arenas[spec.index].units(bindings.batch);
           break;
         case Place::scratch:
           lane.buffers[i] = nullptr;
@@ -153,13 +150,14 @@ struct Executor::Impl {
     sequence.bind(sequence.with, 0, first);
     check(first);
     threads = choose_threads(sequence.most_batch, threads, force);
-    if (grow(fixed_arena, static_cast<std::size_t>(image.fixed_bytes))) packed = false;
-    std::int64_t batch_bytes = 0;
-    if (__builtin_mul_overflow(image.batch_bytes, padded_batch(sequence.most_batch), &batch_bytes)) throw std::bad_alloc();
-    grow(batch_arena, static_cast<std::size_t>(batch_bytes));
+    for (std::size_t a = 0; a < arenas.size(); ++a) {
+      std::int64_t bytes = 0;
+      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(sequence.most_batch), &bytes)) throw std::bad_alloc();
+      if (grow(arenas[a], static_cast<std::size_t>(bytes))) packed = false;
+    }
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
     for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
-    if (checker) checker->prepare(threads, fixed_arena.data(), batch_arena.data());
+    if (checker) checker->prepare(threads, arenas);
     bind(lane(0), first, threads);
     lane(0).context.packed = is_packed(first);
     std::copy_n(first.states.begin(), packed_states.size(), packed_states.begin());
@@ -206,6 +204,7 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
     if (spec.place == Place::state) impl.states = std::max(impl.states, count);
     if (spec.place == Place::output) impl.outputs = std::max(impl.outputs, count);
   }
+  impl.arenas.resize(impl.image.arenas.size());
   impl.no_tables.resize(impl.inputs + 1);
   impl.packed_states.resize(impl.states);
   if (impl.image.checked) impl.checker = std::make_unique<Checker>(impl.image);
@@ -214,7 +213,6 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
     lane.context.buffers = lane.buffers.data();
     lane.context.threads = 1;
     lane.context.barrier = &barrier;
-    lane.context.gemm = isa::kernels().gemm;
     lane.context.runtime = &impl;
     lane.context.clock = &nanoseconds;
     lane.context.span = &Impl::span;
@@ -243,7 +241,10 @@ Executor::Estimate Executor::estimate(std::int64_t batch, int threads) const { r
 int Executor::last_threads() const { return impl_->lanes[impl_->last].context.threads; }
 const std::byte* Executor::buffer(std::size_t index) const { return impl_->lanes[impl_->last].buffers.at(index); }
 const StepImage& Executor::image() const { return impl_->image; }
-std::size_t Executor::arena_bytes() const { return impl_->fixed_arena.bytes() + impl_->batch_arena.bytes() + impl_->scratch.bytes(); }
+std::size_t Executor::arena_bytes() const {
+  return std::accumulate(impl_->arenas.begin(), impl_->arenas.end(), impl_->scratch.bytes(),
+                         [](std::size_t bytes, const Buffer& arena) { return bytes + arena.bytes(); });
+}
 
 void Executor::observe(SpanObserver observer) { impl_->observer = std::move(observer); }
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace sinter::codegen {
 
@@ -18,10 +19,17 @@ llvm::Function* declare_shared(EmitContext& context, const std::string& name, ll
   return function;
 }
 
-Value* emit_chunk_units(Builder& b, Value* units, const ChunkLimits& limits) {
-  const auto number = [&](std::int64_t n) { return b.getInt64(static_cast<std::uint64_t>(n)); };
-  Value* eighth = b.CreateUDiv(b.CreateAdd(units, number(7)), number(8));
-  Value* rounded = b.CreateAnd(b.CreateAdd(eighth, number(limits.granule - 1)), number(-limits.granule));
+Value* emit_chunk_units(Builder& b, Value* units, Value* n, const ChunkLimits& limits) {
+  const auto number = [&](std::int64_t value) { return b.getInt64(static_cast<std::uint64_t>(value)); };
+  Value* shift = number(std::countr_zero(static_cast<std::uint64_t>(parts_of(1, limits))));
+  if (limits.most_parts > 8 && limits.work_per_sample) {
+    Value* worth = b.CreateUDiv(b.CreateAdd(b.CreateMul(n, number(limits.work_per_sample)), number(limits.work_fixed)), number(1024));
+    worth =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, worth, number(8)), number(limits.most_parts));
+    shift = b.CreateSub(number(63), b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, worth, b.getTrue()));
+  }
+  Value* part = b.CreateLShr(b.CreateAdd(units, b.CreateSub(b.CreateShl(number(1), shift), number(1))), shift);
+  Value* rounded = b.CreateAnd(b.CreateAdd(part, number(limits.granule - 1)), number(-limits.granule));
   Value* least = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rounded, number(limits.least));
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, least, number(std::max<std::int64_t>(1, limits.most)));
 }

@@ -45,6 +45,6 @@ llvm::Function* declare_shared(EmitContext& context, const std::string& name, ll
                                const std::function<void(EmitContext&)>& define);
 
 /// chunk_of (ir/step.h) in IR.
-llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, const ChunkLimits& limits);
+llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, llvm::Value* n, const ChunkLimits& limits);
 
 }  // namespace sinter::codegen

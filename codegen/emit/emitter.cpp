@@ -28,7 +28,7 @@ llvm::Function* Emitter::declare() {
   }
   function_->addFnAttr(llvm::Attribute::NoInline);
   if (context_.checked) function_->addFnAttr(checked_kernel);
-  if (context_.checked && kernel_.role == Kernel::Role::pack) function_->addFnAttr(strided_kernel);
+  if (context_.checked && (kernel_.role == Kernel::Role::pack || kernel_.divided)) function_->addFnAttr(strided_kernel);
   return function_;
 }
 
@@ -119,6 +119,10 @@ void Emitter::fault(ir::NodeId node) {
 // ---- iteration ----
 
 bool is_flat(const Shape& shape) { return shape.rank() > 0 && symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1); }
+
+bool Emitter::counts_elements() const {
+  return !kernel_.domain.samples && kernel_.domain.units != Dim(1) && kernel_.domain.units != symbolic_layout(kernel_.shape).rows;
+}
 
 Rows Emitter::rows() {
   const Dim all = symbolic_layout(kernel_.shape).rows;

@@ -102,8 +102,16 @@ class StepEmitter {
     std::vector<Job> jobs;
     for (const Loop& loop : phase.loops) {
       if (without_samples && loop.domain.samples) continue;
-      Value *units = units_of(loop), *size = emit_chunk_units(b_, units, loop.limits);
-      jobs.push_back({divide_up(units, size), [this, &loop, size](Value* chunk) { emit_chunk(loop, chunk, size); }});
+      Value *units = units_of(loop), *size = emit_chunk_units(b_, units, n_, loop.limits);
+      Value* ranges = divide_up(units, size);
+      if (loop.pieces == 1) {
+        jobs.push_back({ranges, [this, &loop, size](Value* chunk) { emit_chunk(loop, chunk, size, nullptr); }});
+        continue;
+      }
+      // The pieces of the same columns follow each other: what they read of a weight stays in the cache.
+      jobs.push_back({b_.CreateMul(ranges, number(loop.pieces)), [this, &loop, size, ranges](Value* chunk) {
+                        emit_chunk(loop, b_.CreateURem(chunk, ranges), size, b_.CreateUDiv(chunk, ranges));
+                      }});
     }
     return jobs;
   }
@@ -202,9 +210,11 @@ class StepEmitter {
     b_.SetInsertPoint(done);
   }
 
-  void emit_chunk(const Loop& loop, Value* chunk, Value* size) {
+  /// All kernels of a loop on a chunk; or one piece of its kernel.
+  void emit_chunk(const Loop& loop, Value* chunk, Value* size, Value* piece) {
     Value* begin = b_.CreateMul(chunk, size);
     Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units_of(loop));
+    if (piece) return emit_call(loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
     for (const std::size_t k : loop.kernels) emit_call(loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
   }
 

@@ -178,14 +178,21 @@ void Emitter::store_results_at(const Site& site, const Vec* anchor) {
 
 void Emitter::store_results(Rows rows, bool scalar, const std::function<Vec(const Site&)>& anchor, const Body& at_row) {
   const Shape& shape = kernel_.shape;
-  for_each_site(
-      shape, rows, scalar,
-      [&](const Site& site) {
-        if (!anchor) return store_results_at(site);
-        const Vec x = anchor(site);
-        store_results_at(site, &x);
-      },
-      at_row);
+  const auto store_at = [&](const Site& site) {
+    if (!anchor) return store_results_at(site);
+    const Vec x = anchor(site);
+    store_results_at(site, &x);
+  };
+  if (counts_elements()) {
+    loop(begin_, end_, 1, [&](Value* element) {
+      const Site site = site_of_element(*this, shape, element);
+      store_at(site);
+      if (const SymbolicLayout at = symbolic_layout(shape); at.cols != at.stride)
+        when(builder_.CreateICmpEQ(site.last, number(at.cols.factor() - 1)), [&] { zero_pads(site.row); });
+    });
+    return;
+  }
+  for_each_site(shape, rows, scalar, store_at, at_row);
   if (scalar && !is_flat(shape)) loop(rows.first, rows.last, 1, [&](Value* row) { zero_pads(row); });
 }
 

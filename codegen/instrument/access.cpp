@@ -16,8 +16,6 @@ using llvm::Value;
 
 namespace {
 
-constexpr const char* touch_name = "sinter_touch";
-
 [[noreturn]] void unknown(const llvm::Instruction& instruction) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -50,8 +48,6 @@ class Finder {
           *first = b_.CreateIntMinReduce(all), *last = b_.CreateIntMaxReduce(all);
     return {&at_, pointers, first, b_.CreateAdd(b_.CreateSub(last, first), size(type->getScalarType())), store};
   }
-
-  Access touched(Value* pointer, Value* bytes, bool store) { return {&at_, pointer, address(pointer), bytes, store}; }
 
  private:
   Value* address(Value* pointer) { return b_.CreatePtrToInt(pointer, b_.getInt64Ty()); }
@@ -95,13 +91,7 @@ std::vector<Access> find_accesses(llvm::Function& function) {
     else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(at))
       found.push_back(Finder(*at).whole(atomic->getPointerOperand(), atomic->getType(), true));
     else if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(at)) add_intrinsic(*intrinsic, found);
-    else if (is_touch(*at)) {
-      auto& call = llvm::cast<llvm::CallInst>(*at);
-      const bool store = llvm::cast<llvm::ConstantInt>(call.getArgOperand(2))->isOne();
-      found.push_back(Finder(*at).touched(call.getArgOperand(0), call.getArgOperand(1), store));
-    } else if (at->mayReadOrWriteMemory() && !llvm::isa<llvm::CallInst>(at)) {
-      unknown(*at);
-    }
+    else if (at->mayReadOrWriteMemory() && !llvm::isa<llvm::CallInst>(at)) unknown(*at);
   }
   return found;
 }
@@ -141,17 +131,6 @@ std::vector<Access> merge_accesses(const std::vector<Access>& accesses) {
     merged.bytes = b.getInt64(static_cast<std::uint64_t>(found->last - found->first));
   }
   return result;
-}
-
-void tell_touched(llvm::IRBuilder<>& builder, Value* pointer, Value* bytes, bool store) {
-  llvm::Module& module = *builder.GetInsertBlock()->getModule();
-  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt1Ty()}, false);
-  builder.CreateCall(module.getOrInsertFunction(touch_name, type), {pointer, bytes, builder.getInt1(store)});
-}
-
-bool is_touch(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call && call->getCalledFunction() && call->getCalledFunction()->getName() == touch_name;
 }
 
 }  // namespace sinter::codegen

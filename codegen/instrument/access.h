@@ -17,16 +17,11 @@ struct Access {
   bool store;
 };
 
-/// All of a function's, in order; the arithmetic on masks that `first` and `bytes` need is put before each instruction. Calls are left out, except
-/// those of tell_touched. Throws InternalError for an instruction that accesses memory in an unknown way.
+/// All of a function's, in order; the arithmetic on masks that `first` and `bytes` need is put before each instruction. Calls are left out. Throws
+/// InternalError for an instruction that accesses memory in an unknown way.
 std::vector<Access> find_accesses(llvm::Function& function);
 
 /// Merges the accesses of a block that are at fixed distances from each other into one, at the first of them.
 std::vector<Access> merge_accesses(const std::vector<Access>& accesses);
-
-/// Tells find_accesses that a function outside of the module, called next, accesses so many bytes from a pointer. check_accesses removes these
-/// calls.
-void tell_touched(llvm::IRBuilder<>& builder, llvm::Value* pointer, llvm::Value* bytes, bool store);
-bool is_touch(const llvm::Instruction& instruction);
 
 }  // namespace sinter::codegen

@@ -9,7 +9,9 @@ void CollectedKernel::plan_memory(Planner& planner, Kernel& kernel) {
 }
 
 void CollectedKernel::plan_samples(Planner& planner, Kernel& kernel) {
-  if (!kernel.domain.samples || ir::access_of(planner.graph(), kernel.anchor).axes[0].kind != ir::Axis::Kind::parallel) kernel.domain = {};
+  const bool samples =
+      kernel.shape.rank() && kernel.shape[0].is_batch() && ir::access_of(planner.graph(), kernel.anchor).axes[0].kind == ir::Axis::Kind::parallel;
+  kernel.domain = samples ? Domain{Dim::batch(), true} : Domain{};
   plan_memory(planner, kernel);
 }
 

@@ -315,7 +315,7 @@ void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
     planner.add_pack(kernel, {winograd->numbers() * winograd->channels, winograd->columns}, {Dim(winograd->channels), false});
   } else if (adjoint) {
     const Shape packed{plan.h.size * plan.runs_a_row() * convolution_of(graph, kernel.anchor).features, plan.run()};
-    planner.add_pack(kernel, packed, domain_of(packed));
+    planner.add_pack(kernel, packed, planner.domain_of(packed));
   }
   if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut(kernel, Piece::rows, winograd ? winograd->strips : plan.h.windows);
   planner.add(std::move(kernel));
@@ -338,7 +338,12 @@ void ConvolutionWeightKernel::plan(Planner& planner, Kernel kernel) const {
   parts.partial.pace = Pace::slots;
   if (!parts.partial.domain.samples) parts.partial.domain = {};
   if (tiles_convolution(planner.graph(), kernel.anchor)) plan_staging(planner, parts.partial);
-  planner.add(std::move(parts), kernel.shape.insert(0, most_slots));
+  if (const std::optional<WinogradPlan> winograd = plan_winograd(planner.graph(), kernel.anchor); winograd && winograd->pieces() > 1) {
+    parts.partial.piece = Piece::columns;
+    parts.partial.pieces = winograd->pieces();
+    parts.partial.divided = true;
+  }
+  planner.add(std::move(parts), kernel.shape.insert(0, most_slots(kernel.shape)));
 }
 
 void ConvolutionWeightKernel::emit(Emitter& e) const {

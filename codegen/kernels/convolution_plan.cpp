@@ -1,6 +1,7 @@
 #include "codegen/kernels/convolution_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace sinter::codegen {
@@ -12,6 +13,13 @@ ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a) {
 }
 
 }  // namespace
+
+std::int64_t most_slots(const Shape& weight) {
+  constexpr std::int64_t bytes = 16 * 1024 * 1024;
+  const SymbolicLayout at = symbolic_layout(weight);
+  const std::int64_t fitting = bytes / (4 * at.rows.factor() * at.stride.factor());
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(fitting, 8, 64))));
+}
 
 bool is_convolution(const ir::Op& op) {
   return std::visit([]<class O>(const O&) { return ir::IsConvolution<O>; }, op);

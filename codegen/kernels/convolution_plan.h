@@ -69,8 +69,8 @@ struct ConvolutionTiles {
 };
 ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit);
 
-/// The most partial weight gradients of a step: the loop over samples that computes them has so many chunks.
-inline constexpr std::int64_t most_slots = 8;
+/// The most parts of a weight gradient of this shape, each of which is a sum over some samples: 8, or up to 64 if they are small.
+std::int64_t most_slots(const Shape& weight);
 
 std::string to_text(const ConvolutionPlan& plan, const ConvolutionTiles& tiles);
 

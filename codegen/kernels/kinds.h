@@ -73,7 +73,7 @@ class CollectedKernel : public KernelKind {
 class ProductKernel final : public CollectedKernel {
  public:
   template <class O>
-  static constexpr bool computes = is_one_of<O, ir::Matmul, ir::Dense>;
+  static constexpr bool computes = is_one_of<O, ir::Matmul, ir::Dense, ir::BatchMatmul>;
   void plan(Planner& planner, Kernel kernel) const override;
   void emit(Emitter& e) const override;
   Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
@@ -126,16 +126,6 @@ class TopKKernel final : public CollectedFirstKernel {
   void collect(Emitter& e) const override;
 };
 
-/// Products of many matrices.
-class BatchProductKernel final : public CollectedFirstKernel {
- public:
-  template <class O>
-  static constexpr bool computes = is_one_of<O, ir::BatchMatmul>;
-
- protected:
-  void collect(Emitter& e) const override;
-};
-
 /// The adjoint of a convolution in its kernel: a sum over samples as large as a weight, parts in slots, then their sum and what follows.
 class ConvolutionWeightKernel final : public KernelKind {
  public:
@@ -170,8 +160,8 @@ class ReductionKernel final : public KernelKind {
   void emit(Emitter& e) const override;
 };
 
-using KernelKinds = std::tuple<PointwiseKernel, IndexedKernel, PoolKernel, ScatterKernel, CumulativeSumKernel, TopKKernel, BatchProductKernel,
-                               ProductKernel, ConvolutionKernel, ConvolutionWeightKernel, SoftmaxKernel, ArgmaxKernel, ReductionKernel>;
+using KernelKinds = std::tuple<PointwiseKernel, IndexedKernel, PoolKernel, ScatterKernel, CumulativeSumKernel, TopKKernel, ProductKernel,
+                               ConvolutionKernel, ConvolutionWeightKernel, SoftmaxKernel, ArgmaxKernel, ReductionKernel>;
 
 template <class Kind>
 inline constexpr Kind the_kind{};

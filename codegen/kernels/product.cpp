@@ -3,8 +3,8 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/emit/index.h"
-#include "codegen/kernels/gemm.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/product_plain.h"
 #include "codegen/kernels/product_tile.h"
 #include "ir/kernel.h"
 
@@ -19,19 +19,22 @@ class ProductEmitter {
   explicit ProductEmitter(Emitter& emitter) : e_(emitter), b_(emitter.builder()), product_(product_of(emitter.graph(), emitter.kernel().anchor)) {}
 
   void emit() {
-    const Rows rows = e_.rows();
-    begin_ = rows.first;
-    end_ = rows.last;
-    if (!ir::fits_tiles(e_.graph(), e_.kernel().anchor)) {
-      call();
-      return e_.store_results(rows);
-    }
-    last_ = b_.CreateSub(end_, number(1));
     k_end_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, e_.kernel().packed != no_value, e_.unit());
+    plan_ = plan_product(product_, e_.kernel().packed != no_value, divided_, e_.unit());
     e_.note(to_text(plan_, product_));
     choose_left();
-    if (e_.kernel().piece != Piece::columns) return emit_rows();
+    if (product_.leading) {
+      const auto [first, last] = e_.indices(product_.leading);
+      return e_.loop(first, last, 1, [&](Value* matrix) {
+        set_rows(b_.CreateMul(matrix, e_.extent(product_.sizes.m)), b_.CreateMul(b_.CreateAdd(matrix, number(1)), e_.extent(product_.sizes.m)));
+        left_first_ = b_.CreateMul(matrix, k_end_);
+        right_first_ = b_.CreateMul(matrix, op_.transpose_b ? e_.extent(product_.sizes.f) : k_end_);
+        emit_rows();
+      });
+    }
+    const Rows rows = e_.rows();
+    set_rows(rows.first, rows.last);
+    if (e_.kernel().piece != Piece::columns || op_.transpose_b) return emit_rows();
     Value* single = b_.CreateICmpEQ(b_.CreateSub(end_, begin_), number(1));
     e_.when(single, [&] { emit_row(); });
     e_.when(b_.CreateNot(single), [&] { emit_rows(); });
@@ -40,7 +43,7 @@ class ProductEmitter {
   /// Rows [begin, end) of the right operand, panel after panel.
   void emit_pack() {
     k_end_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, true, e_.unit());
+    plan_ = plan_product(product_, true, divided_, e_.unit());
     const Rows rows = e_.rows();
     e_.when(reads_packed(), [&] {
       for_each_panel(
@@ -49,11 +52,18 @@ class ProductEmitter {
   }
 
  private:
+  void set_rows(Value* first, Value* last) {
+    begin_ = first;
+    end_ = last;
+    last_ = b_.CreateSub(end_, number(1));
+  }
+
   void emit_rows() {
     if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
     if (plan_.k_block == 0) pass(number(0), k_end_);
     else e_.loop(number(0), k_end_, plan_.k_block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(plan_.k_block)), k_end_)); });
-    if (!plan_.one_pass()) e_.store_results({begin_, end_});
+    if (divided_) e_.loop(begin_, end_, 1, [&](Value* row) { e_.store_results_of_row(row, first_column(), last_column()); });
+    else if (!plan_.one_pass()) e_.store_results({begin_, end_});
   }
 
   // ---- a single row ----
@@ -61,8 +71,7 @@ class ProductEmitter {
   void emit_row() {
     const std::int64_t stride = right_stride(), each = std::min<std::int64_t>(piece_columns, most_row_vectors * e_.unit().lanes),
                        whole = stride / each * each;
-    Value* first = b_.CreateMul(e_.piece_begin(), number(piece_columns));
-    Value* last = least(b_.CreateMul(e_.piece_end(), number(piece_columns)), number(stride));
+    Value *first = first_column(), *last = last_column();
     const std::int64_t block = kind_ == Left::converted ? most_k() : 0;
     const auto columns = [&](Value* column, std::int64_t count, Value* k, Value* k_stop, Value* left) {
       llvm::Function* tile = tile_function(
@@ -83,7 +92,11 @@ class ProductEmitter {
   }
 
   // ---- helpers ----
+  /// The columns of the call's pieces.
+  Value* first_column() { return b_.CreateMul(e_.piece_begin(), number(piece_columns)); }
+  Value* last_column() { return least(b_.CreateMul(e_.piece_end(), number(piece_columns)), number(product_.result_layout.stride.factor())); }
   Value* number(std::int64_t n) const { return e_.number(n); }
+  Value* after(Value* first, Value* row) { return first ? b_.CreateAdd(first, row) : row; }
   Value* least(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
   Value* floats_at(Value* base, Value* row, std::int64_t stride, Value* offset) {
     return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {b_.CreateAdd(b_.CreateMul(row, number(stride)), offset)});
@@ -96,19 +109,6 @@ class ProductEmitter {
   }
   void fetch(Value* where) {
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {where, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
-  }
-
-  // ---- products without tiles ----
-  /// One call of the launcher's product.
-  void call() {
-    // Matrices of one column are flat in memory, with a stride of 1: their addresses count rows in `last`.
-    const auto at = [&](ValueId value, Value* row, Value* column) {
-      return is_flat(e_.stored(value).type.shape) ? e_.address(value, number(0), b_.CreateAdd(row, column)) : e_.address(value, row, column);
-    };
-    const ValueId left = e_.value_of(product_.left), right = e_.value_of(product_.right);
-    Value* a = op_.transpose_a ? at(left, number(0), begin_) : at(left, begin_, number(0));
-    emit_gemm(e_, {a, product_.left_layout.stride, op_.transpose_a}, {at(right, number(0), number(0)), product_.right_layout.stride, op_.transpose_b},
-              {at(e_.kernel().product, begin_, number(0)), product_.result_layout.stride}, b_.CreateSub(end_, begin_), product_.sizes);
   }
 
   // ---- the left operand ----
@@ -195,7 +195,8 @@ class ProductEmitter {
   void add_left(std::vector<Value*>& arguments, Value* row, unsigned rows, Value* k, Value* k_stop) {
     if (op_.transpose_a) {
       if (kind_ == Left::picked) arguments.insert(arguments.end(), {list_, row});
-      else arguments.push_back(kind_ == Left::stored ? left_at(k, row) : floats_at(copy_, number(0), copy_stride_, b_.CreateSub(row, begin_)));
+      else if (kind_ == Left::converted) arguments.push_back(floats_at(copy_, number(0), copy_stride_, b_.CreateSub(row, begin_)));
+      else arguments.push_back(left_at(after(left_first_, k), left_first_ ? b_.CreateSub(row, begin_) : row));
       return;
     }
     // Rows past the last are computed from the last and written to memory that is never read.
@@ -234,7 +235,8 @@ class ProductEmitter {
       e_.loop(k, k_stop, 1, [&](Value* i) {
         std::int64_t j = 0;
         for (const unsigned width : panels.widths) {
-          Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), e_.address(right, i, b_.CreateAdd(column, number(j))), llvm::Align(4));
+          Value* from = e_.address(right, after(right_first_, i), b_.CreateAdd(column, number(j)));
+          Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4));
           b_.CreateAlignedStore(x, floats_at(to, b_.CreateSub(i, k), panels.columns, number(j)), llvm::Align(4));
           j += width;
         }
@@ -246,7 +248,7 @@ class ProductEmitter {
     Value* whole = b_.CreateAdd(k, b_.CreateAnd(b_.CreateSub(k_stop, k), number(-8)));
     e_.loop(number(0), number(panels.columns), 8, [&](Value* j) {
       std::vector<Value*> columns;
-      for (int n = 0; n < 8; ++n) columns.push_back(least(b_.CreateAdd(b_.CreateAdd(column, j), number(n)), last));
+      for (int n = 0; n < 8; ++n) columns.push_back(after(right_first_, least(b_.CreateAdd(b_.CreateAdd(column, j), number(n)), last)));
       e_.loop(k, whole, 8, [&](Value* i) {
         std::vector<Value*> square;
         for (Value* from : columns) square.push_back(b_.CreateAlignedLoad(e_.memory_type(DType::f32, 8), e_.address(right, from, i), llvm::Align(4)));
@@ -286,11 +288,14 @@ class ProductEmitter {
 
   // ---- passes, panels, tiles ----
   void for_each_panel(const std::function<void(const Panels&, Value*)>& body) {
-    for (const Panels& panels : plan_.panels)
-      if (panels.count == 1) body(panels, number(panels.column));
-      else
-        e_.loop(number(0), number(panels.count * panels.columns), panels.columns,
-                [&](Value* from) { body(panels, b_.CreateAdd(from, number(panels.column))); });
+    for (const Panels& panels : plan_.panels) {
+      const auto each = [&](Value* column) { body(panels, column); };
+      Value *first = number(panels.column), *last = number(panels.column + panels.count * panels.columns);
+      if (divided_ && e_.kernel().role != Kernel::Role::pack)
+        e_.loop(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, first_column()), least(last, last_column()), panels.columns, each);
+      else if (panels.count == 1) each(first);
+      else e_.loop(first, last, panels.columns, each);
+    }
   }
 
   void pass(Value* k, Value* k_stop) {
@@ -302,7 +307,7 @@ class ProductEmitter {
     const ValueId right = e_.value_of(product_.right);
     switch (plan_.right) {
       case ProductPlan::Right::in_place:
-        return tiles(panels, column, k, k_stop, e_.address(right, k, column), number(right_stride()));
+        return tiles(panels, column, k, k_stop, e_.address(right, after(right_first_, k), column), number(right_stride()));
       case ProductPlan::Right::copied:
         copy(panels, column, k, k_stop, panel_);
         return tiles(panels, column, k, k_stop, panel_, number(panels.columns));
@@ -328,7 +333,7 @@ class ProductEmitter {
       std::vector<Value*> arguments{e_.address(e_.kernel().product, row, column), b, ldb, b_.CreateSub(k_stop, k), k};
       add_left(arguments, row, panels.rows, k, k_stop);
       b_.CreateCall(tile, arguments);
-      if (op_.transpose_a && plan_.k_block && panels.column == 0) fetch_share(panels, row, k_stop);
+      if (op_.transpose_a && plan_.k_block && panels.column == 0 && !left_first_) fetch_share(panels, row, k_stop);
       if (!plan_.one_pass()) return;
       e_.store_results({row, least(b_.CreateAdd(row, number(panels.rows)), end_)});
     });
@@ -339,6 +344,7 @@ class ProductEmitter {
   const Product product_;
   const ir::Matmul op_ = product_.op;
   const ir::NodeId left_ = product_.left;
+  const bool divided_ = divides_columns(e_.graph(), e_.kernel().anchor);
   ir::NodeId picked_from_ = ir::no_node;
   ProductPlan plan_;
   Left kind_ = Left::stored;
@@ -347,33 +353,47 @@ class ProductEmitter {
   llvm::AllocaInst* list_ = nullptr;   ///< pointers to the picked rows of a pass
   llvm::AllocaInst* copy_ = nullptr;   ///< converted rows
   Value *begin_ = nullptr, *end_ = nullptr, *last_ = nullptr, *k_end_ = nullptr;
+  Value *left_first_ = nullptr, *right_first_ = nullptr;  ///< of several products: the first rows of the matrices, of the left one if transposed
 };
 
 }  // namespace
 
 void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
-  plan_memory(planner, kernel);
+  if (!ir::fits_tiles(graph, kernel.anchor)) return planner.add(std::move(kernel));
   const Product product = product_of(graph, kernel.anchor);
+  if (product.leading) {
+    plan_samples(planner, kernel);
+    return planner.add(std::move(kernel));
+  }
+  plan_memory(planner, kernel);
   if (packs_right(graph, kernel.anchor)) {
     const Shape packed{product.sizes.k, product.sizes.f};
-    planner.add_pack(kernel, packed, domain_of(packed));
+    planner.add_pack(kernel, packed, planner.domain_of(packed));
   }
   const SymbolicLayout at = symbolic_layout(kernel.shape);
-  if (!ir::fits_tiles(graph, kernel.anchor)) return planner.add(std::move(kernel));
-  if (at.rows.factor() > 1) planner.cut(kernel, Piece::rows, at.rows.factor());
-  else if (!product.op.transpose_b) planner.cut(kernel, Piece::columns, divide_up(at.stride.factor(), piece_columns));
+  if (divides_columns(graph, kernel.anchor)) {
+    kernel.piece = Piece::columns;
+    kernel.pieces = divide_up(at.stride.factor(), piece_columns);
+    kernel.divided = true;
+  } else if (at.rows.factor() > 1) {
+    planner.cut(kernel, Piece::rows, at.rows.factor());
+  } else if (!product.op.transpose_b) {
+    planner.cut(kernel, Piece::columns, divide_up(at.stride.factor(), piece_columns));
+  }
   planner.add(std::move(kernel));
 }
 
 void ProductKernel::emit(Emitter& e) const {
+  if (!ir::fits_tiles(e.graph(), e.kernel().anchor)) return e.store_results(e.rows());
   ProductEmitter emitter(e);
   if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
   else emitter.emit();
 }
 
 Vec ProductKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
-  const Vec x = CollectedKernel::element(e, anchor, site);
+  const bool in_tiles = ir::fits_tiles(e.graph(), anchor);
+  const Vec x = in_tiles ? CollectedKernel::element(e, anchor, site) : product_at(e, product_of(e.graph(), anchor), site);
   const std::vector<ir::NodeId>& operands = e.graph().node(anchor).inputs;
   return operands.size() == 3 ? x + e.load_operand(e.value_of(operands[2]), e.kernel().shape, site) : x;  // a dense has a bias
 }

@@ -1,7 +1,9 @@
 #include "codegen/kernels/product_plan.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "codegen/schedule.h"
 #include "ir/error.h"
 #include "ir/kernel.h"
 
@@ -49,6 +51,8 @@ Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Node& node = graph.node(anchor);
   Product product;
   if (const auto* matmul = std::get_if<ir::Matmul>(&node.op)) product.op = *matmul;
+  if (const auto* several = std::get_if<ir::BatchMatmul>(&node.op)) product.op = {several->transpose_a, several->transpose_b};
+  product.leading = node.type.shape.rank() - 2;
   product.left = node.inputs[0];
   product.right = node.inputs[1];
   const Shape &a = graph.node(product.left).type.shape, &b = graph.node(product.right).type.shape;
@@ -68,13 +72,21 @@ bool packs_right(const ir::Graph& graph, ir::NodeId anchor) {
   return p.op.transpose_b ? p.sizes.k.is_fixed() && p.sizes.k.factor() * stride >= many_elements : stride >= long_stride;
 }
 
-ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit) {
+bool divides_columns(const ir::Graph& graph, ir::NodeId anchor) {
+  const Product p = product_of(graph, anchor);
+  const SymbolicLayout& right = p.right_layout;
+  return packs_right(graph, anchor) && !p.op.transpose_a && p.sizes.m.is_batch() && right.rows.is_fixed() && right.cols.is_fixed() &&
+         right.rows.factor() * right.stride.factor() >= much_elements && p.result_layout.stride.factor() >= 4 * piece_columns;
+}
+
+ProductPlan plan_product(const Product& product, bool packs, bool divided, VectorUnit unit) {
   ProductPlan plan;
   const std::int64_t stride = product.result_layout.stride.factor();
   const Dim k = product.sizes.k;
   // Panels as even as whole vectors allow, so that there are at most two kinds of tiles.
-  const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, most_vectors(unit)),
-                     each = divide_up(vectors, panels) * unit.lanes;
+  const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, most_vectors(unit));
+  std::int64_t each = divide_up(vectors, panels) * unit.lanes;
+  if (divided) each = std::bit_floor(most_vectors(unit)) * unit.lanes;
   plan.panels = cut_panels(stride, each, unit.lanes);
   for (Panels& p : plan.panels) p.rows = tile_rows(p.widths.size(), unit);
 

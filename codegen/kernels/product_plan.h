@@ -11,18 +11,23 @@
 
 namespace sinter::codegen {
 
-/// The operands of a product: a matmul, or the product of a dense.
+/// The operands of a product: a matmul, the product of a dense, or those of a batch_matmul.
 struct Product {
   ir::Matmul op;
+  std::size_t leading = 0;  ///< dimensions before those of the matrices
   ir::NodeId left = ir::no_node, right = ir::no_node;
   ir::ProductExtents sizes;
   SymbolicLayout left_layout, right_layout, result_layout;
 };
-/// `anchor` is a matmul or dense.
 Product product_of(const ir::Graph& graph, ir::NodeId anchor);
 /// Whether a step packs the right operand, in a separate kernel: panel after panel, each with its columns row by row. Else tiles read it
 /// in place, or from a copy that each chunk makes. False for other anchors.
 bool packs_right(const ir::Graph& graph, ir::NodeId anchor);
+/// A right operand of at least this size does not stay in the second-level cache between chunks.
+inline constexpr std::int64_t much_elements = 256 * 1024;
+/// Whether every chunk of the product is cut into pieces of piece_columns columns: where the right operand is so large that each chunk of rows would
+/// read all of it from memory, and there are few chunks of rows.
+bool divides_columns(const ir::Graph& graph, ir::NodeId anchor);
 /// The least rows of the result for which a product that can also read the right operand in place reads it packed.
 inline constexpr std::int64_t paying_rows = 16;
 
@@ -51,12 +56,10 @@ struct ProductPlan {
   std::int64_t widest() const;  ///< columns of the widest panel
 };
 
-/// For products that fit tiles (ir::fits_tiles).
-ProductPlan plan_product(const Product& product, bool packs, VectorUnit unit);
+/// For products that fit tiles (ir::fits_tiles). `divided`: the columns of a piece are whole panels.
+ProductPlan plan_product(const Product& product, bool packs, bool divided, VectorUnit unit);
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Columns cut into panels of `each`, and one for the rest; rows are not chosen yet.
 std::vector<Panels> cut_panels(std::int64_t columns, std::int64_t each, unsigned lanes);

@@ -9,8 +9,8 @@ using llvm::Value;
 
 namespace {
 
-/// Reductions of more elements than this into one number are split.
-constexpr std::int64_t most_unsplit = 1024;
+/// Reductions of more elements than this into one number are split, and of more rows a sample than that into one row.
+constexpr std::int64_t most_unsplit = 1024, most_rows_unsplit = 16;
 
 Combine how_to_combine(const ir::Sum&) { return Combine::sum; }
 Combine how_to_combine(const ir::Max&) { return Combine::max; }
@@ -55,58 +55,92 @@ void emit_row_reduction(Emitter& e, const Reduction& r) {
   });
 }
 
+/// Rows of the operand added to each other at a site of their columns: row(k) for k from `first` to `last`.
+Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& site, const std::function<Value*(Value*)>& row) {
+  Builder& b = e.builder();
+  const ir::NodeId operand = e.anchor().inputs[0];
+  const Shape& in = e.type_of(operand).shape;
+  const DType dtype = e.anchor().type.dtype;
+  std::vector<llvm::AllocaInst*> totals;
+  for (unsigned turn = 0; turn < turns; ++turn) totals.push_back(neutral_variable(e, how, dtype, site.width, "total"));
+  const auto value = [&](unsigned turn) { return Vec(b.CreateLoad(totals[turn]->getAllocatedType(), totals[turn]), dtype); };
+  const auto add = [&](Value* k, unsigned turn) {
+    Memo memo;
+    const Site at = is_flat(in) ? Site{e.number(0), row(k)} : Site{row(k), site.last, site.width, site.valid};
+    const Vec x = e.evaluate(operand, in, at, memo);
+    b.CreateStore(combine(value(turn), x, how).value, totals[turn]);
+  };
+  Value* whole = b.CreateAdd(first, b.CreateAnd(b.CreateSub(last, first), e.number(-static_cast<std::int64_t>(turns))));
+  e.loop(first, whole, turns, [&](Value* k) {
+    for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
+  });
+  e.loop(whole, last, 1, [&](Value* k) { add(k, 0); });
+  return combine(combine(value(0), value(1), how), combine(value(2), value(3), how), how);
+}
+
 /// The last axis stays: rows are added to rows.
 void emit_column_reduction(Emitter& e, const Reduction& r) {
   Builder& b = e.builder();
-  const ir::Node& anchor = e.anchor();
-  const DType dtype = anchor.type.dtype;
-  const Shape &in = e.type_of(anchor.inputs[0]).shape, &out = e.kernel().shape;
+  const Shape &in = e.type_of(e.anchor().inputs[0]).shape, &out = e.kernel().shape;
   Value *reduced = e.extent(in.product(r.first, r.last)), *inner = e.extent(in.product(r.last, in.rank() - 1));
-  const bool flat_in = is_flat(in);
-  e.store_results(e.rows(), flat_in, [&](const Site& site) {
-    std::vector<llvm::AllocaInst*> totals;
-    for (unsigned turn = 0; turn < turns; ++turn) totals.push_back(neutral_variable(e, r.how, dtype, site.width, "total"));
-    const auto value = [&](unsigned turn) { return Vec(b.CreateLoad(totals[turn]->getAllocatedType(), totals[turn]), dtype); };
+  e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
     // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in
     // `last`.
     Value* row = is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row;
     Value *outer = b.CreateUDiv(row, inner), *j = b.CreateURem(row, inner);
-    const auto add = [&](Value* k, unsigned turn) {
-      Value* from = b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, reduced), k), inner), j);
-      Memo memo;
-      const Vec x = e.evaluate(anchor.inputs[0], in, flat_in ? Site{e.number(0), from} : Site{from, site.last, site.width, site.valid}, memo);
-      b.CreateStore(combine(value(turn), x, r.how).value, totals[turn]);
-    };
-    Value* whole = b.CreateAnd(reduced, e.number(-static_cast<std::int64_t>(turns)));
-    e.loop(e.number(0), whole, turns, [&](Value* k) {
-      for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
-    });
-    e.loop(whole, reduced, 1, [&](Value* k) { add(k, 0); });
-    return combine(combine(value(0), value(1), r.how), combine(value(2), value(3), r.how), r.how);
+    return add_rows(e, r.how, e.number(0), reduced, site,
+                    [&](Value* k) { return b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, reduced), k), inner), j); });
+  });
+}
+
+/// This chunk's part of a sum over everything, or over all rows, into the chunk's slot.
+void emit_part(Emitter& e, const Reduction& r) {
+  const Shape &in = e.kernel().shape, &out = e.anchor().type.shape;
+  const ValueId slots = e.kernel().slots;
+  if (out.elements() == Dim(1)) {
+    const Vec total = reduce_rows(e, in, e.rows());
+    e.builder().CreateStore(total.value, e.builder().CreateInBoundsGEP(e.memory_type(total.dtype, 1), e.pointer(slots), {e.chunk()}));
+    return;
+  }
+  const auto [first, last] = e.rows();
+  e.for_each_block(out, e.number(0), false, [&](const Site& site) {
+    const Vec total = add_rows(e, r.how, first, last, site, [](Value* row) { return row; });
+    e.store(total, slots, {e.chunk(), site.last, site.width, site.valid});
   });
 }
 
 }  // namespace
 
+/// Whether rows are added to rows, and each sample has many of them.
+bool adds_many_rows(const Shape& in, const Reduction& r) {
+  if (in.rank() < 2 || r.first != 0 || r.last != in.rank() - 1 || !in.back().is_fixed() || in.back() == Dim(1) || !in[0].is_batch()) return false;
+  return in.product(0, r.last).factor() >= most_rows_unsplit;
+}
+
 void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Node& anchor = planner.graph().node(kernel.anchor);
-  const Dim all = planner.graph().node(anchor.inputs[0]).type.shape.elements();
-  const bool splits = anchor.type.shape.elements() == Dim(1) && (all.is_batch() || all.factor() > most_unsplit);
-  if (!splits) return planner.add(std::move(kernel));
-  Planner::Parts parts = planner.split(kernel);
-  const Shape slots{parts.partial.domain.units};
-  planner.add(std::move(parts), slots);
+  const Reduction r = reduction_of(anchor.op);
+  const Shape& in = planner.graph().node(anchor.inputs[0]).type.shape;
+  const Dim all = in.elements();
+  const bool to_one = anchor.type.shape.elements() == Dim(1) && (all.is_batch() || all.factor() > most_unsplit);
+  if (to_one || adds_many_rows(in, r)) {
+    Planner::Parts parts = planner.split(kernel);
+    // As many slots as chunks: a chunk has at least so many rows, if chunks are rows of samples.
+    const Domain& chunks = parts.partial.domain;
+    const Dim count = chunks.samples || to_one ? chunks.units : Dim::batch((chunks.units.factor() + least_divided_rows - 1) / least_divided_rows);
+    return planner.add(std::move(parts), to_one ? Shape{count} : Shape{count, in.back()});
+  }
+  // Results that lie in rows of their own are computed with the rows that they are sums of.
+  const Domain of_operand = planner.domain_of(in);
+  const bool sums_rows = r.last == in.rank() && in.product(0, r.first) == of_operand.units;
+  if (sums_rows && !of_operand.samples) kernel.domain = of_operand;
+  planner.add(std::move(kernel));
 }
 
 void ReductionKernel::emit(Emitter& e) const {
   const Reduction r = reduction_of(e.anchor().op);
   if (e.kernel().role == Kernel::Role::combine) return emit_combined(e, r.how);
-  if (e.kernel().role == Kernel::Role::partial) {  // this chunk's part of a sum over everything, into the chunk's slot
-    const Vec total = reduce_rows(e, e.kernel().shape, e.rows());
-    Value* slot = e.builder().CreateInBoundsGEP(e.memory_type(total.dtype, 1), e.pointer(e.kernel().slots), {e.chunk()});
-    e.builder().CreateStore(total.value, slot);
-    return;
-  }
+  if (e.kernel().role == Kernel::Role::partial) return emit_part(e, r);
   if (r.last == e.type_of(e.anchor().inputs[0]).shape.rank()) emit_row_reduction(e, r);
   else emit_column_reduction(e, r);
 }

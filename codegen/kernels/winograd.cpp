@@ -67,7 +67,8 @@ class WinogradEmitter : ImageWords {
   /// This chunk's part of a conv2d_weight, into its slot.
   void emit_weight() {
     gradient_ = e_.value_of(node_.inputs[1]);
-    tiles_ = plan_tiles(plan_.channels, plan_.stride, e_.unit());
+    first_column_ = mul(e_.piece_begin(), plan_.pieces() > 1 ? plan_.width : 0);
+    tiles_ = plan_tiles(plan_.channels, plan_.width, e_.unit());
     panels_ = tiles_.panels;
     note();
     Value* begin = own_strips().first;
@@ -79,12 +80,12 @@ class WinogradEmitter : ImageWords {
       add_products(sub(first, begin), mul(sub(last, first), plan_.tiles_a_strip));
     });
     const ir::Matrix matrix = ir::transposed(plan_.form->kernel);
-    const std::int64_t from_column = plan_.sums_number(), taps = plan_.form->taps;
+    const std::int64_t from_column = plan_.sums_number(), to_tap = plan_.channels * plan_.stride, taps = plan_.form->taps;
     e_.loop(number(0), number(plan_.channels), 1, [&](Value* channel) {
-      for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
+      for_each_part(plan_.width, [&](Value* column, std::int64_t vectors) {
         Value* row = add(mul(e_.chunk(), taps * taps * plan_.channels), channel);
-        transform({"weight", matrix, lanes_}, e_.address(e_.kernel().slots, row, column), taps * from_column, from_column,
-                  staged(plan_.sums_at(), add(mul(channel, plan_.stride), column)), plan_.size() * from_column, from_column, vectors);
+        transform({"weight", matrix, lanes_}, e_.address(e_.kernel().slots, row, add(first_column_, column)), taps * to_tap, to_tap,
+                  staged(plan_.sums_at(), add(mul(channel, plan_.width), column)), plan_.size() * from_column, from_column, vectors);
       });
     });
   }
@@ -150,10 +151,10 @@ class WinogradEmitter : ImageWords {
     const std::int64_t number_at = plan_.other_number();
     const ir::Matrix matrix = ir::transposed(plan_.form->output);
     each_tile(strip, place, [&](Value* pixel, Value* row, Value* rows, Value* columns) {
-      for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
-        transform({"gradient", matrix, lanes_, clips(), false}, staged(plan_.other_at(), add(mul(row, plan_.stride), column)),
-                  plan_.size() * number_at, number_at, e_.address(gradient_, pixel, column), plan_.out_w * plan_.stride, plan_.stride, vectors, rows,
-                  columns);
+      for_each_part(plan_.width, [&](Value* column, std::int64_t vectors) {
+        transform({"gradient", matrix, lanes_, clips(), false}, staged(plan_.other_at(), add(mul(row, plan_.width), column)),
+                  plan_.size() * number_at, number_at, e_.address(gradient_, pixel, add(first_column_, column)), plan_.out_w * plan_.stride,
+                  plan_.stride, vectors, rows, columns);
       });
     });
   }
@@ -201,12 +202,12 @@ class WinogradEmitter : ImageWords {
         for_each_tile(tiles_.rows, [&](Value* channel, unsigned rows) {
           llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
                                                               .rows = rows,
-                                                              .ldc = plan_.stride,
+                                                              .ldc = plan_.width,
                                                               .walk = Tile::Walk::columns,
                                                               .lda = plan_.source_stride(),
                                                               .accumulate = true});
-          b_.CreateCall(tile, {staged(plan_.sums_at(), add(add(mul(n, plan_.sums_number()), mul(channel, plan_.stride)), column)), b,
-                               number(plan_.stride), tiles, block, staged(plan_.source_at(), add(mul(n, plan_.source_number()), channel))});
+          b_.CreateCall(tile, {staged(plan_.sums_at(), add(add(mul(n, plan_.sums_number()), mul(channel, plan_.width)), column)), b,
+                               number(plan_.width), tiles, block, staged(plan_.source_at(), add(mul(n, plan_.source_number()), channel))});
         });
       });
     });
@@ -218,6 +219,7 @@ class WinogradEmitter : ImageWords {
   std::vector<Panels> panels_;
   ConvolutionTiles tiles_;
   ValueId gradient_ = no_value;
+  Value* first_column_ = nullptr;  ///< of the piece
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "codegen/schedule.h"
+
 namespace sinter::codegen {
 
 namespace {
@@ -40,6 +42,7 @@ std::optional<WinogradPlan> plan_winograd(const ir::Graph& graph, ir::NodeId anc
   plan.channels = adjoint ? c.features : c.channels;
   plan.columns = adjoint ? c.channels : c.features;
   plan.stride = symbolic_layout(Shape{1, plan.columns}).stride.factor();
+  plan.width = plan.weight && plan.stride % piece_columns == 0 ? piece_columns : plan.stride;
   const auto axis = [&](const ir::SlidingAxis& a, std::int64_t& out) {
     out = adjoint ? a.in : a.out;
     return CopyAxis{adjoint ? a.out : a.in, divide_up(out, form->results) * form->results + form->taps - 1, adjoint ? ir::adjoint_pad(a) : a.before};

@@ -20,6 +20,7 @@ struct WinogradPlan {
   std::int64_t columns = 1, stride = 1;  ///< channels of the other image, and floats from pixel to pixel
   std::int64_t strips = 1, tiles_a_strip = 1;
   std::int64_t block = 1;  ///< strips, rows of tiles, whose tiles are multiplied together
+  std::int64_t width = 1;  ///< of the stride, floats that are computed together: all, or in the adjoint in the kernel those of a piece
   bool weight = false;     ///< the adjoint in the kernel
 
   std::int64_t results() const { return form->results; }
@@ -31,8 +32,9 @@ struct WinogradPlan {
   std::int64_t copy_row() const { return w.copy * channels; }
   std::int64_t source_stride() const { return (channels + 15) / 16 * 16; }
   std::int64_t source_number() const { return capacity() * source_stride() + 16; }
-  std::int64_t other_number() const { return capacity() * stride + 16; }
-  std::int64_t sums_number() const { return channels * stride; }
+  std::int64_t other_number() const { return capacity() * width + 16; }
+  std::int64_t sums_number() const { return channels * width; }
+  std::int64_t pieces() const { return stride / width; }
   std::int64_t source_at() const { return (size() * copy_row() + 31) / 16 * 16; }
   std::int64_t other_at() const { return source_at() + numbers() * source_number(); }
   std::int64_t sums_at() const { return other_at() + numbers() * other_number(); }

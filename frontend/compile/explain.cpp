@@ -8,6 +8,7 @@
 #include "ir/cost.h"
 #include "ir/layout.h"
 #include "ir/print.h"
+#include "runtime/parallelism.h"
 
 namespace sinter {
 
@@ -79,10 +80,18 @@ std::string StepCore::explain() const {
         << seconds * 1e6 << " us of one core by the cost model, the widest phase has " << chunks << (chunks == 1 ? " chunk\n" : " chunks\n")
         << std::setprecision(0);
     const StepImage& image = variant.executor().image();
+    const auto at = [&](int count) { return runtime::parallelism(image, n, count, runtime::estimated_seconds(image, n)); };
+    const runtime::Parallelism some = at(16), many = at(64);
+    out << std::setprecision(1) << "parallelism at N = " << n << ", by the cost model: " << some.busy_threads << " at 16 threads, "
+        << many.busy_threads << " at 64" << std::setprecision(0);
+    if (many.busy_threads < 48 && !image.kernels.empty()) out << ", where the others wait for kernel: " << image.kernels[many.kernel].name;
+    out << "\n";
     std::int64_t states = 0;
     for (const ir::StateSpec& state : compiled.graph.states())
       states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
-    const std::int64_t arenas = image.fixed_bytes + image.batch_bytes * padded_batch(n), scratch = image.scratch_bytes * threads;
+    std::int64_t arenas = 0;
+    for (const Arena& arena : image.arenas) arenas += arena.bytes * arena.units(n);
+    const std::int64_t scratch = image.scratch_bytes * threads;
     out << "peak memory at N = " << n << ": " << arenas + scratch + states << " bytes; of them " << states << " of states, " << arenas
         << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/finite.h"
 #include "frontend/core/interpret.h"
@@ -39,10 +40,7 @@ ir::NodeId first_bad(const ir::Graph& graph, const std::vector<Tensor>& values, 
 
 }  // namespace
 
-void NonFiniteFinder::before() {
-  kept_.clear();
-  for (const auto& cell : traced_.cells) kept_.push_back(cell->value());
-}
+void NonFiniteFinder::before() { kept_ = values_of(traced_.cells); }
 
 bool NonFiniteFinder::failed(std::span<const Tensor> outputs) const {
   const auto is_bad = [](const Tensor& value) { return first_non_finite(value).has_value(); };
@@ -51,7 +49,7 @@ bool NonFiniteFinder::failed(std::span<const Tensor> outputs) const {
 }
 
 void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::string& when) {
-  for (std::size_t i = 0; i < kept_.size(); ++i) traced_.cells[i]->set(kept_[i]);
+  restore(traced_.cells, kept_);
   const ir::Graph& graph = traced_.graph;
   std::vector<Tensor> values = leaf_values(traced_, in);
   interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});

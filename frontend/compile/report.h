@@ -37,7 +37,14 @@ struct TimeReport {
   double eager_seconds = 0, graph_seconds = 0;  ///< a whole call, minimum over the repeats
   double compile_seconds = 0;
   std::vector<Row> rows;
-  std::vector<double> kernel_seconds;  ///< by kernel: its share of the step's time, times seconds and threads; empty without the code generator
+  /// How many threads the chunks of a call keep busy, by the measured times of its kernels.
+  struct Parallelism {
+    int threads = 1;
+    double busy = 1;
+    std::string kernel;  ///< the one that the other threads wait for longest
+  };
+  std::vector<Parallelism> parallelism;  ///< at 16 and at 64 threads; empty without the code generator
+  std::vector<double> kernel_seconds;    ///< by kernel: its share of the step's time, times seconds and threads; empty without the code generator
   double speedup() const { return graph_seconds > 0 ? eager_seconds / graph_seconds : 0; }
 };
 std::ostream& operator<<(std::ostream& out, const TimeReport& report);

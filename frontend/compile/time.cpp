@@ -8,10 +8,12 @@
 #include <numeric>
 #include <ostream>
 
+#include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/interpret.h"
 #include "ir/print.h"
+#include "runtime/parallelism.h"
 
 namespace sinter {
 
@@ -43,9 +45,8 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
   return seconds;
 }
 
-/// Each kernel group's share of a step's time, as a share of its seconds on all threads.
-std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, double graph_seconds,
-                                   int repeats) {
+/// Each kernel group's share of a step's time, as a share of its seconds on all threads; and how well the kernels fit more threads.
+void add_kernels(TimeReport& report, const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, int repeats) {
   Variant profiled(
       std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(profiled.output_count());
@@ -53,14 +54,19 @@ std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<cons
   profiled.executor().observe([&](const runtime::Span& span) { spent[span.kernel] += span.stop - span.start; });
   for (int i = 0; i < repeats; ++i) profiled.run(in, outputs, step.options.threads, step.options.force);
   const double total = std::accumulate(spent.begin(), spent.end(), 0.0);
-  std::vector<double> seconds;
+  std::vector<double>& seconds = report.kernel_seconds;
   for (std::size_t i = 0; i < spent.size(); ++i) {
     const std::int32_t group = profiled.compiled().report.kernel_groups[i];
     if (group < 0) continue;
     seconds.resize(std::max(seconds.size(), static_cast<std::size_t>(group) + 1));
-    seconds[static_cast<std::size_t>(group)] += static_cast<double>(spent[i]) / total * graph_seconds * profiled.executor().last_threads();
+    seconds[static_cast<std::size_t>(group)] += static_cast<double>(spent[i]) / total * report.graph_seconds * profiled.executor().last_threads();
   }
-  return seconds;
+  const StepImage& image = profiled.executor().image();
+  const std::vector<double> measured(spent.begin(), spent.end());
+  for (const int threads : {16, 64}) {
+    const runtime::Parallelism found = runtime::parallelism(image, batch_of(compiled.graph, in), threads, measured);
+    report.parallelism.push_back({threads, found.busy_threads, image.kernels.empty() ? "" : image.kernels[found.kernel].name});
+  }
 }
 
 }  // namespace
@@ -68,18 +74,15 @@ std::vector<double> kernel_seconds(const CompiledGraph& compiled, std::span<cons
 TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int repeats) {
   Variant& variant = step.variant_for(in);
   const CompiledGraph& compiled = variant.compiled();
-  const auto& cells = compiled.traced.cells;
-  std::vector<CellValue> saved;
-  for (const auto& cell : cells) saved.push_back(cell->value());
-
+  const CellSnapshot saved(compiled.traced.cells);
   TimeReport report;
   report.compile_seconds = compiled.seconds();
   std::vector<Tensor> outputs(variant.output_count());
   variant.run(in, outputs, step.options.threads, step.options.force);  // detaches the saved state
   report.graph_seconds = minimum(repeats, [&] { variant.run(in, outputs, step.options.threads, step.options.force); });
   report.eager_seconds = minimum(repeats, [&] { (void)step.run_eagerly(in); });
-  report.kernel_seconds = kernel_seconds(compiled, in, step, report.graph_seconds, repeats);
-  for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->set(saved[i]);
+  add_kernels(report, compiled, in, step, repeats);
+  saved.restore();
   const std::vector<double> seconds = node_seconds(compiled, in, repeats);
   const auto names = ir::printed_names(compiled.graph);
   std::multimap<int, TimeReport::Row> by_kernel;
@@ -98,6 +101,12 @@ std::ostream& operator<<(std::ostream& out, const TimeReport& report) {
   const auto flags = out.flags();
   out << std::fixed << std::setprecision(1) << "eager " << report.eager_seconds * 1e6 << " us, graph " << report.graph_seconds * 1e6 << " us ("
       << std::setprecision(2) << report.speedup() << "x), compile " << std::setprecision(1) << report.compile_seconds * 1e3 << " ms\n";
+  for (const TimeReport::Parallelism& at : report.parallelism)
+    out << (&at == report.parallelism.data() ? "parallelism: " : ", ") << at.busy << " at " << at.threads
+        << (&at == report.parallelism.data() ? " threads" : "");
+  if (!report.parallelism.empty()) out << "\n";
+  for (const TimeReport::Parallelism& at : report.parallelism)
+    if (at.busy < 0.75 * at.threads) out << "  at " << at.threads << " threads, the others wait for: " << at.kernel << "\n";
   out << " kernel   graph us   eager us  node\n";
   int kernel = -1;
   for (const TimeReport::Row& row : report.rows) {

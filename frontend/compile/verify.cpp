@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "frontend/compile/bounds.h"
+#include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
 #include "ir/print.h"
@@ -70,24 +71,6 @@ void judge_bytes(VerifyReport& report, const std::string& node, const Tensor& go
 }
 
 namespace {
-
-/// Holds the cells' values and restores them.
-class SavedState {
- public:
-  explicit SavedState(std::vector<std::shared_ptr<Cell>> cells) : cells_(std::move(cells)) {
-    for (const auto& cell : cells_) saved_.push_back(cell->value());
-  }
-  ~SavedState() { restore(); }
-  SavedState(const SavedState&) = delete;
-  SavedState& operator=(const SavedState&) = delete;
-  void restore() {
-    for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i]->set(saved_[i]);
-  }
-
- private:
-  std::vector<std::shared_ptr<Cell>> cells_;
-  std::vector<CellValue> saved_;
-};
 
 /// Outputs and new state values of one run.
 struct Results {
@@ -177,7 +160,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   Variant& ordinary = step.variant_for(in);
   const Traced& traced = ordinary.compiled().traced;
   const std::int64_t n = batch_of(traced.graph, in);
-  SavedState saved(traced.cells);
+  const CellSnapshot saved(traced.cells);
 
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
   Variant tapped(std::make_shared<CompiledGraph>(compile_graph(traced, {.tap = true, .settings = settings(), .log = step.options.log})));

@@ -39,6 +39,8 @@ ir::Value long_reduction(Builder& b);
 ir::Value normalized(Builder& b);
 ir::Value count(Builder& b);
 
+ir::Value many_rows(Builder& b);  // motifs_sequence.cpp
+
 ir::Value state_update(Builder& b);  // motifs_state.cpp
 ir::Value scalar_in_every_kernel(Builder& b);
 ir::Value dropout(Builder& b);

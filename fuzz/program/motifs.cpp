@@ -29,6 +29,8 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::scatter_of_repeated_rows,
     motif::long_reduction,
     motif::normalized,
+    motif::many_rows,
+    motif::many_rows,
     motif::attention,
     motif::state_update,
     motif::scalar_in_every_kernel,

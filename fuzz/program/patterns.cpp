@@ -97,9 +97,7 @@ constexpr Pattern kernel_patterns[] = {
     {"epilogue of a reduction", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::ReductionKernel>(); }},
     {"epilogue of a softmax", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::SoftmaxKernel>(); }},
     {"epilogue of what is collected",
-     [](const Site& s) {
-       return s.has_epilogue() && s.is_kind<codegen::ScatterKernel, codegen::CumulativeSumKernel, codegen::TopKKernel, codegen::BatchProductKernel>();
-     }},
+     [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::ScatterKernel, codegen::CumulativeSumKernel, codegen::TopKKernel>(); }},
     {"epilogue of a pool", [](const Site& s) { return s.has_epilogue() && s.is_kind<codegen::PoolKernel>(); }},
     {"moved among others", [](const Site& s) { return s.kernel.anchor == ir::no_node && s.kernel.nodes.size() > 1 && s.moves_elements(false); }},
     {"moved in a prologue", [](const Site& s) { return s.moves_elements(true); }},
@@ -116,9 +114,20 @@ constexpr Pattern kernel_patterns[] = {
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
     {"reduction in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op); }},
+    {"rows added in slots",
+     [](const Site& s) {
+       return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1);
+     }},
+    {"rows of samples divided", [](const Site& s) { return s.kernel.domain.units.is_batch() && !s.kernel.domain.samples; }},
+    {"results in rows, each of a row",
+     [](const Site& s) {
+       const Dim rows = symbolic_layout(s.kernel.shape).rows;
+       return s.is_kind<codegen::ReductionKernel>() && s.kernel.domain.units != Dim(1) && !s.kernel.domain.samples && s.kernel.domain.units != rows;
+     }},
     {"weight gradient in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && s.is_convolution(); }},
     {"one sample cut into rows", [](const Site& s) { return s.kernel.piece == codegen::Piece::rows && s.kernel.pieces > 1; }},
-    {"one sample cut into columns", [](const Site& s) { return s.kernel.piece == codegen::Piece::columns && s.kernel.pieces > 1; }},
+    {"one sample cut into columns",
+     [](const Site& s) { return s.kernel.piece == codegen::Piece::columns && s.kernel.pieces > 1 && !s.kernel.divided; }},
     {"scalar in every kernel",
      [](const Site& s) {
        return std::any_of(s.kernel.nodes.begin(), s.kernel.nodes.end(), [&](ir::NodeId id) {

@@ -25,7 +25,8 @@ void multiply(Reference& r, const Array& a, const Array& b, bool transpose_a, bo
 }  // namespace
 
 ProductExtents product_extents(const Matmul& op, const Shape& a, const Shape& b) {
-  return {a[op.transpose_a ? 1 : 0], a[op.transpose_a ? 0 : 1], b[op.transpose_b ? 0 : 1]};
+  const std::size_t last = a.rank() - 1;
+  return {a[op.transpose_a ? last : last - 1], a[op.transpose_a ? last - 1 : last], b[op.transpose_b ? last - 1 : last]};
 }
 
 Type Matmul::infer(std::span<const Type> in) const {

@@ -41,7 +41,7 @@ struct BatchMatmul {
   static std::vector<Sample<BatchMatmul>> samples();
 };
 
-/// The shape of the product as rows M, contraction K, columns F.
+/// The shape of the product, or of those of the matrices in the last two axes, as rows M, contraction K, columns F.
 struct ProductExtents {
   Dim m, k, f;
 };

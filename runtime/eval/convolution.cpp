@@ -85,7 +85,7 @@ void for_each_block(const ir::Convolution& c, std::int64_t pixels, std::int64_t 
   });
 }
 
-void gemm(const GemmCall& call) { isa::kernels().gemm(&call); }
+void gemm(const isa::GemmCall& call) { isa::kernels().gemm(&call); }
 
 }  // namespace
 

@@ -19,8 +19,6 @@ using Views = std::span<const View>;
 /// Approximate elements per chunk: 64 KB of f32.
 inline constexpr std::int64_t chunk_elements = 16384;
 
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Chunk c of [0, count) cut into pieces of `size`.
 struct Range {
   std::int64_t begin, end;

@@ -29,17 +29,17 @@ void product(bool transpose_a, bool transpose_b, const View& a, const View& b, c
   for_chunks(row_chunks * column_chunks, flops, bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {
     const Range r(chunk / column_chunks, rows, m), c(chunk % column_chunks, columns, f);
     float* to = out.as<float>() + r.begin * y.stride + c.begin;
-    const GemmCall call{.a = a.as<float>() + r.begin * (transpose_a ? 1 : x.stride),
-                        .b = b.as<float>() + c.begin * (transpose_b ? w.stride : 1),
-                        .c = to,
-                        .m = r.end - r.begin,
-                        .k = k,
-                        .f = c.end - c.begin,
-                        .lda = x.stride,
-                        .ldb = w.stride,
-                        .ldc = y.stride,
-                        .transpose_a = transpose_a,
-                        .transpose_b = transpose_b};
+    const isa::GemmCall call{.a = a.as<float>() + r.begin * (transpose_a ? 1 : x.stride),
+                             .b = b.as<float>() + c.begin * (transpose_b ? w.stride : 1),
+                             .c = to,
+                             .m = r.end - r.begin,
+                             .k = k,
+                             .f = c.end - c.begin,
+                             .lda = x.stride,
+                             .ldb = w.stride,
+                             .ldc = y.stride,
+                             .transpose_a = transpose_a,
+                             .transpose_b = transpose_b};
     isa::kernels().gemm(&call);
     if (bias) {
       const float* added = bias->as<float>() + c.begin;
@@ -68,17 +68,17 @@ void run(const ir::BatchMatmul& op, Views operands, const View& out) {
   for_chunks(divide_up(matrices, size), flops * static_cast<double>(matrices), bytes_of(a) + bytes_of(b) + bytes_of(out), [&](std::int64_t chunk) {
     const Range range(chunk, size, matrices);
     for (std::int64_t i = range.begin; i < range.end; ++i) {
-      const GemmCall call{.a = a.as<float>() + i * x_rows * x.stride,
-                          .b = b.as<float>() + i * w_rows * w.stride,
-                          .c = out.as<float>() + i * m * y.stride,
-                          .m = m,
-                          .k = k,
-                          .f = f,
-                          .lda = x.stride,
-                          .ldb = w.stride,
-                          .ldc = y.stride,
-                          .transpose_a = op.transpose_a,
-                          .transpose_b = op.transpose_b};
+      const isa::GemmCall call{.a = a.as<float>() + i * x_rows * x.stride,
+                               .b = b.as<float>() + i * w_rows * w.stride,
+                               .c = out.as<float>() + i * m * y.stride,
+                               .m = m,
+                               .k = k,
+                               .f = f,
+                               .lda = x.stride,
+                               .ldb = w.stride,
+                               .ldc = y.stride,
+                               .transpose_a = op.transpose_a,
+                               .transpose_b = op.transpose_b};
       isa::kernels().gemm(&call);
     }
     zero_pads(out.data, y, sizeof(float), range.begin * m, range.end * m);

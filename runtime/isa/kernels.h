@@ -10,7 +10,6 @@
 
 #include "ir/layout.h"
 #include "ir/ops.h"
-#include "ir/step.h"
 
 namespace sinter::runtime::isa {
 
@@ -49,6 +48,17 @@ struct Reduction {
 };
 /// Row by row; writes pad lanes too.
 using RowsKernel = void (*)(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end);
+
+/// One product, row-major, accumulated in the order of the contracted index: c[m,f] = op(a)[m,k] · op(b)[k,f].
+/// Leading dimensions are in elements. Columns of c from f to its padded width are not written.
+struct GemmCall {
+  const float* a;
+  const float* b;
+  float* c;
+  std::int64_t m, k, f;
+  std::int64_t lda, ldb, ldc;
+  std::int32_t transpose_a, transpose_b;
+};
 
 struct Kernels {
   std::string_view target;

@@ -32,10 +32,11 @@ ir::Graph graph_of(const std::function<std::vector<Tensor>(const Tensor&)>& f) {
 std::string share_memory(StepImage& image) {
   std::vector<BufferSpec*> live;
   for (BufferSpec& buffer : image.buffers)
-    if (buffer.place == Place::batch_arena && buffer.first_phase == 0) live.push_back(&buffer);
+    if (buffer.place == Place::arena && buffer.type.shape.has_batch() && buffer.first_phase == 0) live.push_back(&buffer);
   EXPECT_GT(live.size(), 1u);
   const auto size = [](const BufferSpec* buffer) { return symbolic_layout(buffer->type.shape).stride.factor(); };
   std::sort(live.begin(), live.end(), [&](const BufferSpec* a, const BufferSpec* b) { return size(a) < size(b); });
+  live[0]->index = live[1]->index;
   live[0]->offset = live[1]->offset;
   return live[0]->name;
 }
@@ -146,7 +147,7 @@ TEST(Checked, FillsDeadBuffersWithNaN) {
   RawStep step(mlp(), {.checked = true}, 100);
   std::size_t shortened = 0;
   for (BufferSpec& buffer : step.image.buffers)
-    if (buffer.place == Place::batch_arena && buffer.last_phase > buffer.first_phase) {
+    if (buffer.place == Place::arena && buffer.last_phase > buffer.first_phase) {
       buffer.last_phase = buffer.first_phase;
       ++shortened;
     }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "codegen/kernels/product_plan.h"
+#include "codegen/schedule.h"
 #include "ir/kernel.h"
 #include "tests/codegen/targets.h"
 #include "tests/frontend/helpers.h"
@@ -127,6 +128,12 @@ TEST(Product, OddSizesPacked) {
   sweep_contraction(weight_gradient, {15, 16, 70}, {513, 600});
 }
 
+/// Right operands so large that chunks are cut into pieces of columns, the last of which is narrower.
+TEST(Product, OddSizesInPiecesOfColumns) {
+  sweep_rows(forward, {520}, {512, 530, 650});
+  sweep_rows(input_gradient, {513}, {520, 777});
+}
+
 TEST(Product, BeyondTheCaches) {
   for (const Form& form : {forward, input_gradient, weight_gradient, both}) {
     const std::int64_t m = 333, k = 1100, f = 1201;
@@ -229,11 +236,11 @@ TEST(Product, ARowThatDoesNotExistIsAnError) {
 }
 
 TEST(ProductPlan, FillsTheRegisters) {
-  const auto plan = [](std::int64_t k, std::int64_t stride, codegen::VectorUnit unit) {
+  const auto plan = [](std::int64_t k, std::int64_t stride, codegen::VectorUnit unit, bool divided = false) {
     codegen::Product product;
     product.sizes = {Dim::batch(), Dim(k), Dim(stride)};
     product.result_layout = {Dim::batch(), stride, stride};
-    return codegen::plan_product(product, false, unit);
+    return codegen::plan_product(product, divided, divided, unit);
   };
   const codegen::VectorUnit avx512{16, 32}, avx2{8, 16}, neon{4, 32};
   const codegen::ProductPlan mlp = plan(784, 72, avx512);
@@ -242,8 +249,12 @@ TEST(ProductPlan, FillsTheRegisters) {
   EXPECT_EQ(mlp.panels[0].rows, 5u);
   EXPECT_TRUE(mlp.one_pass());
   for (const codegen::VectorUnit& unit : {avx512, avx2, neon})
-    for (std::int64_t stride : {16, 24, 32, 72, 104, 200, 1024, 4096}) {
-      const codegen::ProductPlan p = plan(784, stride, unit);
+    for (std::int64_t stride : {16, 24, 32, 72, 104, 200, 1000, 1024, 4096}) {
+      const bool divided = stride > 500;
+      const codegen::ProductPlan p = plan(784, stride, unit, divided);
+      if (divided) {
+        EXPECT_EQ(codegen::piece_columns % p.panels.front().columns, 0);
+      }
       std::int64_t covered = 0;
       for (const codegen::Panels& panels : p.panels) {
         EXPECT_EQ(panels.column, covered);

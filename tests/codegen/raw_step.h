@@ -41,6 +41,10 @@ class RawStep {
     }
     return "";
   }
+  /// The memory of an input, state or output.
+  std::byte* bound(const BufferSpec& buffer) const {
+    return (buffer.place == Place::input ? inputs_ : buffer.place == Place::state ? states_ : outputs_)[buffer.index];
+  }
   /// States and outputs.
   std::vector<float> values() const {
     std::vector<float> all;

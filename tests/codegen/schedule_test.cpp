@@ -28,12 +28,16 @@ TEST(Schedule, AnMlpTrainingStepIsTwoPhases) {
 TEST(Schedule, ChunksAreAFunctionOfShapeAndBatchAlone) {
   for (const std::int64_t most : {1, 16, 128, 4096})
     for (const std::int64_t n : {1, 2, 7, 8, 63, 64, 500, 10000}) {
-      const std::int64_t chunk = chunk_of(n, {.most = most});
+      const std::int64_t chunk = chunk_of(n, n, {.most = most});
       EXPECT_GE(chunk, 1);
       EXPECT_LE(chunk, most);
       EXPECT_TRUE(chunk % 8 == 0 || chunk == most);
     }
-  EXPECT_EQ(chunk_of(500, {.most = 4096}), 64);
+  EXPECT_EQ(chunk_of(500, 500, {.most = 4096}), 64);
+  EXPECT_EQ(chunk_of(500, 500, {.most = 4096, .most_parts = 64}), 64) << "little work";
+  EXPECT_EQ(chunk_of(500, 500, {.most = 4096, .most_parts = 64, .work_per_sample = 50}), 32) << "worth 24 chunks";
+  EXPECT_EQ(chunk_of(10'000, 10'000, {.most = 4096, .most_parts = 64, .work_per_sample = 50}), 160);
+  EXPECT_EQ(chunk_of(784, 500, {.most = 4096, .most_parts = 64, .work_fixed = 1 << 20}), 16);
 }
 
 TEST(Schedule, SwappedStatesGoThroughMemory) {
@@ -131,9 +135,33 @@ TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {
   // No two values of a tapped step share memory.
   for (std::size_t i = 0; i < separate.buffers.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (separate.buffers[i].place == Place::fixed_arena && separate.buffers[j].place == Place::fixed_arena) {
+      if (separate.buffers[i].place == Place::arena && separate.buffers[j].place == Place::arena &&
+          separate.buffers[i].index == separate.buffers[j].index) {
         EXPECT_NE(separate.buffers[i].offset, separate.buffers[j].offset) << separate.buffers[i].name << ", " << separate.buffers[j].name;
       }
+}
+
+TEST(MemoryPlan, ValuesThatDoNotLiveTogetherShareScratch) {
+  const ir::Graph graph = training_graph({64, 100, 100, 100, 100, 10});
+  const codegen::MemoryPlan plan = codegen::plan_memory(codegen::make_schedule(graph, false), false);
+  std::int64_t all = 0;
+  for (const BufferSpec& buffer : plan.buffers)
+    if (buffer.place == Place::scratch) all += buffer.chunk_bytes;
+  EXPECT_LT(plan.scratch_bytes, all * 3 / 4);
+}
+
+TEST(MemoryPlan, ArenasAreAsLargeAsTheBatch) {
+  const codegen::MemoryPlan plan = codegen::plan_memory(codegen::make_schedule(training_graph({64, 32, 10}), false), false);
+  std::int64_t columns = 0, rows = 0;
+  for (const BufferSpec& buffer : plan.buffers) {
+    if (buffer.place != Place::arena || !buffer.type.shape.has_batch()) continue;
+    const bool column = symbolic_layout(buffer.type.shape).stride == Dim(1);
+    // Samples of one column are not on cache lines of their own.
+    EXPECT_EQ(plan.arenas[buffer.index].units(4), column ? 64 : 4) << buffer.name;
+    ++(column ? columns : rows);
+  }
+  EXPECT_GT(columns, 0);
+  EXPECT_GT(rows, 0);
 }
 
 }  // namespace

@@ -232,6 +232,13 @@ TEST(Time, ShowsEveryKernel) {
   EXPECT_DOUBLE_EQ(report.speedup(), report.eager_seconds / report.graph_seconds);
   EXPECT_FALSE(report.rows.empty());
   EXPECT_EQ(report.kernel_seconds.size(), static_cast<std::size_t>(report.rows.back().kernel + 1));
+  ASSERT_EQ(report.parallelism.size(), 2u);
+  EXPECT_EQ(report.parallelism[1].threads, 64);
+  EXPECT_GE(report.parallelism[1].busy, 1);
+  EXPECT_LE(report.parallelism[1].busy, 64);
+  EXPECT_FALSE(report.parallelism[1].kernel.empty());
+  EXPECT_THAT(str(report), HasSubstr("\nparallelism: "));
+  EXPECT_THAT(m.step.explain(), HasSubstr("\nparallelism at N = 64, by the cost model: "));
 }
 
 TEST(Compile, NeedsACodeGenerator) {

@@ -185,7 +185,7 @@ TEST(Access, Prints) {
 TEST(Access, ReshapeNeedsNoDivisionWhereDimensionsAreMergedOrSplit) {
   EXPECT_EQ(to_string(of(Reshape{{n, 2, 3}}, {{n, 6}})), "i,j,k: [i,3 j + k]");
   EXPECT_EQ(to_string(of(Reshape{{n, 6}}, {{n, 2, 3}})), "i,j: [i,(j) / 3,(j) mod 3]");
-  EXPECT_EQ(to_string(of(Reshape{{Dim::batch(2), 3}}, {{n, 6}})), "i,j: [(3 i + j) / 6,(3 i + j) mod 6]");
+  EXPECT_EQ(to_string(of(Reshape{{Dim::batch(2), 3}}, {{n, 6}})), "i,j: [(i) / 2,(3 i + j) mod 6]");
   EXPECT_EQ(to_string(of(Reshape{{3, 1, n}}, {{3, n}})), "i,j,k: [i,k]");
 }
 
@@ -211,15 +211,27 @@ TEST(Access, OwnSamples) {
   EXPECT_TRUE(own(Transpose{}, {{n, 3, 4}}, 0));
 }
 
-TEST(Access, OwnRows) {
-  const auto own = [](const Op& op, const std::vector<Shape>& in, std::size_t operand) { return reads_own_rows(of(op, in), operand, in[operand]); };
-  EXPECT_TRUE(own(Matmul{}, {{4, 5}, {5, 3}}, 0));
-  EXPECT_FALSE(own(Matmul{}, {{4, 5}, {5, 3}}, 1));
-  EXPECT_TRUE(own(Softmax{}, {{2, 4, 5}}, 0));
-  EXPECT_FALSE(own(Add{}, {{4, 5}, {1, 5}}, 1));
-  EXPECT_TRUE(own(Add{}, {{4, 5}, {4, 1}}, 1));
-  EXPECT_FALSE(own(Transpose{}, {{4, 5}}, 0));
-  EXPECT_FALSE(own(Sum{1, 2}, {{4, 5}}, 0));
+TEST(Access, OwnUnits) {
+  const auto own = [](const Op& op, const std::vector<Shape>& in, std::size_t operand, Dim units) {
+    return reads_own_units(of(op, in), operand, in[operand], units);
+  };
+  EXPECT_TRUE(own(Matmul{}, {{4, 5}, {5, 3}}, 0, 4));
+  EXPECT_FALSE(own(Matmul{}, {{4, 5}, {5, 3}}, 1, 4));
+  EXPECT_FALSE(own(Matmul{}, {{4, 4}, {4, 3}}, 1, 4));
+  EXPECT_TRUE(own(Softmax{}, {{2, 4, 5}}, 0, 8));
+  EXPECT_FALSE(own(Softmax{}, {{2, 4, 5}}, 0, 40)) << "an element is computed from its whole row";
+  EXPECT_FALSE(own(Add{}, {{4, 5}, {1, 5}}, 1, 4));
+  EXPECT_TRUE(own(Add{}, {{4, 5}, {4, 1}}, 1, 4));
+  EXPECT_FALSE(own(Add{}, {{4, 5}, {4, 1}}, 1, 20));
+  EXPECT_FALSE(own(Transpose{}, {{4, 4}}, 0, 4));
+  EXPECT_FALSE(own(Slice{0, 1, 4}, {{5, 3}}, 0, 4));
+  EXPECT_TRUE(own(Sum{2, 3}, {{n, 4, 5}}, 0, Dim::batch(4)));
+  EXPECT_FALSE(own(Sum{1, 2}, {{n, 4, 4}}, 0, Dim::batch(4)));
+  EXPECT_TRUE(own(Reshape{{n, 4, 5}}, {{Dim::batch(4), 5}}, 0, Dim::batch(4)));
+  EXPECT_TRUE(own(Reshape{{Dim::batch(4), 5}}, {{n, 4, 5}}, 0, Dim::batch(4)));
+  EXPECT_TRUE(own(Reshape{{n, 2, 2, 5}}, {{Dim::batch(2), 2, 5}}, 0, Dim::batch(4)));
+  EXPECT_FALSE(own(Reshape{{Dim::batch(5), 4}}, {{n, 4, 5}}, 0, Dim::batch(4)));
+  EXPECT_FALSE(own(Reshape{{Dim::batch(5), 4}}, {{n, 4, 5}}, 0, Dim::batch(5)));
 }
 
 TEST(Access, ComposesWhatIsReadThroughAnotherOp) {

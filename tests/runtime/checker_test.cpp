@@ -35,22 +35,21 @@ void step(StepContext* c, std::int32_t thread) {
   c->checks->boundary(c, thread, 1, true);
 }
 
-/// Two buffers of 16 floats a sample in the per-sample arena, `early` in the first phase alone.
+/// Two buffers of 16 floats a sample in an arena, `early` in the first phase alone.
 StepImage image() {
   const Dim n = Dim::batch();
   StepImage image;
   image.entry = &step;
   image.buffers = {{Place::input, 0, {DType::f32, {n, 16}}, 0, "x"},
-                   {Place::fixed_arena, 0, {DType::f32, {16}}, 0, "sums", 0, 1},
-                   {Place::batch_arena, 0, {DType::f32, {n, 16}}, 0, "early", 0, 0},
-                   {Place::batch_arena, 0, {DType::f32, {n, 16}}, 64, "late", 0, 1},
+                   {Place::arena, 0, {DType::f32, {16}}, 0, "sums", 0, 1},
+                   {Place::arena, 1, {DType::f32, {n, 16}}, 0, "early", 0, 0},
+                   {Place::arena, 1, {DType::f32, {n, 16}}, 64, "late", 0, 1},
                    {Place::scratch, 0, {DType::f32, {n, 16}}, 0, "row", 0, 0, chunk_rows * 64},
                    {Place::output, 0, {DType::f32, {n, 16}}, 0, "y"}};
   image.kernels = {{"first", n, {}, {x, row, early, late}}, {"second", n, {}, {early, late, sums, y}}};
   image.phases.resize(2);
   image.claims = 2;
-  image.fixed_bytes = 64;
-  image.batch_bytes = 128;
+  image.arenas = {{.bytes = 64}, {.scale = n, .bytes = 128}};
   image.scratch_bytes = chunk_rows * 64;
   image.checked = true;
   return image;
@@ -94,7 +93,7 @@ TEST(Checker, SaysWhereBuffersLieAndHowFarTheyReach) {
     EXPECT_EQ(check->buffers[0].bytes, 8 * 64);
     EXPECT_EQ(check->buffers[1].begin, c->scratch);
     EXPECT_EQ(check->buffers[1].bytes, chunk_rows * 64);
-    EXPECT_EQ(check->buffers[3].begin - check->buffers[2].begin, 64 * padded_batch(8));
+    EXPECT_EQ(check->buffers[3].begin - check->buffers[2].begin, 64 * 8);
     check = c->checks->enter(c, 0, 1, 0, false);
     EXPECT_EQ(check->buffers[2].begin, c->buffers[sums]);
     EXPECT_EQ(check->buffers[2].bytes, 64);

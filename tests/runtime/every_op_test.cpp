@@ -207,8 +207,8 @@ TEST(Gemm, AgreesWithTheReferenceAndLeavesThePadsAlone) {
             op.transpose_a = ta;
             op.transpose_b = tb;
             const std::string untouched(y.bytes());
-            const GemmCall call{x.view().as<float>(),     w.view().as<float>(),     y.view().as<float>(),     m,  k, f,
-                                x.view().layout().stride, w.view().layout().stride, y.view().layout().stride, ta, tb};
+            const isa::GemmCall call{x.view().as<float>(),     w.view().as<float>(),     y.view().as<float>(),     m,  k, f,
+                                     x.view().layout().stride, w.view().layout().stride, y.view().layout().stride, ta, tb};
             isa::kernels().gemm(&call);
             ASSERT_NO_FATAL_FAILURE(expect_bounded(op, y.type, {a, b}, y)) << m << " " << k << " " << f << " transposed " << transposed;
             const Layout layout = y.view().layout();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ir/error.h"
+#include "runtime/isa/kernels.h"
 #include "tests/runtime/helpers.h"
 #include "tests/support/allocations.h"
 
@@ -33,8 +34,8 @@ void step(StepContext* c, std::int32_t thread) {
       }
       for (std::int64_t j = 0; j < features; ++j) scratch[(i - begin) * x_stride + j] = at(x)[i * x_stride + j] + at(table)[r * x_stride + j];
     }
-    const GemmCall call{scratch, at(w), at(h) + begin * outputs, end - begin, features, outputs, x_stride, outputs, outputs, 0, 0};
-    c->gemm(&call);
+    const isa::GemmCall call{scratch, at(w), at(h) + begin * outputs, end - begin, features, outputs, x_stride, outputs, outputs, 0, 0};
+    isa::kernels().gemm(&call);
     for (std::int64_t j = 0; j < outputs; ++j) {
       float sum = 0;
       for (std::int64_t i = begin; i < end; ++i) sum += at(h)[i * outputs + j];
@@ -62,17 +63,17 @@ StepImage image() {
                    {Place::input, 1, {DType::i32, {n}}, 0, "index"},
                    {Place::input, 2, {DType::f32, {Dim::rows(), features}}, 0, "table"},
                    {Place::state, 0, {DType::f32, {features, outputs}}, 0, "w"},
-                   {Place::batch_arena, 0, {DType::f32, {n, outputs}}, 0, "h"},
-                   {Place::batch_arena, 0, {DType::f32, {n, outputs}}, outputs * 4, "partial"},
+                   {Place::arena, 0, {DType::f32, {n, outputs}}, 0, "h"},
+                   {Place::arena, 0, {DType::f32, {n, outputs}}, outputs * 4, "partial"},
                    {Place::scratch, 0, {DType::f32, {n, features}}, 0, "row"},
                    {Place::output, 0, {DType::f32, {n, outputs}}, 0, "y"},
                    {Place::output, 1, {DType::f32, {outputs}}, 0, "total"}};
   image.phases.resize(2);
   image.claims = 2;
-  image.phases[0].loops = {{n, {.most = rows_a_chunk}}};
+  image.phases[0].loops = {{.units = n, .limits = {.most = rows_a_chunk}}};
   image.phases[0].work.flops_per_sample = 2 * features * outputs;
   image.phases[1].loops = {{}};
-  image.batch_bytes = 2 * outputs * 4;
+  image.arenas = {{.scale = n, .granule = 64, .bytes = 2 * outputs * 4}};
   image.scratch_bytes = rows_a_chunk * 24 * 4;
   return image;
 }
@@ -148,7 +149,7 @@ TEST(Executor, ArenasGrowWithTheBatchAndStay) {
   executor.run(Call(5).bindings());
   EXPECT_EQ(executor.arena_bytes(), large);
   EXPECT_EQ(executor.buffer(row), nullptr);
-  EXPECT_EQ(executor.buffer(partial) - executor.buffer(h), outputs * 4 * padded_batch(5));
+  EXPECT_EQ(executor.buffer(partial) - executor.buffer(h), outputs * 4 * 64) << "5 samples, in steps of 64";
 }
 
 TEST(Executor, LittleWorkRunsOnOneThread) {

@@ -1,0 +1,85 @@
+#include "codegen/kernels/product_plain.h"
+
+#include "codegen/emit/combine.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+namespace {
+
+class PlainProduct {
+ public:
+  PlainProduct(Emitter& e, const Product& product, const Site& site)
+      : e_(e), b_(e.builder()), p_(product), site_(site), left_(e.value_of(product.left)), right_(e.value_of(product.right)) {
+    const Shape& shape = e.kernel().shape;
+    row_ = is_flat(shape) ? site.last : site.row;
+    column_ = is_flat(shape) ? e.number(0) : site.last;
+    matrix_ = p_.leading ? b_.CreateUDiv(row_, e.extent(p_.sizes.m)) : e.number(0);
+  }
+
+  Vec value() {
+    if (!is_flat(e_.kernel().shape) && (!p_.op.transpose_b || p_.sizes.k == Dim(1))) return chain(1, site_.width);
+    if (is_flat(e_.kernel().shape) && !p_.leading && (p_.op.transpose_a || p_.sizes.k == Dim(1))) return chain(site_.width, 1);
+    return e_.each_lane(site_, DType::f32, [&](const Site& one) { return PlainProduct(e_, p_, one).element(); });
+  }
+
+ private:
+  Vec element() {
+    const bool left_along_k = !p_.op.transpose_a || p_.sizes.m == Dim(1), right_along_k = p_.op.transpose_b || p_.sizes.f == Dim(1);
+    return left_along_k && right_along_k ? dot() : chain(1, 1);
+  }
+
+  /// In memory of one column, rows follow each other.
+  Value* address(ValueId value, Value* row, Value* column) {
+    return is_flat(e_.stored(value).type.shape) ? e_.address(value, e_.number(0), b_.CreateAdd(row, column)) : e_.address(value, row, column);
+  }
+  /// Row `row` of so many of the operand's matrix that belongs to the site.
+  Value* in_matrix(Value* row, Dim rows) { return p_.leading ? b_.CreateAdd(b_.CreateMul(matrix_, e_.extent(rows)), row) : row; }
+  Value* left(Value* k) {
+    if (!p_.op.transpose_a) return address(left_, row_, k);
+    return address(left_, in_matrix(k, p_.sizes.k), b_.CreateSub(row_, in_matrix(e_.number(0), p_.sizes.m)));
+  }
+  Value* right(Value* k) {
+    return p_.op.transpose_b ? address(right_, in_matrix(column_, p_.sizes.f), k) : address(right_, in_matrix(k, p_.sizes.k), column_);
+  }
+
+  /// Of as many adjacent elements as the operands' widths say: one of them is 1.
+  Vec chain(unsigned left_width, unsigned right_width) {
+    const unsigned width = std::max(left_width, right_width);
+    llvm::AllocaInst* sum = neutral_variable(e_, Combine::sum, DType::f32, width, "sum");
+    const auto so_far = [&] { return Vec(b_.CreateLoad(sum->getAllocatedType(), sum), DType::f32); };
+    e_.loop(e_.number(0), e_.extent(p_.sizes.k), 1, [&](Value* k) {
+      const auto load = [&](Value* from, unsigned own) { return e_.load(from, DType::f32, width, own < width); };
+      b_.CreateStore(fma(load(left(k), left_width), load(right(k), right_width), so_far()).value, sum);
+    });
+    return so_far();
+  }
+
+  /// Of one element whose row and column are contiguous.
+  Vec dot() {
+    llvm::AllocaInst *wide = neutral_variable(e_, Combine::sum, DType::f32, lanes, "wide"),
+                     *one = neutral_variable(e_, Combine::sum, DType::f32, 1, "one");
+    const auto value = [&](llvm::AllocaInst* of) { return Vec(b_.CreateLoad(of->getAllocatedType(), of), DType::f32); };
+    const auto add = [&](Value* k, llvm::AllocaInst* to, unsigned width) {
+      b_.CreateStore(fma(e_.load(left(k), DType::f32, width), e_.load(right(k), DType::f32, width), value(to)).value, to);
+    };
+    Value* end = e_.extent(p_.sizes.k);
+    Value* whole = e_.for_each_vector(e_.number(0), end, 1, [&](Value* k, unsigned) { add(k, wide, lanes); });
+    e_.loop(whole, end, 1, [&](Value* k) { add(k, one, 1); });
+    return horizontal(value(wide), Combine::sum) + value(one);
+  }
+
+  Emitter& e_;
+  Builder& b_;
+  const Product& p_;
+  const Site& site_;
+  ValueId left_, right_;
+  Value *row_, *column_, *matrix_;
+};
+
+}  // namespace
+
+Vec product_at(Emitter& e, const Product& product, const Site& site) { return PlainProduct(e, product, site).value(); }
+
+}  // namespace sinter::codegen
