@@ -87,9 +87,9 @@ struct Request {
 /// The arena for values of so many bytes for each unit of `scale`, which is made when it is first asked for.
 std::uint32_t arena_for(std::vector<Arena>& arenas, Dim scale, std::int64_t bytes) {
   const Arena wanted{.scale = scale, .granule = bytes % line ? line : 1};
-  const auto found = std::find(arenas.begin(), arenas.end(), wanted);
-  if (found == arenas.end()) arenas.push_back(wanted);
-  return static_cast<std::uint32_t>(std::find(arenas.begin(), arenas.end(), wanted) - arenas.begin());
+  const auto index = static_cast<std::uint32_t>(std::find(arenas.begin(), arenas.end(), wanted) - arenas.begin());
+  if (index == arenas.size()) arenas.push_back(wanted);
+  return index;
 }
 
 /// First fit by descending size; requests whose lifetimes overlap get separate memory. Returns the total.

@@ -51,6 +51,22 @@ TEST(Checked, ComputesTheSameBytes) {
     }
 }
 
+TEST(Checked, TilesMayEndBehindTheRowsOfAProductInAnArena) {
+  // Matrices of five rows, whose batch is not their first dimension: one chunk has them all.
+  const ir::Graph graph = graph_of([](const Tensor& x) {
+    const Tensor y = permute(reshape(x, {-1, 4, 5, 2}), {1, 0, 2, 3});
+    return std::vector{relu(matmul(y, permute(y, {0, 1, 3, 2})) - 0.5f)};
+  });
+  for (const std::int64_t n : {1, 3, 64}) {
+    RawStep plain(graph, {}, n), checked(graph, {.checked = true}, n);
+    EXPECT_TRUE(
+        std::any_of(checked.image.buffers.begin(), checked.image.buffers.end(), [](const BufferSpec& buffer) { return buffer.rows_behind > 0; }));
+    EXPECT_EQ(plain.run(), "");
+    EXPECT_EQ(checked.run(), "") << n << " samples";
+    EXPECT_EQ(checked.values(), plain.values()) << n << " samples";
+  }
+}
+
 /// What compile_graph makes of the optimized training step, as the environment wishes; two buffers that are in use at once are given the same memory.
 StepImage spoilt_by_environment() {
   Traced traced;
