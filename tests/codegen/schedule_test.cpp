@@ -35,9 +35,9 @@ TEST(Schedule, ChunksAreAFunctionOfShapeAndBatchAlone) {
     }
   EXPECT_EQ(chunk_of(500, 500, {.most = 4096}), 64);
   EXPECT_EQ(chunk_of(500, 500, {.most = 4096, .most_parts = 64}), 64) << "little work";
-  EXPECT_EQ(chunk_of(500, 500, {.most = 4096, .most_parts = 64, .work_per_sample = 50}), 32) << "worth 24 chunks";
-  EXPECT_EQ(chunk_of(10'000, 10'000, {.most = 4096, .most_parts = 64, .work_per_sample = 50}), 160);
-  EXPECT_EQ(chunk_of(784, 500, {.most = 4096, .most_parts = 64, .work_fixed = 1 << 20}), 16);
+  EXPECT_EQ(chunk_of(500, 500, {.most = 4096, .most_parts = 64, .work = Polynomial<std::int64_t>::of(Dim::batch(50))}), 32) << "worth 24 chunks";
+  EXPECT_EQ(chunk_of(10'000, 10'000, {.most = 4096, .most_parts = 64, .work = Polynomial<std::int64_t>::of(Dim::batch(50))}), 160);
+  EXPECT_EQ(chunk_of(784, 500, {.most = 4096, .most_parts = 64, .work = 1 << 20}), 16);
 }
 
 TEST(Schedule, SwappedStatesGoThroughMemory) {
