@@ -63,8 +63,8 @@ class Description {
   void add_chunks(const Loop& loop) {
     bytes_.add(loop.domain.units);
     const ChunkLimits& limits = loop.limits;
-    for (const std::int64_t number : {limits.least, limits.most, limits.granule, limits.most_parts, limits.work_fixed, limits.work_per_sample})
-      bytes_.add(number);
+    for (const std::int64_t number : {limits.least, limits.most, limits.granule, limits.most_parts}) bytes_.add(number);
+    for (const std::int64_t factor : limits.work.factors) bytes_.add(factor);
   }
 
   void add_node(NodeId id) {

@@ -24,7 +24,9 @@ class Bytes {
     bytes_.append(text);
   }
   void add(Dim dim) {
-    add(dim.is_batch() ? 'N' : dim.is_rows() ? 'R' : ' ');
+    add(dim.is_batch());
+    add(dim.is_length());
+    add(dim.is_rows());
     add(dim.factor());
   }
   void add(const Shape& shape) {

@@ -145,11 +145,12 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     if (value.home != StoredValue::Home::memory || value.base != no_value || !lives[v].used) continue;
     const SymbolicLayout at = symbolic_layout(value.type.shape);
     const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
-    const Dim scale = at.rows.is_batch() || at.cols.is_batch() ? Dim::batch() : Dim(1);
+    const Dim scale = at.rows.with_factor(1) * at.stride.with_factor(1);
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
-    const bool has_chunks =
-        lives[v].staging || (loop.domain.units == Dim(1) ? at.rows.is_fixed() : loop.domain.samples || at.rows == loop.domain.units);
-    if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && !at.cols.is_batch() && has_chunks) {
+    const bool has_chunks = lives[v].staging || (loop.domain.units == Dim(1) ? at.rows.is_fixed()
+                                                 : loop.domain.samples       ? at.rows.per_sample().is_fixed()
+                                                                             : at.rows == loop.domain.units);
+    if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && at.cols.is_fixed() && has_chunks) {
       places[v] = Place::scratch;
       // In a loop of one chunk, the chunk has all rows.
       const std::int64_t rows =

@@ -1,4 +1,4 @@
-// The memory of each value of a schedule: every buffer is k or k·N bytes, planned once.
+// The memory of each value of a schedule: every buffer is a number of bytes for each unit of its arena, planned once.
 #pragma once
 
 #include "codegen/schedule.h"

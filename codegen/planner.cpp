@@ -15,8 +15,8 @@ constexpr std::int64_t many_rows = 128;
 
 Domain domain_of(const Shape& shape, bool divides_samples) {
   const Dim rows = symbolic_layout(shape).rows;
-  const bool samples = shape.rank() && shape[0].is_batch();
-  if (samples && (!divides_samples || rows.factor() < many_rows)) return {Dim::batch(), true};
+  const bool samples = shape.rank() && shape[0].is_batch(), many = rows.is_length() || rows.factor() >= many_rows;
+  if (samples && !(many && (divides_samples || rows.is_length()))) return {Dim::batch(), true};
   return {rows, false};
 }
 

@@ -90,8 +90,8 @@ struct Loop {
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
   std::int64_t pieces = 1;  ///< into which each range of units is divided; then there is one kernel
-  /// Chunk size at batch size n: depends only on shape and n.
-  std::int64_t chunk_units(std::int64_t n) const;
+  /// Chunk size: depends only on shape and sizes.
+  std::int64_t chunk_units(Sizes sizes) const;
 };
 
 /// Independent loops: their chunks are claimed in any order. A barrier follows.

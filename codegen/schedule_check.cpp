@@ -6,7 +6,7 @@
 
 namespace sinter::codegen {
 
-std::int64_t Loop::chunk_units(std::int64_t n) const { return chunk_of(domain.units.extent(n), n, limits); }
+std::int64_t Loop::chunk_units(Sizes sizes) const { return chunk_of(domain.units.extent(sizes), sizes, limits); }
 
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   const auto fail = [&](const Kernel& kernel, const std::string& rule) {

@@ -244,33 +244,42 @@ class Order {
     if (kernel.divided) loops[into].pieces = kernel.pieces;
   }
 
+  // What only taps see does not count: chunks, and with them the order of sums, are the same without.
+  bool is_tap(const Kernel& kernel) const { return kernel.nodes.size() == 1 && ir::is_view(graph_, kernel.nodes[0]); }
+  bool is_tap(const Kernel& kernel, const Write& write) const {
+    const auto has_another = [&](const Write& other) { return other.node == write.node && other.value != write.value; };
+    return s_.values[write.value].home == StoredValue::Home::memory && std::any_of(kernel.writes.begin(), kernel.writes.end(), has_another);
+  }
+
   Work work_of(const Kernel& kernel) const {
     ir::Cost flops, bytes;
+    if (is_tap(kernel)) return {};
     if (kernel.role != Kernel::Role::combine)
       for (const NodeId id : kernel.nodes) flops += ir::flops(graph_, id);
     for (const Read& read : kernel.reads) bytes += ir::bytes(s_.values[read.value].type);
     if (kernel.role == Kernel::Role::pack) bytes += ir::bytes(s_.values[kernel.packed].type);
-    for (const Write& write : kernel.writes) bytes += ir::bytes(s_.values[write.value].type);
-    return {flops.fixed, flops.per_sample, bytes.fixed, bytes.per_sample};
+    for (const Write& write : kernel.writes)
+      if (!is_tap(kernel, write)) bytes += ir::bytes(s_.values[write.value].type);
+    return {flops, bytes};
   }
 
   /// More chunks than eight where each has enough work, by the cost model of the runtime (runtime/team.h).
   void set_parts(Loop& loop) const {
     // Seconds of the model; convolutions, which are faster than it says, lose more by small chunks.
     const double worth = loop.pace == Pace::rows ? 200e-6 : 800e-6;
-    const auto share = [&](double flops, double bytes) {
-      return static_cast<std::int64_t>(std::min(1024 * std::max(flops / 30e9, bytes / 10e9) / worth, 1e6));
-    };
     Work work;
     for (const std::size_t k : loop.kernels) work += s_.kernels[k].work;
     loop.limits.most_parts = 64;
-    loop.limits.work_fixed = share(work.flops_fixed, work.bytes_fixed);
-    loop.limits.work_per_sample = share(work.flops_per_sample, work.bytes_per_sample);
+    for (std::size_t i = 0; i < work.flops.factors.size(); ++i) {
+      const double seconds = std::max(work.flops.factors[i] / 30e9, work.bytes.factors[i] / 10e9);
+      loop.limits.work.factors[i] = static_cast<std::int64_t>(std::min(1024 * seconds / worth, 1e6));
+    }
   }
 
   void set_chunks(Loop& loop) const {
     double bytes = 1;
     for (const std::size_t k : loop.kernels) {
+      if (is_tap(s_.kernels[k])) continue;
       const auto add = [&](ValueId value) {
         const SymbolicLayout at = symbolic_layout(s_.values[value].type.shape);
         bytes += static_cast<double>(at.rows.factor() * at.stride.factor()) * static_cast<double>(size_of(s_.values[value].type.dtype)) /
@@ -278,7 +287,8 @@ class Order {
       };
       for (const Read& read : s_.kernels[k].reads)
         if (read.same_rows) add(read.value);
-      for (const Write& write : s_.kernels[k].writes) add(write.value);
+      for (const Write& write : s_.kernels[k].writes)
+        if (!is_tap(s_.kernels[k], write)) add(write.value);
       if (!loop.domain.units.is_batch() || s_.kernels[k].anchor == ir::no_node) continue;
       const NodeId left = graph_.node(s_.kernels[k].anchor).inputs[0];
       if (ir::is_row_view(graph_, left) && graph_.node(left).type.shape[0].is_batch())

@@ -3,48 +3,24 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "ir/polynomial.h"
 
 namespace sinter::ir {
 
 namespace {
 
-/// a·N + b, the extents and sums that occur in an index.
-struct Linear {
-  std::int64_t batch = 0, fixed = 0;
-  explicit Linear(Dim dim) : batch(dim.is_batch() ? dim.factor() : 0), fixed(dim.is_batch() ? 0 : dim.factor()) {}
-  Linear& operator+=(const Linear& other) {
-    batch += other.batch;
-    fixed += other.fixed;
-    return *this;
-  }
-  /// Whether it is less for every N from 1 on.
-  bool always_less(const Linear& other) const { return batch <= other.batch && batch + fixed < other.batch + other.fixed; }
-};
-
-/// The product, unless it has N twice or is too large.
-std::optional<Dim> product(Dim a, Dim b) {
-  std::int64_t factor = 0;
-  if (a.is_rows() || b.is_rows() || (a.is_batch() && b.is_batch()) || __builtin_mul_overflow(a.factor(), b.factor(), &factor)) return std::nullopt;
-  return a.is_batch() || b.is_batch() ? Dim::batch(factor) : Dim(factor);
-}
-
-/// a / b where b divides a for every N.
-std::optional<Dim> quotient(Dim a, Dim b) {
-  if (b.factor() == 0 || a.factor() % b.factor() != 0 || (b.is_batch() && !a.is_batch())) return std::nullopt;
-  const std::int64_t factor = a.factor() / b.factor();
-  return a.is_batch() && !b.is_batch() ? Dim::batch(factor) : Dim(factor);
-}
+using Count = Polynomial<std::int64_t>;
 
 /// The greatest value of terms that are never negative.
-std::optional<Linear> greatest(std::span<const Index::Term> terms, std::span<const Axis> axes) {
-  Linear sum{Dim(0)};
+std::optional<Count> greatest(std::span<const Index::Term> terms, std::span<const Axis> axes) {
+  Count sum;
   for (const Index::Term& term : terms) {
     const Dim extent = axes[term.axis].extent;
     if (term.scale.factor() < 0 || term.part != 1) return std::nullopt;
     const std::optional<Dim> all = product(term.scale, extent);
     if (!all) return std::nullopt;
-    sum += Linear(*all);
-    sum += Linear(-term.scale);
+    sum += Count::of(*all);
+    sum += Count::of(-term.scale);
   }
   return sum;
 }
@@ -99,8 +75,8 @@ Index simplified(Index index, std::span<const Axis> axes) {
     if (!divide || common == Dim(1)) return false;
     std::vector<Index::Term> multiples, rest;
     for (const Index::Term& term : index.terms) (quotient(term.scale, common) ? multiples : rest).push_back(term);
-    const std::optional<Linear> most = greatest(rest, axes);
-    if (!most || !most->always_less(Linear(common))) return false;
+    const std::optional<Count> most = greatest(rest, axes);
+    if (!most || !most->always_less(Count::of(common))) return false;
     for (Index::Term& term : multiples) term.scale = *quotient(term.scale, common);
     index.terms = multiples;
     index.divide = *divide;
@@ -110,20 +86,20 @@ Index simplified(Index index, std::span<const Axis> axes) {
     for (std::size_t t = 0; t < index.terms.size(); ++t)
       if (divided_by(index.terms[t].scale)) break;
   if (index.wrap != Dim(0)) {
-    const std::optional<Linear> most = greatest(index.terms, axes);
+    const std::optional<Count> most = greatest(index.terms, axes);
     const std::optional<Dim> turn = product(index.divide, index.wrap);
-    if (most && turn && most->always_less(Linear(*turn))) index.wrap = 0;
+    if (most && turn && most->always_less(Count::of(*turn))) index.wrap = 0;
   }
   return index;
 }
 
-std::optional<std::int64_t> position(const Index& index, std::span<const std::int64_t> point, std::int64_t n) {
-  std::int64_t sum = index.offset.extent(n);
-  for (const Index::Term& term : index.terms) sum += term.scale.extent(n) * (point[term.axis] / term.part);
-  const std::int64_t divide = index.divide.extent(n), rest = (sum % divide + divide) % divide;
+std::optional<std::int64_t> position(const Index& index, std::span<const std::int64_t> point, Sizes sizes) {
+  std::int64_t sum = index.offset.extent(sizes);
+  for (const Index::Term& term : index.terms) sum += term.scale.extent(sizes) * (point[term.axis] / term.part);
+  const std::int64_t divide = index.divide.extent(sizes), rest = (sum % divide + divide) % divide;
   if (index.exact && rest != 0) return std::nullopt;
   const std::int64_t quotient = (sum - rest) / divide;
-  return index.wrap == Dim(0) ? quotient : quotient % index.wrap.extent(n);
+  return index.wrap == Dim(0) ? quotient : quotient % index.wrap.extent(sizes);
 }
 
 Dim terms(const Access& access) {
@@ -137,19 +113,20 @@ bool reads_own_samples(const Access& access, std::size_t operand, const Shape& s
   if (access.axes.empty() || access.axes[0].kind != Axis::Kind::parallel || !access.axes[0].extent.is_batch()) return false;
   if (shape.rank() == 0 || !shape[0].is_batch()) return false;
   const Index& index = access.operands[operand][0];
-  if (index.through || index.wrap != Dim(0) || !index.offset.is_fixed() || !index.divide.is_fixed()) return false;
-  // In a sample s, the result's positions are k s to k s + k - 1: the sum is a s plus what lies in [low, high].
-  const std::int64_t k = access.axes[0].extent.factor(), divide = index.divide.factor();
-  std::int64_t per_sample = 0, low = index.offset.factor(), high = low;
+  if (index.through || index.wrap != Dim(0) || !index.offset.is_fixed() || index.offset.factor() < 0) return false;
+  // In a sample s, the result's positions are k s to k s + k - 1: the sum is a s plus at most `most`.
+  const std::optional<Dim> own = product(shape[0].per_sample(), index.divide);
+  std::optional<Dim> per_sample;
+  Count most = Count::of(index.offset);
   for (const Index::Term& term : index.terms) {
-    const Axis& axis = access.axes[term.axis];
-    if (term.part != 1 || !term.scale.is_fixed() || (term.axis != 0 && !axis.extent.is_fixed())) return false;
-    const std::int64_t scale = term.scale.factor(), furthest = scale * ((term.axis == 0 ? k : axis.extent.factor()) - 1);
-    if (term.axis == 0) per_sample = scale * k;
-    (furthest < 0 ? low : high) += furthest;
+    const Dim extent = term.axis == 0 ? access.axes[0].extent.per_sample() : access.axes[term.axis].extent;
+    const std::optional<Dim> reach = product(term.scale, extent);
+    if (!reach || reach->is_batch() || term.part != 1 || term.scale.factor() < 0) return false;
+    if (term.axis == 0) per_sample = reach;
+    most += Count::of(*reach);
+    most += Count::of(-term.scale);
   }
-  const std::int64_t own = shape[0].factor();
-  return per_sample == own * divide && low >= 0 && high < own * divide;
+  return own && per_sample == own && most.always_less(Count::of(*own));
 }
 
 namespace {
@@ -223,9 +200,9 @@ std::optional<Index> substituted(const Index& inner, const Map& outer) {
       result.terms.push_back({part.axis, *scale, term.part * part.part});
     }
     const std::optional<Dim> offset = product(term.scale, from.offset);
-    if (!offset || (offset->factor() != 0 && result.offset.factor() != 0 && offset->is_batch() != result.offset.is_batch())) return std::nullopt;
-    if (offset->factor() != 0)
-      result.offset = offset->is_batch() ? Dim::batch(result.offset.factor() + offset->factor()) : Dim(result.offset.factor() + offset->factor());
+    const bool alike = offset && offset->with_factor(1) == result.offset.with_factor(1);
+    if (!offset || (offset->factor() != 0 && result.offset.factor() != 0 && !alike)) return std::nullopt;
+    if (offset->factor() != 0) result.offset = offset->with_factor(result.offset.factor() + offset->factor());
   }
   return result;
 }

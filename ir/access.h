@@ -74,7 +74,7 @@ Access pointwise_access(std::span<const Type> in, const Shape& result, double fl
 Index simplified(Index index, std::span<const Axis> axes);
 
 /// The position at a point of the walk; nothing if the division leaves a remainder that it may not. Not for `through`.
-std::optional<std::int64_t> position(const Index& index, std::span<const std::int64_t> point, std::int64_t n);
+std::optional<std::int64_t> position(const Index& index, std::span<const std::int64_t> point, Sizes sizes);
 /// The number of elements that one element of the result combines.
 Dim terms(const Access& access);
 

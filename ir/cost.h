@@ -1,20 +1,12 @@
-// What an op costs: arithmetic and memory traffic as a + b·N.
+// What an op costs: arithmetic and memory traffic.
 #pragma once
 
 #include "ir/graph.h"
+#include "ir/polynomial.h"
 
 namespace sinter::ir {
 
-/// fixed + per_sample · N.
-struct Cost {
-  double fixed = 0, per_sample = 0;
-  double at(std::int64_t n) const { return fixed + per_sample * static_cast<double>(n); }
-  Cost& operator+=(const Cost& other) {
-    fixed += other.fixed;
-    per_sample += other.per_sample;
-    return *this;
-  }
-};
+using Cost = Polynomial<double>;
 
 Cost elements(const Shape& shape);
 /// Bytes of a dense value of this type.

@@ -65,6 +65,7 @@ struct CheckHooks {
 struct StepContext {
   Byte* const* buffers;      /**< base address of each buffer (StepImage::buffers) */
   int64_t batch;             /**< N */
+  int64_t length;            /**< T */
   const int64_t* table_rows; /**< one per graph input: its row count if it is a table, else 0 */
   uint32_t* claims;          /**< chunk counters, 0 on entry: thread t's of set s is [(s * threads + t) * claim_spacing] */
   Byte* scratch;             /**< chunk scratch: thread t owns [t * scratch_bytes, (t+1) * scratch_bytes) */

@@ -17,6 +17,6 @@ SymbolicLayout symbolic_layout(const Shape& shape) {
   return {rows, cols, cols.is_fixed() ? Dim(padded_columns(cols.factor())) : cols};
 }
 
-Layout layout(const Shape& shape, std::int64_t n) { return symbolic_layout(shape).at(n); }
+Layout layout(const Shape& shape, Sizes sizes) { return symbolic_layout(shape).at(sizes); }
 
 }  // namespace sinter

@@ -10,7 +10,7 @@ namespace sinter {
 /// Every buffer is `rows` rows of `cols` elements, `stride` elements apart. The last dimension is the columns, all before it the rows;
 /// a vector over the batch ([kN]) is one column of kN rows. Elements between cols and stride are pad lanes and always 0.
 ///
-/// Strides: one column → 1; 2–16 columns → 16; more → rounded up to 8; a batch dimension as columns ([k,N]) → not padded.
+/// Strides: one column → 1; 2–16 columns → 16; more → rounded up to 8; N or T as columns ([k,N], [N,T]) → not padded.
 struct Layout {
   std::int64_t rows = 1, cols = 1, stride = 1;
 
@@ -20,16 +20,16 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// The same with symbolic dimensions. At most one of rows and cols is a batch dimension.
+/// The same with symbolic dimensions.
 struct SymbolicLayout {
   Dim rows, cols, stride;
-  Layout at(std::int64_t n) const { return {rows.extent(n), cols.extent(n), stride.extent(n)}; }
+  Layout at(Sizes sizes) const { return {rows.extent(sizes), cols.extent(sizes), stride.extent(sizes)}; }
   bool operator==(const SymbolicLayout&) const = default;
 };
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t padded_columns(std::int64_t cols);
 SymbolicLayout symbolic_layout(const Shape& shape);
-Layout layout(const Shape& shape, std::int64_t n);
+Layout layout(const Shape& shape, Sizes sizes);
 
 }  // namespace sinter

@@ -104,7 +104,7 @@ double combine(DType type, double a, double b, F&& f) {
 struct Reference {
   std::span<const Array* const> in;
   Array& out;  ///< extents and type set, data zero
-  std::int64_t n;
+  Sizes sizes;
 };
 
 // ---- test samples ----

@@ -58,10 +58,10 @@ Access access(const Op& op, std::span<const Type> in, const Shape& result) {
       op);
 }
 
-Op at_batch(const Op& op, std::int64_t n) {
-  const auto fix = [n]<class T>(T& member) {
-    if constexpr (std::is_same_v<T, Shape>) member = member.at(n);
-    if constexpr (std::is_same_v<T, Dim>) member = member.extent(n);
+Op at_sizes(const Op& op, Sizes sizes) {
+  const auto fix = [sizes]<class T>(T& member) {
+    if constexpr (std::is_same_v<T, Shape>) member = member.at(sizes);
+    if constexpr (std::is_same_v<T, Dim>) member = member.extent(sizes);
   };
   return std::visit(
       [&]<class O>(O o) -> Op {

@@ -65,7 +65,7 @@ Type infer(const Op& op, std::span<const Type> in);
 /// How it walks over operands of these types to a result of this shape; for leaves InternalError.
 Access access(const Op& op, std::span<const Type> in, const Shape& result);
 /// The op with every N among its attributes replaced by n.
-Op at_batch(const Op& op, std::int64_t n);
+Op at_sizes(const Op& op, Sizes sizes);
 /// The op of this name. Throws UserError for an unknown name or attributes that do not fit.
 Op make_op(std::string_view name, const Attributes& attributes);
 

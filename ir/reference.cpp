@@ -66,14 +66,14 @@ void evaluate_elementwise(const O& op, std::span<const Array* const> in, Array& 
 
 }  // namespace
 
-Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in, std::int64_t n) {
-  std::vector<std::int64_t> extents = type.shape.extents(n);
+Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in, Sizes sizes) {
+  std::vector<std::int64_t> extents = type.shape.extents(sizes);
   Array out(type.dtype, std::move(extents));
   std::visit(
       [&]<class O>(const O& o) {
         if constexpr (IsLeaf<O>) throw InternalError(O::name, "a leaf has no value of its own");
         else if constexpr (HasReference<O>) {
-          Reference r{in, out, n};
+          Reference r{in, out, sizes};
           o.reference(r);
         } else evaluate_elementwise(o, in, out);
       },
@@ -81,7 +81,7 @@ Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in,
   return out;
 }
 
-std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, std::int64_t n) {
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, Sizes sizes) {
   std::vector<Array> values(graph.size());
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = inputs[i];
   for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = states[i];
@@ -91,7 +91,7 @@ std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, s
     std::vector<const Array*> in;
     for (const NodeId input : node.inputs) in.push_back(&values[input]);
     try {
-      values[id] = evaluate(node.op, node.type, in, n);
+      values[id] = evaluate(node.op, node.type, in, sizes);
     } catch (const UserError& error) {
       throw UserError(node.origin.text(), str(name(node.op), ": ", error.message()));
     }

@@ -9,9 +9,9 @@
 namespace sinter::ir {
 
 /// One op on double arrays. Throws UserError for an index out of range.
-Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in, std::int64_t n);
+Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in, Sizes sizes);
 
-/// Every live node of the graph, by id, with inputs and states given (in the order of their specs) at batch size n. Leaves are copied.
-std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, std::int64_t n);
+/// Every live node of the graph, by id, with inputs and states given (in the order of their specs) of a call of these sizes. Leaves are copied.
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, Sizes sizes);
 
 }  // namespace sinter::ir

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ir/launch.h"
-#include "ir/type.h"
+#include "ir/polynomial.h"
 
 namespace sinter {
 
@@ -24,10 +24,10 @@ enum class Place : std::uint8_t {
 
 /// Memory of buffers that grow alike.
 struct Arena {
-  Dim scale = 1;             ///< 1, or N
+  Dim scale = 1;             ///< 1, N, T or N·T
   std::int64_t granule = 1;  ///< units are a multiple of it, so that each buffer starts on a cache line
   std::int64_t bytes = 0;    ///< per unit
-  std::int64_t units(std::int64_t n) const { return (scale.extent(n) + granule - 1) / granule * granule; }
+  std::int64_t units(Sizes sizes) const { return (scale.extent(sizes) + granule - 1) / granule * granule; }
   bool operator==(const Arena&) const = default;
 };
 
@@ -45,17 +45,12 @@ struct BufferSpec {
   static constexpr std::uint32_t kept = ~std::uint32_t{0};
 };
 
-/// Arithmetic and memory traffic at batch size N: a + b·N.
+/// Arithmetic and memory traffic.
 struct Work {
-  double flops_fixed = 0, flops_per_sample = 0;
-  double bytes_fixed = 0, bytes_per_sample = 0;
-  double flops(std::int64_t n) const { return flops_fixed + flops_per_sample * static_cast<double>(n); }
-  double bytes(std::int64_t n) const { return bytes_fixed + bytes_per_sample * static_cast<double>(n); }
+  Polynomial<double> flops, bytes;
   Work& operator+=(const Work& other) {
-    flops_fixed += other.flops_fixed;
-    flops_per_sample += other.flops_per_sample;
-    bytes_fixed += other.bytes_fixed;
-    bytes_per_sample += other.bytes_per_sample;
+    flops += other.flops;
+    bytes += other.bytes;
     return *this;
   }
 };
@@ -68,21 +63,21 @@ struct KernelSpec {
   std::vector<std::uint32_t> buffers = {};  ///< that it reads and writes, in the order of KernelCheck::buffers
 };
 
-/// How the chunks of a loop are chosen, by shape and N alone, so that no result depends on the number of threads.
+/// How the chunks of a loop are chosen, by shape and sizes alone, so that no result depends on the number of threads.
 struct ChunkLimits {
-  std::int64_t least = 8, most = 1;                  ///< units of a chunk; `most` wins
-  std::int64_t granule = 8;                          ///< 1, 2, 4 or 8: units are a multiple of it, if they can
-  std::int64_t most_parts = 8;                       ///< a power of two from 8 on
-  std::int64_t work_fixed = 0, work_per_sample = 0;  ///< of the whole loop at batch size N: a + b·N, in 1024ths of what is worth a chunk
+  std::int64_t least = 8, most = 1;    ///< units of a chunk; `most` wins
+  std::int64_t granule = 8;            ///< 1, 2, 4 or 8: units are a multiple of it, if they can
+  std::int64_t most_parts = 8;         ///< a power of two from 8 on
+  Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
 };
 /// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk.
-inline std::int64_t parts_of(std::int64_t n, const ChunkLimits& limits) {
-  const std::int64_t worth = (limits.work_fixed + limits.work_per_sample * n) / 1024;
+inline std::int64_t parts_of(Sizes sizes, const ChunkLimits& limits) {
+  const std::int64_t worth = limits.work.at(sizes) / 1024;
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(worth, 8, limits.most_parts))));
 }
-/// Units per chunk when a loop over so many is divided at batch size n.
-inline std::int64_t chunk_of(std::int64_t units, std::int64_t n, const ChunkLimits& limits) {
-  const std::int64_t parts = parts_of(n, limits), part = (units + parts - 1) / parts;
+/// Units per chunk when a loop over so many is divided.
+inline std::int64_t chunk_of(std::int64_t units, Sizes sizes, const ChunkLimits& limits) {
+  const std::int64_t parts = parts_of(sizes, limits), part = (units + parts - 1) / parts;
   return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, (part + limits.granule - 1) / limits.granule * limits.granule)));
 }
 
@@ -93,9 +88,9 @@ struct LoopSpec {
   std::int64_t sample_pieces = 1;           ///< the most chunks of a single sample
   std::vector<std::uint32_t> kernels = {};  ///< that run back to back on each chunk
   std::int64_t pieces = 1;                  ///< into which each range of units is divided
-  std::int64_t chunks(std::int64_t n) const {
-    const std::int64_t all = units.extent(n), size = chunk_of(all, n, limits), count = (all + size - 1) / size * pieces;
-    return n == 1 ? std::max(sample_pieces, count) : count;
+  std::int64_t chunks(Sizes sizes) const {
+    const std::int64_t all = units.extent(sizes), size = chunk_of(all, sizes, limits), count = (all + size - 1) / size * pieces;
+    return sizes.n == 1 ? std::max(sample_pieces, count) : count;
   }
 };
 

@@ -16,32 +16,48 @@ std::string_view name(DType type) { return dtype_names[static_cast<std::size_t>(
 
 std::size_t size_of(DType type) { return type == DType::u8 || type == DType::boolean ? 1 : 4; }
 
-std::int64_t Dim::extent(std::int64_t n) const {
+std::int64_t Dim::extent(Sizes sizes) const {
   if (is_rows()) throw InternalError("shape", "the row count of a table was asked for as a dimension");
-  if (!is_batch()) return factor_;
-  std::int64_t result = 0;
-  if (__builtin_mul_overflow(factor_, n, &result)) throw UserError("shape", str("too many elements: ", *this, " with N = ", n));
+  std::int64_t result = factor_;
+  const bool overflows =
+      (is_batch() && __builtin_mul_overflow(result, sizes.n, &result)) || (is_length() && __builtin_mul_overflow(result, sizes.t, &result));
+  if (overflows) throw UserError("shape", str("too many elements: ", *this, " with N = ", sizes.n, is_length() ? str(" and T = ", sizes.t) : ""));
   return result;
+}
+
+std::optional<Dim> product(Dim a, Dim b) {
+  std::int64_t factor = 0;
+  if (a.is_rows() || b.is_rows() || (a.symbols_ & b.symbols_) || __builtin_mul_overflow(a.factor_, b.factor_, &factor)) return std::nullopt;
+  return Dim(factor, static_cast<std::uint8_t>(a.symbols_ | b.symbols_));
+}
+
+std::optional<Dim> quotient(Dim a, Dim b) {
+  if (b.factor_ == 0 || a.factor_ % b.factor_ != 0 || (b.symbols_ & ~a.symbols_)) return std::nullopt;
+  return Dim(a.factor_ / b.factor_, static_cast<std::uint8_t>(a.symbols_ & ~b.symbols_));
 }
 
 Dim operator*(Dim a, Dim b) {
   if (a.is_rows() || b.is_rows()) throw UserError("shape", "a table's row count cannot be multiplied; only gather_rows reads a table");
   if (a.is_batch() && b.is_batch())
     throw UserError("shape", str("at most one batch dimension per shape, got ", a, " times ", b, "; sum over N first"));
-  std::int64_t factor = 0;
-  if (__builtin_mul_overflow(a.factor(), b.factor(), &factor)) throw UserError("shape", str("too many elements: ", a, " times ", b));
-  return a.is_batch() || b.is_batch() ? Dim::batch(factor) : Dim(factor);
+  if (a.is_length() && b.is_length())
+    throw UserError("shape", str("at most one length per shape, got ", a, " times ", b, "; sum over T first, or declare a fixed length"));
+  const std::optional<Dim> result = product(a, b);
+  if (!result) throw UserError("shape", str("too many elements: ", a, " times ", b));
+  return *result;
 }
 
 Shape::Shape(std::span<const Dim> dims) {
   if (dims.size() > max_rank) throw UserError("shape", str("at most ", max_rank, " dimensions, got ", dims.size()));
   rank_ = static_cast<std::uint8_t>(dims.size());
   std::copy(dims.begin(), dims.end(), dims_.begin());
-  int batches = 0;
+  int batches = 0, lengths = 0;
   for (const Dim d : *this) {
     if (d.factor() < 0) throw UserError("shape", str("a dimension cannot be negative, got ", d));
     batches += d.is_batch();
+    lengths += d.is_length();
   }
+  if (lengths > 1) throw UserError("shape", str("at most one length per shape, got ", *this, "; sum over T first, or declare a fixed length"));
   if (batches > 1) throw UserError("shape", str("at most one batch dimension per shape, got ", *this, "; sum over N first, as x^T y does"));
 }
 
@@ -54,6 +70,10 @@ bool Shape::has_batch() const {
   return std::any_of(begin(), end(), [](Dim d) { return d.is_batch(); });
 }
 
+bool Shape::has_length() const {
+  return std::any_of(begin(), end(), [](Dim d) { return d.is_length(); });
+}
+
 bool Shape::is_fixed() const {
   return std::all_of(begin(), end(), [](Dim d) { return d.is_fixed(); });
 }
@@ -64,16 +84,16 @@ Dim Shape::product(std::size_t first, std::size_t last) const {
   return result;
 }
 
-std::vector<std::int64_t> Shape::extents(std::int64_t n) const {
+std::vector<std::int64_t> Shape::extents(Sizes sizes) const {
   std::vector<std::int64_t> result;
-  for (const Dim d : *this) result.push_back(d.extent(n));
+  for (const Dim d : *this) result.push_back(d.extent(sizes));
   return result;
 }
 
-Shape Shape::at(std::int64_t n) const {
+Shape Shape::at(Sizes sizes) const {
   Shape result = *this;
   for (std::size_t i = 0; i < rank_; ++i)
-    if (dims_[i].is_batch()) result.dims_[i] = dims_[i].extent(n);
+    if (!dims_[i].is_rows()) result.dims_[i] = dims_[i].extent(sizes);
   return result;
 }
 
@@ -99,8 +119,8 @@ bool Shape::operator==(const Shape& other) const { return std::equal(begin(), en
 
 std::string to_string(Dim dim) {
   if (dim.is_rows()) return "R";
-  if (!dim.is_batch()) return std::to_string(dim.factor());
-  return dim.factor() == 1 ? "N" : std::to_string(dim.factor()) + "N";
+  if (dim.is_fixed()) return std::to_string(dim.factor());
+  return (dim.factor() == 1 ? "" : std::to_string(dim.factor())) + (dim.is_batch() ? "N" : "") + (dim.is_length() ? "T" : "");
 }
 
 std::string to_string(const Shape& shape) {
@@ -118,14 +138,20 @@ std::ostream& operator<<(std::ostream& out, const Type& type) { return out << to
 
 Dim parse_dim(std::string_view text) {
   if (text == "R") return Dim::rows();
-  if (text == "N") return Dim::batch();
-  const bool batch = text.ends_with('N');
-  const std::string_view digits = batch ? text.substr(0, text.size() - 1) : text;
-  std::int64_t factor = 0;
+  std::string_view digits = text;
+  const auto ends_with = [&](char symbol) {
+    if (!digits.ends_with(symbol)) return false;
+    digits.remove_suffix(1);
+    return true;
+  };
+  const bool length = ends_with('T'), batch = ends_with('N');
+  std::int64_t factor = 1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), factor);
-  if (error != std::errc{} || end != digits.data() + digits.size() || factor < 0)
-    throw UserError("shape", str("a dimension is k, N, kN or R, got '", text, "'"));
-  return batch ? Dim::batch(factor) : Dim(factor);
+  const bool is_number = error == std::errc{} && end == digits.data() + digits.size() && factor >= 0;
+  if (!is_number && !(digits.empty() && (length || batch)))
+    throw UserError("shape", str("a dimension is k, N, T or R, or kN, kT or kNT, got '", text, "'"));
+  const Dim symbols = (batch ? Dim::batch() : Dim(1)) * (length ? Dim::length() : Dim(1));
+  return symbols.with_factor(factor);
 }
 
 Shape parse_shape(std::string_view text) {

@@ -1,4 +1,4 @@
-// Element types, dimensions with the symbolic batch size N, and shapes.
+// Element types, dimensions with the symbolic batch size N and length T, and shapes.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,43 +39,63 @@ decltype(auto) with_element_type(DType type, F&& f) {
 inline bool is_float(DType type) { return type == DType::f32; }
 inline bool is_index(DType type) { return type == DType::i32 || type == DType::u32 || type == DType::u8; }
 
-/// One dimension: a fixed extent `k`, a multiple `k·N` of the batch size, or `R`, the free row count of a table.
-/// A graph has one N. Each table input has its own R, which only `gather_rows` consumes.
+/// What each call decides: the batch size N and the length T. A number is a batch size.
+struct Sizes {
+  std::int64_t n = 1, t = 1;
+  constexpr Sizes(std::int64_t batch = 1, std::int64_t length = 1) : n(batch), t(length) {}  // NOLINT
+  constexpr bool operator==(const Sizes&) const = default;
+};
+
+/// One dimension: a fixed extent `k`; a multiple of the batch size, of the length or of both, `k·N`, `k·T`, `k·N·T`; or `R`, the free row count of a
+/// table. A graph has one N and one T. Each table input has its own R, which only `gather_rows` consumes.
 class Dim {
  public:
   constexpr Dim(std::int64_t extent = 1) : factor_(extent) {}  // NOLINT: a number is a dimension
-  static constexpr Dim batch(std::int64_t factor = 1) { return Dim(factor, Kind::batch); }
-  static constexpr Dim rows() { return Dim(1, Kind::rows); }
+  static constexpr Dim batch(std::int64_t factor = 1) { return Dim(factor, in_n); }
+  static constexpr Dim length(std::int64_t factor = 1) { return Dim(factor, in_t); }
+  static constexpr Dim rows() { return Dim(1, in_r); }
 
-  constexpr bool is_fixed() const { return kind_ == Kind::fixed; }
-  constexpr bool is_batch() const { return kind_ == Kind::batch; }
-  constexpr bool is_rows() const { return kind_ == Kind::rows; }
-  /// k of `k` or `k·N`.
+  constexpr bool is_fixed() const { return symbols_ == 0; }
+  /// Whether it is a multiple of N; of T.
+  constexpr bool is_batch() const { return symbols_ & in_n; }
+  constexpr bool is_length() const { return symbols_ & in_t; }
+  constexpr bool is_rows() const { return symbols_ & in_r; }
+  /// k.
   constexpr std::int64_t factor() const { return factor_; }
-  /// The number of elements at batch size n. A table's row count is not known here: throws InternalError.
-  std::int64_t extent(std::int64_t n) const;
+  /// Its symbols times another number: 1 to compare them.
+  constexpr Dim with_factor(std::int64_t factor) const { return Dim(factor, symbols_); }
+  /// What a sample has of it: without N.
+  constexpr Dim per_sample() const { return Dim(factor_, static_cast<std::uint8_t>(symbols_ & ~in_n)); }
+  /// The number of elements of a call. A table's row count is not known here: throws InternalError.
+  std::int64_t extent(Sizes sizes) const;
 
-  constexpr Dim operator-() const { return Dim(-factor_, kind_); }
+  constexpr Dim operator-() const { return Dim(-factor_, symbols_); }
   constexpr bool operator==(const Dim&) const = default;
+  /// The product; nothing if both have the same symbol, one is R, or it is too large.
+  friend std::optional<Dim> product(Dim a, Dim b);
+  /// a / b, if b divides a for every N and T.
+  friend std::optional<Dim> quotient(Dim a, Dim b);
 
  private:
-  enum class Kind : std::uint8_t { fixed, batch, rows };
-  constexpr Dim(std::int64_t factor, Kind kind) : factor_(factor), kind_(kind) {}
+  static constexpr std::uint8_t in_n = 1, in_t = 2, in_r = 4;
+  constexpr Dim(std::int64_t factor, std::uint8_t symbols) : factor_(factor), symbols_(symbols) {}
   std::int64_t factor_;
-  Kind kind_ = Kind::fixed;
+  std::uint8_t symbols_ = 0;
 };
+std::optional<Dim> product(Dim a, Dim b);
+std::optional<Dim> quotient(Dim a, Dim b);
 
-/// The product, such as k·N times a fixed number. At most one of the two may be a batch dimension: throws UserError.
+/// The product, such as k·N times a fixed number. At most one of the two may be a batch dimension, and one a length: throws UserError.
 Dim operator*(Dim a, Dim b);
 
-/// Up to max_rank dimensions, at most one of which is a batch dimension. A scalar has rank 0.
+/// Up to max_rank dimensions, at most one of which is a batch dimension, and one a length. A scalar has rank 0.
 class Shape {
  public:
   static constexpr std::size_t max_rank = 6;
 
   Shape() = default;
   Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
-  /// Throws UserError for more than max_rank dimensions, a negative extent or two batch dimensions.
+  /// Throws UserError for more than max_rank dimensions, a negative extent, two batch dimensions or two lengths.
   explicit Shape(std::span<const Dim> dims);
   /// Fixed dimensions.
   Shape(const std::vector<std::int64_t>& extents) : Shape(fixed(extents)) {}  // NOLINT: a list of numbers is a shape
@@ -88,13 +109,14 @@ class Shape {
 
   bool is_scalar() const { return rank_ == 0; }
   bool has_batch() const;
+  bool has_length() const;
   bool is_fixed() const;
-  /// The product of the dimensions in [first, last): k or k·N.
+  /// The product of the dimensions in [first, last).
   Dim product(std::size_t first, std::size_t last) const;
   Dim elements() const { return product(0, rank_); }
-  std::vector<std::int64_t> extents(std::int64_t n) const;
-  /// With N replaced by n. Allocates nothing.
-  Shape at(std::int64_t n) const;
+  std::vector<std::int64_t> extents(Sizes sizes) const;
+  /// With numbers in place of N and T. Allocates nothing.
+  Shape at(Sizes sizes) const;
   /// This shape with its axis replaced, inserted before, or removed.
   Shape with(std::size_t axis, Dim dim) const;
   Shape insert(std::size_t axis, Dim dim) const;

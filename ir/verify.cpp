@@ -75,13 +75,15 @@ void check_input(const Graph& graph, std::size_t index) {
   const Shape& shape = spec.type.shape;
   const bool leads_batch = shape.rank() && shape[0] == Dim::batch();
   const bool leads_rows = shape.rank() && shape[0].is_rows();
-  const bool rest_fixed = std::all_of(shape.begin() + (shape.rank() ? 1 : 0), shape.end(), [](Dim d) { return d.is_fixed(); });
-  const bool fits = spec.kind == InputSpec::Kind::batch   ? leads_batch && rest_fixed
+  const auto rest = [&](auto&& rule) { return std::all_of(shape.begin() + (shape.rank() ? 1 : 0), shape.end(), rule); };
+  const bool rest_fixed = rest([](Dim d) { return d.is_fixed(); });
+  const bool fits = spec.kind == InputSpec::Kind::batch   ? leads_batch && rest([](Dim d) { return d.is_fixed() || d == Dim::length(); })
                     : spec.kind == InputSpec::Kind::table ? leads_rows && rest_fixed
                                                           : shape.is_fixed();
   if (!fits)
     throw NodeError(graph.name(), graph.input_node(index),
-                    str("input '", spec.name, "' is ", spec.type, "; batch inputs lead with N, tables with R, all others have neither"));
+                    str("input '", spec.name, "' is ", spec.type,
+                        "; batch inputs lead with N, tables with R, all others have neither; only batch inputs have a length T"));
 }
 
 }  // namespace

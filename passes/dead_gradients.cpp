@@ -28,12 +28,13 @@ std::string subject(const ir::Graph& graph, ir::NodeId value) {
   return "values between";
 }
 
-std::string cost_text(const ir::Cost& cost, std::int64_t batch) {
-  if (cost.fixed == 0 && cost.per_sample == 0) return "";
-  if (cost.per_sample == 0) return str(": ", with_separators(cost.fixed), " flops per step");
-  if (batch) return str(": ", with_separators(cost.at(batch)), " flops per step at N = ", batch);
-  const std::string sample = with_separators(cost.per_sample) + " flops per sample";
-  return cost.fixed == 0 ? ": " + sample : str(": ", sample, " and ", with_separators(cost.fixed), " per step");
+std::string cost_text(const ir::Cost& cost, Sizes sizes) {
+  if (cost == ir::Cost{}) return "";
+  if (cost.is_fixed()) return str(": ", with_separators(cost.fixed()), " flops per step");
+  if (sizes.n) return str(": ", with_separators(cost.at(sizes)), " flops per step at N = ", sizes.n);
+  const double per_sample = cost[Dim::batch()] + cost[Dim::batch() * Dim::length()];
+  const std::string sample = with_separators(per_sample) + " flops per sample";
+  return cost.fixed() == 0 ? ": " + sample : str(": ", sample, " and ", with_separators(cost.fixed()), " per step");
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ bool dead_gradients(ir::Graph& graph, PassContext& context) {
   for (const Removed& r : removed) {
     const std::string what =
         r.of.empty() ? counted(r.nodes, "unused node", "unused nodes") : counted(r.gradients, "gradient", "gradients") + " of " + r.of;
-    context.notes.push_back("removed " + what + cost_text(r.flops, context.options.sample_batch));
+    context.notes.push_back("removed " + what + cost_text(r.flops, context.options.sizes));
   }
   return true;
 }

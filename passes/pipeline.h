@@ -22,11 +22,11 @@ struct PassReport {
 using ConstantEvaluator = std::function<double(const ir::Op& op, const Type& type, std::span<const ir::Constant> operands)>;
 
 struct PipelineOptions {
-  ConstantEvaluator evaluate;     ///< folds constants; without it they stay
-  std::int64_t sample_batch = 0;  ///< the N for figures in notes; 0: as a + b·N
-  bool verify = false;            ///< check the rules of the IR after every pass
-  std::string dump_folder;        ///< write NN-pass.txt and .dot there after each pass; "" for none
-  std::string stop_after;         ///< name of the last pass to run; "" for all. Throws UserError for an unknown name
+  ConstantEvaluator evaluate;  ///< folds constants; without it they stay
+  Sizes sizes = 0;             ///< for figures in notes; N = 0: as sums of multiples of the symbols
+  bool verify = false;         ///< check the rules of the IR after every pass
+  std::string dump_folder;     ///< write NN-pass.txt and .dot there after each pass; "" for none
+  std::string stop_after;      ///< name of the last pass to run; "" for all. Throws UserError for an unknown name
   std::function<void(const PassReport&, const ir::Graph&)> observer;  ///< called after each pass
 };
 

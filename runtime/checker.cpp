@@ -77,8 +77,9 @@ std::int64_t Checker::bytes_of(const BufferSpec& spec, const StepContext& contex
   const Shape& shape = spec.type.shape;
   const bool table = shape.rank() && shape[0].is_rows();
   const Type type{spec.type.dtype, table ? shape.with(0, Dim(context.table_rows[spec.index])) : shape};
-  const auto behind = spec.rows_behind * layout(type.shape, context.batch).stride * static_cast<std::int64_t>(size_of(type.dtype));
-  return static_cast<std::int64_t>(storage_bytes(type, context.batch)) + behind;
+  const Sizes sizes(context.batch, context.length);
+  const auto behind = spec.rows_behind * layout(type.shape, sizes).stride * static_cast<std::int64_t>(size_of(type.dtype));
+  return static_cast<std::int64_t>(storage_bytes(type, sizes)) + behind;
 }
 
 std::byte* Checker::begin_of(std::uint32_t buffer, const StepContext& context, std::int32_t thread, bool shared) const {
@@ -98,7 +99,7 @@ void Checker::start(const StepContext& context) {
   }
   std::sort(kept_.begin(), kept_.end());
   for (std::size_t a = 0; a < arenas_.size(); ++a) {
-    std::byte *from = arenas_[a], *last = from + image_.arenas[a].bytes * image_.arenas[a].units(context.batch);
+    std::byte *from = arenas_[a], *last = from + image_.arenas[a].bytes * image_.arenas[a].units({context.batch, context.length});
     for (const auto& [begin, end] : kept_)
       if (begin >= from && end <= last) {
         fill_with_nan(from, begin);

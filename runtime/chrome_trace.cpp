@@ -53,8 +53,8 @@ struct ChromeTrace::Impl {
 
   static nlohmann::json event(const Step& step, const Span& span, std::size_t lane, std::uint64_t zero) {
     const KernelSpec& kernel = step.kernels[span.kernel];
-    const double share = static_cast<double>(span.end - span.begin) / static_cast<double>(kernel.units.extent(span.batch));
-    const double flops = kernel.work.flops(span.batch) * share, spent = static_cast<double>(span.stop - span.start);
+    const double share = static_cast<double>(span.end - span.begin) / static_cast<double>(kernel.units.extent(span.sizes));
+    const double flops = kernel.work.flops.at(span.sizes) * share, spent = static_cast<double>(span.stop - span.start);
     return {{"name", kernel.name},
             {"cat", step.name},
             {"ph", "X"},
@@ -65,10 +65,10 @@ struct ChromeTrace::Impl {
             {"args",
              {{"kernel", span.kernel},
               {"flops", flops},
-              {"bytes", kernel.work.bytes(span.batch) * share},
+              {"bytes", kernel.work.bytes.at(span.sizes) * share},
               {"gflops", spent > 0 ? flops / spent : 0.0},
               {"units", {span.begin, span.end}},
-              {"N", span.batch}}}};
+              {"N", span.sizes.n}}}};
   }
 
   void write() {

@@ -34,11 +34,11 @@ std::uint64_t nanoseconds() {
 }
 
 /// Chunks of the phase with the most.
-std::int64_t most_chunks(const StepImage& image, std::int64_t batch) {
+std::int64_t most_chunks(const StepImage& image, Sizes sizes) {
   std::int64_t most = 1;
   for (const PhaseSpec& phase : image.phases) {
     std::int64_t chunks = 0;
-    for (const LoopSpec& loop : phase.loops) chunks += loop.chunks(batch);
+    for (const LoopSpec& loop : phase.loops) chunks += loop.chunks(sizes);
     most = std::max(most, chunks);
   }
   return most;
@@ -71,7 +71,7 @@ struct Executor::Impl {
   static void span(StepContext* context, std::int32_t thread, std::uint32_t kernel, std::int64_t begin, std::int64_t end, std::uint64_t start,
                    std::uint64_t stop) {
     const Impl& impl = *static_cast<const Impl*>(context->runtime);
-    if (impl.observer) impl.observer({thread, kernel, begin, end, context->batch, start, stop});
+    if (impl.observer) impl.observer({thread, kernel, begin, end, {context->batch, context->length}, start, stop});
   }
 
   Lane& lane(std::int64_t step) { return lanes[static_cast<std::size_t>(step) % lanes.size()]; }
@@ -92,7 +92,8 @@ struct Executor::Impl {
     require("inputs", bindings.inputs.size(), inputs);
     require("states", bindings.states.size(), states);
     require("outputs", bindings.outputs.size(), outputs);
-    if (bindings.batch < 1) throw InternalError("executor", str("the batch size must be at least 1, got ", bindings.batch));
+    if (bindings.sizes.n < 1 || bindings.sizes.t < 1)
+      throw InternalError("executor", str("N and T must be at least 1, got ", bindings.sizes.n, " and ", bindings.sizes.t));
   }
 
   void bind(Lane& lane, const Bindings& bindings, int threads) {
@@ -109,7 +110,7 @@ struct Executor::Impl {
           lane.buffers[i] = bindings.outputs[spec.index];
           break;
         case Place::arena:
-          lane.buffers[i] = arenas[spec.index].data() + spec.offset * image.arenas[spec.index].units(bindings.batch);
+          lane.buffers[i] = arenas[spec.index].data() + spec.offset * image.arenas[spec.index].units(bindings.sizes);
           break;
         case Place::scratch:
           lane.buffers[i] = nullptr;
@@ -118,7 +119,8 @@ struct Executor::Impl {
     }
     lane.claims.assign(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing, 0);
     lane.context.claims = lane.claims.data();
-    lane.context.batch = bindings.batch;
+    lane.context.batch = bindings.sizes.n;
+    lane.context.length = bindings.sizes.t;
     lane.context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
     lane.context.scratch = scratch.data();
     lane.context.fault = 0;
@@ -131,28 +133,28 @@ struct Executor::Impl {
     return packed && bindings.states_unchanged && std::equal(packed_states.begin(), packed_states.end(), bindings.states.begin());
   }
 
-  Executor::Estimate estimate(std::int64_t batch, int threads) const {
+  Executor::Estimate estimate(Sizes sizes, int threads) const {
     Work work;
     for (const PhaseSpec& phase : image.phases) work += phase.work;
-    const double flops = work.flops(batch), bytes = work.bytes(batch);
-    const std::int64_t chunks = most_chunks(image, batch);
+    const double flops = work.flops.at(sizes), bytes = work.bytes.at(sizes);
+    const std::int64_t chunks = most_chunks(image, sizes);
     const auto most = static_cast<int>(std::min<std::int64_t>(threads > 0 ? threads : default_threads(), chunks));
     return {flops, bytes, one_core_seconds(flops, bytes), chunks, threads_for(flops, bytes, most)};
   }
 
-  int choose_threads(std::int64_t batch, int threads, bool force) const {
+  int choose_threads(Sizes sizes, int threads, bool force) const {
     if (force && threads > 0) return std::min(threads, max_threads);
-    return estimate(batch, threads).threads;
+    return estimate(sizes, threads).threads;
   }
 
   std::uint32_t run(const Sequence& sequence, int threads, bool force) {
     Bindings first;
     sequence.bind(sequence.with, 0, first);
     check(first);
-    threads = choose_threads(sequence.most_batch, threads, force);
+    threads = choose_threads(sequence.most, threads, force);
     for (std::size_t a = 0; a < arenas.size(); ++a) {
       std::int64_t bytes = 0;
-      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(sequence.most_batch), &bytes)) throw std::bad_alloc();
+      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(sequence.most), &bytes)) throw std::bad_alloc();
       if (grow(arenas[a], static_cast<std::size_t>(bytes))) packed = false;
     }
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
@@ -234,10 +236,10 @@ std::uint32_t Executor::run_sequence(const Sequence& sequence, int threads, bool
 
 std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
   const auto bind = [](void* with, std::int64_t, Bindings& result) { result = *static_cast<const Bindings*>(with); };
-  return run_sequence({1, bindings.batch, bind, const_cast<Bindings*>(&bindings)}, threads, force);
+  return run_sequence({1, bindings.sizes, bind, const_cast<Bindings*>(&bindings)}, threads, force);
 }
 
-Executor::Estimate Executor::estimate(std::int64_t batch, int threads) const { return impl_->estimate(batch, threads); }
+Executor::Estimate Executor::estimate(Sizes sizes, int threads) const { return impl_->estimate(sizes, threads); }
 int Executor::last_threads() const { return impl_->lanes[impl_->last].context.threads; }
 const std::byte* Executor::buffer(std::size_t index) const { return impl_->lanes[impl_->last].buffers.at(index); }
 const StepImage& Executor::image() const { return impl_->image; }

@@ -16,14 +16,14 @@ namespace sinter::runtime {
 struct Bindings {
   std::span<std::byte* const> inputs, states, outputs;
   std::span<const std::int64_t> table_rows;  ///< one per input, 0 for those that are no table
-  std::int64_t batch = 1;
+  Sizes sizes;
   bool states_unchanged = false;  ///< since the last run, if that used the same memory for them; what was packed of them is reused
 };
 
 /// Several runs in a row, inside one dispatch of the team.
 struct Sequence {
   std::int64_t steps = 1;
-  std::int64_t most_batch = 1;  ///< the largest batch of any of them
+  Sizes most;  ///< the largest of any of them
   /// Binds the arguments of step `step`; one thread calls it while the previous step still runs, so it must not access what that uses, nor throw.
   void (*bind)(void* with, std::int64_t step, Bindings& bindings) = nullptr;
   void* with = nullptr;
@@ -34,7 +34,7 @@ struct Span {
   std::int32_t thread;        ///< of the team
   std::uint32_t kernel;       ///< index in StepImage::kernels
   std::int64_t begin, end;    ///< units of the kernel's domain
-  std::int64_t batch;         ///< N of the call
+  Sizes sizes;                ///< of the call
   std::uint64_t start, stop;  ///< nanoseconds of std::chrono::steady_clock
 };
 using SpanObserver = std::function<void(const Span&)>;
@@ -55,13 +55,13 @@ class Executor {
   std::uint32_t run_sequence(const Sequence& sequence, int threads = 0, bool force = false);
   /// Threads that the last run used.
   int last_threads() const;
-  /// The cost model's decision for a run at this batch size with at most `threads` threads (0: as many as the process may use).
+  /// The cost model's decision for a run of these sizes with at most `threads` threads (0: as many as the process may use).
   struct Estimate {
     double flops, bytes, one_core_seconds;
     std::int64_t chunks;  ///< of the phase with the most
     int threads;
   };
-  Estimate estimate(std::int64_t batch, int threads = 0) const;
+  Estimate estimate(Sizes sizes, int threads = 0) const;
   /// Base address of buffer i in the last run, for taps. Null for chunk scratch, which no run keeps.
   const std::byte* buffer(std::size_t index) const;
   const StepImage& image() const;

@@ -15,7 +15,7 @@ struct Chunk {
   std::uint32_t kernel;  ///< the longest of its loop
 };
 
-std::vector<Chunk> chunks_of(const PhaseSpec& phase, std::int64_t n, std::span<const double> seconds) {
+std::vector<Chunk> chunks_of(const PhaseSpec& phase, Sizes sizes, std::span<const double> seconds) {
   std::vector<Chunk> chunks;
   for (const LoopSpec& loop : phase.loops) {
     if (loop.kernels.empty()) continue;
@@ -23,7 +23,7 @@ std::vector<Chunk> chunks_of(const PhaseSpec& phase, std::int64_t n, std::span<c
     for (const std::uint32_t k : loop.kernels) all += seconds[k];
     const std::uint32_t longest =
         *std::max_element(loop.kernels.begin(), loop.kernels.end(), [&](std::uint32_t a, std::uint32_t b) { return seconds[a] < seconds[b]; });
-    const std::int64_t units = loop.units.extent(n), size = chunk_of(units, n, loop.limits);
+    const std::int64_t units = loop.units.extent(sizes), size = chunk_of(units, sizes, loop.limits);
     for (std::int64_t piece = 0; piece < loop.pieces; ++piece)
       for (std::int64_t first = 0; first < units; first += size)
         chunks.push_back({all * static_cast<double>(std::min(size, units - first)) / static_cast<double>(units * loop.pieces), longest});
@@ -59,11 +59,11 @@ Chunk last_of(const std::vector<Chunk>& chunks, int threads) {
 
 }  // namespace
 
-Parallelism parallelism(const StepImage& image, std::int64_t n, int threads, std::span<const double> seconds) {
+Parallelism parallelism(const StepImage& image, Sizes sizes, int threads, std::span<const double> seconds) {
   Parallelism result;
   double work = 0, longest = 0, most_waiting = -1;
   for (const PhaseSpec& phase : image.phases) {
-    const std::vector<Chunk> chunks = chunks_of(phase, n, seconds);
+    const std::vector<Chunk> chunks = chunks_of(phase, sizes, seconds);
     double of_phase = 0;
     for (const Chunk& chunk : chunks) of_phase += chunk.seconds;
     const Chunk last = last_of(chunks, threads);
@@ -78,9 +78,9 @@ Parallelism parallelism(const StepImage& image, std::int64_t n, int threads, std
   return result;
 }
 
-std::vector<double> estimated_seconds(const StepImage& image, std::int64_t n) {
+std::vector<double> estimated_seconds(const StepImage& image, Sizes sizes) {
   std::vector<double> seconds;
-  for (const KernelSpec& kernel : image.kernels) seconds.push_back(one_core_seconds(kernel.work.flops(n), kernel.work.bytes(n)));
+  for (const KernelSpec& kernel : image.kernels) seconds.push_back(one_core_seconds(kernel.work.flops.at(sizes), kernel.work.bytes.at(sizes)));
   return seconds;
 }
 

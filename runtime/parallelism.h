@@ -14,10 +14,10 @@ struct Parallelism {
   std::uint32_t kernel = 0;  ///< index in StepImage::kernels: the one that the other threads wait for longest
 };
 
-/// Of a call at batch size n on so many threads that claim the chunks of each phase as compiled steps do. `seconds`: of each kernel on one thread.
-Parallelism parallelism(const StepImage& image, std::int64_t n, int threads, std::span<const double> seconds);
+/// Of a call on so many threads that claim the chunks of each phase as compiled steps do. `seconds`: of each kernel on one thread.
+Parallelism parallelism(const StepImage& image, Sizes sizes, int threads, std::span<const double> seconds);
 
 /// The seconds of each kernel by the cost model.
-std::vector<double> estimated_seconds(const StepImage& image, std::int64_t n);
+std::vector<double> estimated_seconds(const StepImage& image, Sizes sizes);
 
 }  // namespace sinter::runtime

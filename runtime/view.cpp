@@ -5,12 +5,12 @@
 
 namespace sinter::runtime {
 
-std::size_t storage_bytes(const Type& type, std::int64_t n) {
-  const Layout at = layout(type.shape, n);
+std::size_t storage_bytes(const Type& type, Sizes sizes) {
+  const Layout at = layout(type.shape, sizes);
   std::size_t bytes = size_of(type.dtype);
   for (const std::int64_t factor : {at.rows, at.stride})
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(factor), &bytes))
-      throw UserError("tensor", str("too many elements: ", type, " with N = ", n));
+      throw UserError("tensor", str("too many elements: ", type, type.shape.is_fixed() ? "" : str(" with N = ", sizes.n, " and T = ", sizes.t)));
   return bytes;
 }
 

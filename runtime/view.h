@@ -21,8 +21,8 @@ struct View {
   }
 };
 
-/// Bytes of a tensor of this type, including padding, at batch size n. Throws UserError for more than memory has addresses.
-std::size_t storage_bytes(const Type& type, std::int64_t n = 0);
+/// Bytes of a tensor of this type, including padding, in a call of these sizes. Throws UserError for more than memory has addresses.
+std::size_t storage_bytes(const Type& type, Sizes sizes = {});
 
 /// Copies between dense row-major memory and a view.
 void copy_from_dense(const void* dense, const View& to);

@@ -67,7 +67,7 @@ llvm::Value* slot_count(Emitter& e) {
   const Schedule& schedule = e.context().schedule;
   const Kernel& maker = schedule.kernels[e.kernel().parts];
   const Loop& loop = schedule.phases[maker.phase].loops[maker.loop];
-  llvm::Value *units = e.extent(loop.domain.units), *size = emit_chunk_units(e.builder(), units, e.extent(Dim::batch()), loop.limits);
+  llvm::Value *units = e.extent(loop.domain.units), *size = e.chunk_units(loop);
   return e.builder().CreateUDiv(e.builder().CreateAdd(units, e.builder().CreateSub(size, e.number(1))), size);
 }
 

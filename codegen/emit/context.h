@@ -44,7 +44,8 @@ struct EmitContext {
 llvm::Function* declare_shared(EmitContext& context, const std::string& name, llvm::FunctionType* type, std::size_t size,
                                const std::function<void(EmitContext&)>& define);
 
-/// chunk_of (ir/step.h) in IR.
-llvm::Value* emit_chunk_units(Builder& builder, llvm::Value* units, llvm::Value* n, const ChunkLimits& limits);
+/// A dimension, and chunk_of (ir/step.h), in IR.
+llvm::Value* emit_extent(Builder& builder, Dim dim, llvm::Value* n, llvm::Value* t);
+llvm::Value* emit_chunk_units(Builder& builder, Dim units, llvm::Value* n, llvm::Value* t, const ChunkLimits& limits);
 
 }  // namespace sinter::codegen

@@ -17,7 +17,7 @@ Emitter::Emitter(EmitContext& context, const Kernel& kernel)
 llvm::Function* Emitter::declare() {
   llvm::LLVMContext& llvm = context_.module.getContext();
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
-  types.insert(types.end(), 6, llvm::Type::getInt64Ty(llvm));
+  types.insert(types.end(), 7, llvm::Type::getInt64Ty(llvm));
   types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
                                      str("kernel_", kernel_number()), context_.module);
@@ -41,7 +41,8 @@ void Emitter::emit() {
   piece_begin_ = function_->getArg(first + 3);
   piece_end_ = function_->getArg(first + 4);
   n_ = function_->getArg(first + 5);
-  ctx_ = function_->getArg(first + 6);
+  t_ = function_->getArg(first + 6);
+  ctx_ = function_->getArg(first + 7);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
   current_builder() = &builder_;
   kernel_.kind->emit(*this);
@@ -55,7 +56,9 @@ void Emitter::note(std::string text) { context_.notes.emplace_back(kernel_number
 
 Value* Emitter::number(std::int64_t value) const { return llvm::ConstantInt::getSigned(llvm::Type::getInt64Ty(context_.module.getContext()), value); }
 
-Value* Emitter::extent(Dim dim) { return dim.is_batch() ? builder_.CreateMul(n_, number(dim.factor())) : number(dim.factor()); }
+Value* Emitter::extent(Dim dim) { return emit_extent(builder_, dim, n_, t_); }
+
+Value* Emitter::chunk_units(const Loop& loop) { return emit_chunk_units(builder_, loop.domain.units, n_, t_, loop.limits); }
 
 void Emitter::loop(Value* begin, Value* end, std::int64_t step, const Body& body) {
   llvm::LLVMContext& llvm = context_.module.getContext();
@@ -129,15 +132,16 @@ Rows Emitter::rows() {
   if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
   if (!kernel_.domain.samples) return {begin_, end_};
   const auto cut = kernel_.piece == Piece::rows;
-  Value *first = builder_.CreateMul(begin_, number(all.factor())), *last = builder_.CreateMul(end_, number(all.factor()));
+  Value *own = extent(all.per_sample()), *first = builder_.CreateMul(begin_, own), *last = builder_.CreateMul(end_, own);
   if (!cut) return {first, last};
-  return {builder_.CreateAdd(first, piece_begin_), builder_.CreateSub(last, builder_.CreateSub(number(all.factor()), piece_end_))};
+  return {builder_.CreateAdd(first, piece_begin_), builder_.CreateSub(last, builder_.CreateSub(own, piece_end_))};
 }
 
 Rows Emitter::indices(std::size_t axes) {
   const Dim all = kernel_.shape.product(0, axes);
   if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
-  return {builder_.CreateMul(begin_, number(all.factor())), builder_.CreateMul(end_, number(all.factor()))};
+  Value* own = extent(all.per_sample());
+  return {builder_.CreateMul(begin_, own), builder_.CreateMul(end_, own)};
 }
 
 Value* Emitter::for_each_vector(Value* begin, Value* end, unsigned unroll, const std::function<void(Value*, unsigned)>& body) {
@@ -162,7 +166,7 @@ void Emitter::for_each_block(const Shape& shape, Value* row, bool scalar, const 
   const auto vectors = [&](Value* cols) {
     return for_each_vector(number(0), cols, unroll, [&](Value* c, unsigned turn) { body({row, c, lanes, lanes, turn}); });
   };
-  if (at.cols.is_batch()) {  // not padded: whole vectors, then single elements
+  if (!at.cols.is_fixed()) {  // not padded: whole vectors, then single elements
     Value* cols = extent(at.cols);
     loop(vectors(cols), cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
     return;

@@ -1,5 +1,5 @@
 // The words in which kernels are written. A kernel is one LLVM function:
-//   void kernel_k(ptr noalias buffer..., i64 begin, i64 end, i64 chunk, i64 piece_begin, i64 piece_end, i64 n, ptr ctx)
+//   void kernel_k(ptr noalias buffer..., i64 begin, i64 end, i64 chunk, i64 piece_begin, i64 piece_end, i64 n, i64 t, ptr ctx)
 // (of a checked step also ptr KernelCheck) over the units [begin, end) of its domain; of a single sample over its pieces [piece_begin, piece_end),
 // else over all of them.
 #pragma once
@@ -74,6 +74,8 @@ class Emitter {
   // ---- numbers and control flow ----
   llvm::Value* number(std::int64_t value) const;
   llvm::Value* extent(Dim dim);
+  /// Units of a loop's chunks.
+  llvm::Value* chunk_units(const Loop& loop);
   void loop(llvm::Value* begin, llvm::Value* end, std::int64_t step, const Body& body);
   void when(llvm::Value* condition, const std::function<void()>& body);
   void repeat_while(const std::function<llvm::Value*()>& condition, const std::function<void()>& body);
@@ -129,7 +131,8 @@ class Emitter {
   Builder builder_;
   std::vector<std::uint32_t> arguments_;  ///< buffers, in the order of the function's pointers
   llvm::Function* function_ = nullptr;
-  llvm::Value *begin_ = nullptr, *end_ = nullptr, *chunk_ = nullptr, *piece_begin_ = nullptr, *piece_end_ = nullptr, *n_ = nullptr, *ctx_ = nullptr;
+  llvm::Value *begin_ = nullptr, *end_ = nullptr, *chunk_ = nullptr, *piece_begin_ = nullptr, *piece_end_ = nullptr, *n_ = nullptr, *t_ = nullptr,
+              *ctx_ = nullptr;
 };
 
 }  // namespace sinter::codegen

@@ -43,6 +43,7 @@ class StepEmitter {
     thread_ = step_->getArg(1);
     b_.SetInsertPoint(block("entry"));
     n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
+    t_ = field(offsetof(StepContext, length), b_.getInt64Ty());
     next_claims_ = context_.schedule.phases.size();
     if (context_.checked) tell_checks(offsetof(CheckHooks, begin), {thread_});
     for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
@@ -102,7 +103,7 @@ class StepEmitter {
     std::vector<Job> jobs;
     for (const Loop& loop : phase.loops) {
       if (without_samples && loop.domain.samples) continue;
-      Value *units = units_of(loop), *size = emit_chunk_units(b_, units, n_, loop.limits);
+      Value *units = units_of(loop), *size = emit_chunk_units(b_, loop.domain.units, n_, t_, loop.limits);
       Value* ranges = divide_up(units, size);
       if (loop.pieces == 1) {
         jobs.push_back({ranges, [this, &loop, size](Value* chunk) { emit_chunk(loop, chunk, size, nullptr); }});
@@ -129,9 +130,7 @@ class StepEmitter {
 
   Value* threads() { return b_.CreateSExt(field(offsetof(StepContext, threads), b_.getInt32Ty()), b_.getInt64Ty()); }
   Value* divide_up(Value* a, Value* b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, number(1))), b); }
-  Value* units_of(const Loop& loop) {
-    return loop.domain.units.is_batch() ? b_.CreateMul(n_, number(loop.domain.units.factor())) : number(loop.domain.units.factor());
-  }
+  Value* units_of(const Loop& loop) { return emit_extent(b_, loop.domain.units, n_, t_); }
 
   /// A barrier: what follows phase p, or a stage of it, begins when all threads have arrived.
   void emit_boundary(std::size_t p, bool over) {
@@ -226,7 +225,7 @@ class StepEmitter {
   void emit_call(const Loop& loop, std::size_t k, const Range& r, bool shared) {
     std::vector<Value*> arguments;
     for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, r.begin, shared));
-    arguments.insert(arguments.end(), {r.begin, r.end, r.chunk, r.piece_begin, r.piece_end, n_, ctx_});
+    arguments.insert(arguments.end(), {r.begin, r.end, r.chunk, r.piece_begin, r.piece_end, n_, t_, ctx_});
     spoil(k, arguments);
     Value* before = profile_ ? clock() : nullptr;
     Value* check = nullptr;
@@ -287,7 +286,7 @@ class StepEmitter {
   std::vector<llvm::Function*> functions_;
   std::vector<std::vector<std::uint32_t>> arguments_;
   llvm::Function* step_ = nullptr;
-  Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr;
+  Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr, *t_ = nullptr;
   Value* claimed_ = nullptr;     ///< the current chunk, numbered over all jobs
   std::size_t next_claims_ = 0;  ///< counters of the next stage; phases come first
 };

@@ -30,13 +30,13 @@ class Elements {
   }
 
   Vec operator()(const ir::ScatterAddAlong& op) {
-    const std::int64_t count = e_.type_of(node_.inputs[0]).shape.back().factor();
+    Value* count = e_.extent(e_.type_of(node_.inputs[0]).shape.back());
     Value *place = element_at(e_, shape_, site_), *columns = e_.number(op.cols);
     Value *row = b_.CreateUDiv(place, columns), *column = b_.CreateURem(place, columns);
     llvm::AllocaInst* total = e_.variable(b_.getFloatTy(), "total");
     b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), total);
-    e_.loop(e_.number(0), e_.number(count), 1, [&](Value* j) {
-      Value* from = b_.CreateAdd(b_.CreateMul(row, e_.number(count)), j);
+    e_.loop(e_.number(0), count, 1, [&](Value* j) {
+      Value* from = b_.CreateAdd(b_.CreateMul(row, count), j);
       Value* at = checked_index(e_, id_, element_of(e_, node_.inputs[0], from), columns);
       const Vec x = element_of(e_, node_.inputs[1], from), sum(b_.CreateLoad(b_.getFloatTy(), total), DType::f32);
       b_.CreateStore(b_.CreateSelect(b_.CreateICmpEQ(at, column), (sum + x).value, sum.value), total);

@@ -114,7 +114,8 @@ void emit_part(Emitter& e, const Reduction& r) {
 /// Whether rows are added to rows, and each sample has many of them.
 bool adds_many_rows(const Shape& in, const Reduction& r) {
   if (in.rank() < 2 || r.first != 0 || r.last != in.rank() - 1 || !in.back().is_fixed() || in.back() == Dim(1) || !in[0].is_batch()) return false;
-  return in.product(0, r.last).factor() >= most_rows_unsplit;
+  const Dim rows = in.product(0, r.last);
+  return rows.is_length() || rows.factor() >= most_rows_unsplit;
 }
 
 void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
@@ -122,12 +123,12 @@ void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
   const Reduction r = reduction_of(anchor.op);
   const Shape& in = planner.graph().node(anchor.inputs[0]).type.shape;
   const Dim all = in.elements();
-  const bool to_one = anchor.type.shape.elements() == Dim(1) && (all.is_batch() || all.factor() > most_unsplit);
+  const bool to_one = anchor.type.shape.elements() == Dim(1) && (!all.is_fixed() || all.factor() > most_unsplit);
   if (to_one || adds_many_rows(in, r)) {
     Planner::Parts parts = planner.split(kernel);
     // As many slots as chunks: a chunk has at least so many rows, if chunks are rows of samples.
     const Domain& chunks = parts.partial.domain;
-    const Dim count = chunks.samples || to_one ? chunks.units : Dim::batch((chunks.units.factor() + least_divided_rows - 1) / least_divided_rows);
+    const Dim count = chunks.samples || to_one ? chunks.units : chunks.units.with_factor(divide_up(chunks.units.factor(), least_divided_rows));
     return planner.add(std::move(parts), to_one ? Shape{count} : Shape{count, in.back()});
   }
   // Results that lie in rows of their own are computed with the rows that they are sums of.

@@ -26,7 +26,7 @@ void ScatterKernel::collect(Emitter& e) const {
   Value *begin = whole ? e.number(0) : e.begin(), *end = whole ? e.number(count) : e.end();
   const Dim inner = table.product(1, table.rank());  // elements of a row of the table
   // Where the last axis is a single column, or N is in a row of the table, rows are not runs of vectors.
-  const bool by_element = inner.is_batch() || table.back() == Dim(1) || table.rank() == 1;
+  const bool by_element = !inner.is_fixed() || table.back() == Dim(1) || table.rank() == 1;
   e.for_each_site(table, e.rows(), table.rank() == 1, [&](const Site& site) {
     e.store(splat(Vec(llvm::ConstantFP::get(b.getFloatTy(), 0), DType::f32), site.width), e.kernel().product, site);
   });

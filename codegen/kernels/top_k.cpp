@@ -48,7 +48,7 @@ void TopKKernel::collect(Emitter& e) const {
     Value *root = e.number(0), *k = e.number(count);
     e.loop(root, k, 1, [&](Value* j) { put(j, j); });
     e.loop(root, e.number(count / 2), 1, [&](Value* j) { sift(b.CreateSub(e.number(count / 2 - 1), j), k); });
-    e.loop(k, e.number(type.shape.back().factor()), 1, [&](Value* i) {
+    e.loop(k, e.extent(type.shape.back()), 1, [&](Value* i) {
       e.when(before(i, get(root)), [&] {
         put(root, i);
         sift(root, k);

@@ -29,10 +29,10 @@ inline bool has_error(const Bounded& x) {
   return std::any_of(x.error.begin(), x.error.end(), [](double e) { return e != 0; });
 }
 
-inline ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in, std::int64_t n) {
+inline ir::Array evaluate(const ir::Op& op, const Type& type, std::vector<ir::Array> in, Sizes sizes) {
   std::vector<const ir::Array*> pointers;
   for (const ir::Array& a : in) pointers.push_back(&a);
-  return ir::evaluate(op, type, pointers, n);
+  return ir::evaluate(op, type, pointers, sizes);
 }
 
 /// Whether two values may be equal, or in another order, within the sum of their errors; an error without limit may hide a NaN.

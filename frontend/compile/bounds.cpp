@@ -21,8 +21,8 @@ constexpr double smallest = 0x1p-120;  // below this, results may have been flus
 /// How far the result moves when each operand of a mask moves by its error, up where `up` has its bit, else down; a boolean with an error is the
 /// other one. What has an infinite error becomes infinite, or, if `unknown`, NaN or a number. Infinite where the result becomes NaN, or stops being
 /// NaN.
-std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n,
-                          unsigned mask, unsigned up, bool unknown) {
+std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes, unsigned mask,
+                          unsigned up, bool unknown) {
   std::vector<ir::Array> operands;
   for (std::size_t k = 0; k < in.size(); ++k) {
     const double sign = up >> k & 1 ? 1 : -1;
@@ -34,7 +34,7 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
         return x + sign * e;
       }));
   }
-  const ir::Array other = evaluate(op, type, std::move(operands), n);
+  const ir::Array other = evaluate(op, type, std::move(operands), sizes);
   std::vector<double> differences(result.error.size());
   for (std::size_t i = 0; i < differences.size(); ++i) {
     const double difference = std::abs(other.data[i] - result.value.data[i]);
@@ -46,8 +46,8 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
 
 /// A quotient by what may be 0 may be any number, and so may a power of it if the exponent, `power`, may be negative: moving the operands to the ends
 /// of their errors does not find out what is between them.
-void carry_pole(Bounded& result, const Type& type, const Bounded& divisor, const Bounded* power, std::int64_t n) {
-  const auto where_it = [&](const Bounded& x, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(x, f)}, n).data; };
+void carry_pole(Bounded& result, const Type& type, const Bounded& divisor, const Bounded* power, Sizes sizes) {
+  const auto where_it = [&](const Bounded& x, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(x, f)}, sizes).data; };
   std::vector<double> poles = where_it(divisor, [](double v, double e) { return e > 0 && std::abs(v) <= e ? 1 : 0; });
   if (power) {
     const std::vector<double> negative = where_it(*power, [](double v, double e) { return v - e < 0 ? 1 : 0; });
@@ -70,7 +70,7 @@ void carry_truth(Bounded& result, const Bounded& in) {
 
 /// Moves each operand by its error both ways and adds up how far the result moves; or all of them together, where that is more: near x y = 0 a
 /// product does not move if only one factor does.
-void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   unsigned all = 0;
   for (std::size_t k = 0; k < in.size(); ++k)
     if (has_error(*in[k])) all |= 1u << k;
@@ -80,8 +80,8 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
   const bool unlimited = std::any_of(
       in.begin(), in.end(), [](const Bounded* x) { return std::any_of(x->error.begin(), x->error.end(), [](double e) { return std::isinf(e); }); });
   const auto moved_by = [&](unsigned mask, unsigned up) {
-    std::vector<double> most = moved(result, op, type, in, n, mask, up, false);
-    if (unlimited) furthest(most, moved(result, op, type, in, n, mask, up, true));
+    std::vector<double> most = moved(result, op, type, in, sizes, mask, up, false);
+    if (unlimited) furthest(most, moved(result, op, type, in, sizes, mask, up, true));
     return most;
   };
   std::vector<double> alone(result.error.size()), together(result.error.size());
@@ -101,7 +101,7 @@ void carry_by_moving(Bounded& result, const ir::Op& op, const Type& type, std::s
 }
 
 /// Arithmetic on whole numbers: moved in real numbers, where nothing wraps.
-void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   if (std::none_of(in.begin(), in.end(), [](const Bounded* x) { return has_error(*x); })) return;
   const Type reals{DType::f32, type.shape};
   std::vector<Bounded> operands;
@@ -115,8 +115,8 @@ void carry_whole(Bounded& result, const ir::Op& op, const Type& type, std::span<
     pointers.push_back(&x);
     values.push_back(x.value);
   }
-  Bounded real{evaluate(op, reals, std::move(values), n), result.error};
-  carry_by_moving(real, op, reals, pointers, n);
+  Bounded real{evaluate(op, reals, std::move(values), sizes), result.error};
+  carry_by_moving(real, op, reals, pointers, sizes);
   carry_wrapped(result, real);
 }
 
@@ -129,9 +129,9 @@ void carry_whole_cast(Bounded& result, const Bounded& in) {
 
 /// Each element moves on its own, so what the elements carry together is bounded by their absolute values. In any order, intermediate products are
 /// between the product of the elements below 1 and that of those above: they may overflow, to infinity times 0 at worst, or be flushed to 0.
-void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
+void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, Sizes sizes) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
-  const auto product_of = [&](auto&& f) { return evaluate(op, type, {mapped(in, f)}, n); };
+  const auto product_of = [&](auto&& f) { return evaluate(op, type, {mapped(in, f)}, sizes); };
   const ir::Array moved = product_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; }),
                   certain = product_of([](double v, double e) { return std::isinf(e) ? 1 : v; }),
                   most = product_of([](double v, double e) { return std::max(std::abs(v) + e, 1.0); }),
@@ -146,10 +146,10 @@ void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bo
 }
 
 /// The number of terms of a sum or product.
-double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   std::vector<Type> types;
   for (const Bounded* x : in) types.push_back({x->value.dtype, Shape::fixed(x->value.extents)});
-  return static_cast<double>(ir::terms(ir::access(ir::at_batch(op, n), types, type.shape.at(n))).factor());
+  return static_cast<double>(ir::terms(ir::access(ir::at_sizes(op, sizes), types, type.shape.at(sizes))).factor());
 }
 
 /// The operands of a sum of products.
@@ -160,7 +160,7 @@ struct LinearParts {
 
 /// Sums and products: linear in each operand, so absolute values bound both the carried errors and the rounding over all terms. An operand of
 /// infinite error may be any number, and makes any number of the result, times 0 as well.
-void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n, const LinearParts& parts) {
+void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes, const LinearParts& parts) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   const auto operands_of = [&](auto&& f) {
     std::vector<ir::Array> operands;
@@ -170,8 +170,8 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   const auto limited = [&](double x) { return std::isnan(x) || x > greatest ? unlimited : x; };  // an intermediate sum may overflow
   const std::vector<ir::Array> magnitudes = operands_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; });
   const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
-  const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, n);
-  const double terms = contracted_terms(op, type, in, n) + (mixed ? winograd_terms : 0);
+  const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, sizes);
+  const double terms = contracted_terms(op, type, in, sizes) + (mixed ? winograd_terms : 0);
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * limited(total.data[i]);
   for (std::size_t k = parts.first; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
@@ -181,12 +181,12 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
       ir::Array& without = operands[k == *parts.added ? parts.first : *parts.added];
       std::fill(without.data.begin(), without.data.end(), 0.0);
     }
-    const ir::Array carried = evaluate(op, type, std::move(operands), n);
+    const ir::Array carried = evaluate(op, type, std::move(operands), sizes);
     for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += limited(carried.data[i]);
   }
   // NaN of operands that are certain is certain.
   if (std::none_of(result.value.data.begin(), result.value.data.end(), [](double v) { return std::isnan(v); })) return;
-  const ir::Array certain = evaluate(op, type, operands_of([](double v, double e) { return std::isinf(e) ? 1 : v; }), n);
+  const ir::Array certain = evaluate(op, type, operands_of([](double v, double e) { return std::isinf(e) ? 1 : v; }), sizes);
   for (std::size_t i = 0; i < result.error.size(); ++i)
     if (std::isnan(certain.data[i])) result.error[i] = 0;
 }
@@ -195,11 +195,11 @@ template <class O>
 concept IsComparison = std::is_base_of_v<ir::Elementwise<2, ir::Compares>, O>;
 
 /// Both results are allowed where the operands differ by no more than their errors.
-void carry_comparison(Bounded& result, std::span<const Bounded* const> in, const Type& type, std::int64_t n) {
+void carry_comparison(Bounded& result, std::span<const Bounded* const> in, const Type& type, Sizes sizes) {
   if (!has_error(*in[0]) && !has_error(*in[1])) return;
   const Type numbers{DType::f32, type.shape};
-  const ir::Array apart = evaluate(ir::Sub{}, numbers, {in[0]->value, in[1]->value}, n),
-                  slack = evaluate(ir::Add{}, numbers, {errors_of(*in[0]), errors_of(*in[1])}, n);
+  const ir::Array apart = evaluate(ir::Sub{}, numbers, {in[0]->value, in[1]->value}, sizes),
+                  slack = evaluate(ir::Add{}, numbers, {errors_of(*in[0]), errors_of(*in[1])}, sizes);
   for (std::size_t i = 0; i < result.error.size(); ++i)
     if (may_be_equal(std::abs(apart.data[i]), slack.data[i])) result.error[i] = 1;
 }
@@ -226,17 +226,17 @@ struct Carry {
   const ir::Op& op;
   const Type& type;
   std::span<const Bounded* const> in;
-  std::int64_t n;
+  Sizes sizes;
 
-  void linear(const LinearParts& parts = {}) const { carry_linear(result, op, type, in, n, parts); }
-  void sum() const { is_float(type.dtype) ? linear() : carry_whole_sum(result, op, type, *in[0], n); }
+  void linear(const LinearParts& parts = {}) const { carry_linear(result, op, type, in, sizes, parts); }
+  void sum() const { is_float(type.dtype) ? linear() : carry_whole_sum(result, op, type, *in[0], sizes); }
   void indexed() const { carry_index(result, op, in); }
   /// False for whole numbers, which are finished.
   template <class O>
   bool moved() const {
     constexpr bool counts = std::is_base_of_v<ir::Elementwise<1, ir::Numbers>, O> || std::is_base_of_v<ir::Elementwise<2, ir::Numbers>, O>;
-    if (counts && is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole(result, op, type, in, n), false;
-    carry_by_moving(result, op, type, in, n);
+    if (counts && is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole(result, op, type, in, sizes), false;
+    carry_by_moving(result, op, type, in, sizes);
     return true;
   }
 
@@ -252,7 +252,7 @@ struct Carry {
   void operator()(const ir::Sum&) const { sum(); }
   void operator()(const ir::Cumsum&) const { sum(); }
   void operator()(const ir::Prod& prod) const {
-    is_float(type.dtype) ? carry_product(result, op, type, *in[0], n) : carry_whole_product(result, prod, type, *in[0], n);
+    is_float(type.dtype) ? carry_product(result, op, type, *in[0], sizes) : carry_whole_product(result, prod, type, *in[0], sizes);
   }
 
   void operator()(const ir::GatherRows&) const { indexed(); }
@@ -268,24 +268,24 @@ struct Carry {
 
   void operator()(const ir::Softmax&) const { carry_softmax(result, *in[0], false); }
   void operator()(const ir::LogSoftmax&) const { carry_softmax(result, *in[0], true); }
-  void operator()(const ir::Philox&) const { carry_random_bits(result, type, in, n); }
+  void operator()(const ir::Philox&) const { carry_random_bits(result, type, in, sizes); }
   template <IsComparison O>
   void operator()(const O&) const {
-    carry_comparison(result, in, type, n);
+    carry_comparison(result, in, type, sizes);
   }
   void operator()(const ir::Cast&) const {
     if (is_whole(type.dtype) && is_whole(in[0]->value.dtype)) return carry_whole_cast(result, *in[0]);
-    carry_by_moving(result, op, type, in, n);
+    carry_by_moving(result, op, type, in, sizes);
     if (type.dtype == DType::boolean) carry_truth(result, *in[0]);
   }
   void operator()(const ir::Div&) const {
-    if (moved<ir::Div>()) carry_pole(result, type, *in[1], nullptr, n);
+    if (moved<ir::Div>()) carry_pole(result, type, *in[1], nullptr, sizes);
   }
   void operator()(const ir::Pow&) const {
-    if (moved<ir::Pow>()) carry_pole(result, type, *in[0], in[1], n);
+    if (moved<ir::Pow>()) carry_pole(result, type, *in[0], in[1], sizes);
   }
-  void operator()(const ir::Sin&) const { carry_by_moving(result, op, type, in, n), carry_angle(result, *in[0]); }
-  void operator()(const ir::Cos&) const { carry_by_moving(result, op, type, in, n), carry_angle(result, *in[0]); }
+  void operator()(const ir::Sin&) const { carry_by_moving(result, op, type, in, sizes), carry_angle(result, *in[0]); }
+  void operator()(const ir::Cos&) const { carry_by_moving(result, op, type, in, sizes), carry_angle(result, *in[0]); }
   template <class O>
   void operator()(const O&) const {
     moved<O>();
@@ -297,17 +297,17 @@ struct Carry {
     if constexpr (ir::IsElementwise<O>) return 2 * O::ulps;  // a unit in the last place is up to twice 2^-24 of the value
     else return 0;
   }
-  double ulps(const ir::Prod&) const { return contracted_terms(op, type, in, n); }
+  double ulps(const ir::Prod&) const { return contracted_terms(op, type, in, sizes); }
 };
 
 }  // namespace
 
-Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
+Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   std::vector<const ir::Array*> values;
   for (const Bounded* x : in) values.push_back(&x->value);
-  Bounded result{ir::evaluate(op, type, values, n), {}};
+  Bounded result{ir::evaluate(op, type, values, sizes), {}};
   result.error.assign(result.value.data.size(), 0.0);
-  const Carry carry{result, op, type, in, n};
+  const Carry carry{result, op, type, in, sizes};
   std::visit(carry, op);
   if (is_float(type.dtype)) {
     const double ulps = std::visit([&](const auto& o) { return carry.ulps(o); }, op);

@@ -64,9 +64,10 @@ std::string StepCore::explain() const {
   }
   ir::Cost flops;
   for (const ir::NodeId id : compiled.graph.topological_order()) flops += ir::flops(compiled.graph, id);
-  out << std::setprecision(0) << "arithmetic per call: " << flops.fixed << " + " << flops.per_sample << " N flops";
-  if (compiled.sample_batch && flops.per_sample > 0)
-    out << ", " << static_cast<double>(flops.at(compiled.sample_batch)) << " at N = " << compiled.sample_batch;
+  out << std::setprecision(0) << "arithmetic per call: " << flops.fixed() << " + " << flops[Dim::batch()] << " N flops";
+  for (const Dim symbols : {Dim::length(), Dim::batch() * Dim::length()})
+    if (flops[symbols] > 0) out << " + " << flops[symbols] << " " << symbols;
+  if (compiled.sizes.n && !flops.is_fixed()) out << ", " << flops.at(compiled.sizes) << " at N = " << compiled.sizes.n;
   out << "\n";
   out << "kernels:\n";
   explain_kernels(out, compiled.graph);
@@ -74,13 +75,14 @@ std::string StepCore::explain() const {
   out << compiled.report.schedule << compiled.report.memory_plan << "functions: " << std::set(code_of.begin(), code_of.end()).size() << " of "
       << code_of.size() << " kernels differ\n";
   {
-    const std::int64_t n = std::max<std::int64_t>(1, compiled.sample_batch);
-    const auto [work, bytes, seconds, chunks, threads] = variant.executor().estimate(n, impl_->options.threads);
+    const Sizes sizes{std::max<std::int64_t>(1, compiled.sizes.n), compiled.sizes.t};
+    const std::int64_t n = sizes.n;
+    const auto [work, bytes, seconds, chunks, threads] = variant.executor().estimate(sizes, impl_->options.threads);
     out << "threads at N = " << n << ": " << threads << "; " << work << " flops and " << bytes << " bytes are " << std::setprecision(1)
         << seconds * 1e6 << " us of one core by the cost model, the widest phase has " << chunks << (chunks == 1 ? " chunk\n" : " chunks\n")
         << std::setprecision(0);
     const StepImage& image = variant.executor().image();
-    const auto at = [&](int count) { return runtime::parallelism(image, n, count, runtime::estimated_seconds(image, n)); };
+    const auto at = [&](int count) { return runtime::parallelism(image, sizes, count, runtime::estimated_seconds(image, sizes)); };
     const runtime::Parallelism some = at(16), many = at(64);
     out << std::setprecision(1) << "parallelism at N = " << n << ", by the cost model: " << some.busy_threads << " at 16 threads, "
         << many.busy_threads << " at 64" << std::setprecision(0);
@@ -90,7 +92,7 @@ std::string StepCore::explain() const {
     for (const ir::StateSpec& state : compiled.graph.states())
       states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
     std::int64_t arenas = 0;
-    for (const Arena& arena : image.arenas) arenas += arena.bytes * arena.units(n);
+    for (const Arena& arena : image.arenas) arenas += arena.bytes * arena.units(sizes);
     const std::int64_t scratch = image.scratch_bytes * threads;
     out << "peak memory at N = " << n << ": " << arenas + scratch + states << " bytes; of them " << states << " of states, " << arenas
         << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";

@@ -10,7 +10,7 @@ namespace sinter {
 
 /// Judges each node that has a value by its result in double from the values of its operands; values inside a kernel, which are not visible, are
 /// computed in double too. `values` is indexed by node id and holds at least the leaves.
-void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, std::int64_t n);
+void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, Sizes sizes);
 
 /// Compares bytes that must not depend on whether buffers share memory; the first element that differs disagrees. Any NaN equals any NaN: which
 /// operand's sign and payload a multiply-add takes depends on the form of the instruction (213, 231…), which the compiler chooses by its registers.

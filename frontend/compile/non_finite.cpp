@@ -52,7 +52,7 @@ void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::strin
   restore(traced_.cells, kept_);
   const ir::Graph& graph = traced_.graph;
   std::vector<Tensor> values = leaf_values(traced_, in);
-  interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});
+  interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true});
   std::vector<ir::NodeId> results(graph.outputs().begin(), graph.outputs().end());
   for (const ir::NodeId update : graph.updates())
     if (update != ir::no_node) results.push_back(update);

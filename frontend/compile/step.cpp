@@ -13,17 +13,20 @@ namespace sinter {
 
 namespace {
 
-Type typed(DType dtype, Dim first, const std::vector<std::int64_t>& dims) {
-  std::vector<Dim> all{first};
-  all.insert(all.end(), dims.begin(), dims.end());
-  return {dtype, Shape(std::span<const Dim>(all))};
+Type typed(DType dtype, Shape lead, const std::vector<std::int64_t>& dims) {
+  const bool batch = lead.has_batch();
+  for (const std::int64_t dim : dims) {
+    if (dim == Spec::any_length && !batch) throw UserError("spec", "only batch inputs may have any_length; a table or a fixed input has numbers");
+    lead = lead.insert(lead.rank(), dim == Spec::any_length ? Dim::length() : Dim(dim));
+  }
+  return {dtype, Shape(lead)};
 }
 
 }  // namespace
 
-Spec Spec::batch(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, Dim::batch(), dims), InputKind::batch}; }
-Spec Spec::fixed(DType dtype, const std::vector<std::int64_t>& dims) { return {{dtype, Shape::fixed(dims)}, InputKind::fixed}; }
-Spec Spec::table(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, Dim::rows(), dims), InputKind::table}; }
+Spec Spec::batch(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, {Dim::batch()}, dims), InputKind::batch}; }
+Spec Spec::fixed(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, {}, dims), InputKind::fixed}; }
+Spec Spec::table(DType dtype, const std::vector<std::int64_t>& dims) { return {typed(dtype, {Dim::rows()}, dims), InputKind::table}; }
 
 namespace {
 
@@ -82,7 +85,7 @@ Traced StepCore::Impl::trace(std::span<const Spec> specs) const {
     const auto declared = recorded->graph.inputs().size() - recorded->captured.size();
     if (specs.size() != declared) throw UserError(options.name, str("takes ", declared, " inputs, got ", specs.size()));
     for (std::size_t i = 0; i < specs.size(); ++i)
-      if (specs[i].type != recorded->graph.inputs()[i].type)
+      if (!accepts(recorded->graph.inputs()[i], specs[i].type))
         throw UserError(options.name,
                         str("input '", recorded->graph.inputs()[i].name, "' must be ", recorded->graph.inputs()[i].type, ", got ", specs[i].type));
     return with_frozen(*recorded);  // that of a clone has the clone's cells already
@@ -117,10 +120,9 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   constexpr std::size_t most_variants = 8;
   const auto start = std::chrono::steady_clock::now();
   Traced traced = kept(trace(specs));
-  const std::int64_t batch = in.empty() ? 0 : batch_of(traced.graph, in);
+  const Sizes sizes = in.empty() ? Sizes(0) : sizes_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto compiled =
-      std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sample_batch = batch, .settings = settings(), .log = options.log}));
+  auto compiled = std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sizes = sizes, .settings = settings(), .log = options.log}));
   compiled->trace_seconds = seconds;
   const std::lock_guard lock(changing);
   ++compiles;
@@ -183,7 +185,7 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
   const Traced traced = kept(trace(specs_of(in)));
   const ir::Graph& graph = traced.graph;
   std::vector<Tensor> values = leaf_values(traced, in);
-  interpret(graph, values, {.batch = batch_of(graph, in), .keep_all = true});
+  interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true});
   for (std::size_t i = 0; i < traced.cells.size(); ++i)
     if (const ir::NodeId update = graph.updates()[i]; update != ir::no_node) {
       traced.cells[i]->buffer = values[update].buffer();

@@ -32,7 +32,9 @@ using InputKind = ir::InputSpec::Kind;
 struct Spec {
   Type type;
   InputKind kind = InputKind::batch;
-  /// [N, dims...]: a batch of samples.
+  /// Among the dimensions of a batch input: the length T, which each call decides as it decides N. All inputs of a call have the same.
+  static constexpr std::int64_t any_length = -1;
+  /// [N, dims...]: a batch of samples. `Spec::batch(DType::f32, {Spec::any_length, 64})` is [N, T, 64]: one compile for every batch size and length.
   static Spec batch(DType dtype, const std::vector<std::int64_t>& dims);
   /// Exactly this shape at every call.
   static Spec fixed(DType dtype, const std::vector<std::int64_t>& dims);
@@ -237,14 +239,20 @@ auto compile(F function, StepOptions options = {}, std::source_location where = 
   return Step<Signature>(std::make_shared<StepCore>(detail::erase(std::move(function), static_cast<Signature*>(nullptr)), std::move(options), where));
 }
 
-/// The same, compiled immediately for inputs of these types.
+/// The same, compiled immediately for inputs of these types; the options' kinds are theirs.
 template <class F, class... Specs>
   requires(sizeof...(Specs) > 0 && (std::is_same_v<Specs, Spec> && ...))
-auto compile(F function, Specs... specs) {
-  auto step = compile(std::move(function), StepOptions{.kinds = {specs.kind...}});
+auto compile(F function, StepOptions options, Specs... specs) {
+  options.kinds = {specs.kind...};
+  auto step = compile(std::move(function), std::move(options));
   const std::array<Spec, sizeof...(Specs)> list{specs...};
   step.core()->compile(list);
   return step;
+}
+template <class F, class... Specs>
+  requires(sizeof...(Specs) > 0 && (std::is_same_v<Specs, Spec> && ...))
+auto compile(F function, Specs... specs) {
+  return compile(std::move(function), StepOptions{}, specs...);
 }
 
 /// Reads what Step::save wrote: a step that runs without the C++ that defined it. Throws UserError for a damaged file.

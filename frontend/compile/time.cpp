@@ -40,7 +40,7 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
   for (int i = 0; i < repeats; ++i) {
     std::vector<Tensor> values = leaf_values(shown, in);
     interpret(compiled.graph, values,
-              {.batch = batch_of(compiled.graph, in), .observer = [&](ir::NodeId id, double s) { seconds[id] = std::min(seconds[id], s); }});
+              {.sizes = sizes_of(compiled.graph, in), .observer = [&](ir::NodeId id, double s) { seconds[id] = std::min(seconds[id], s); }});
   }
   return seconds;
 }
@@ -64,7 +64,7 @@ void add_kernels(TimeReport& report, const CompiledGraph& compiled, std::span<co
   const StepImage& image = profiled.executor().image();
   const std::vector<double> measured(spent.begin(), spent.end());
   for (const int threads : {16, 64}) {
-    const runtime::Parallelism found = runtime::parallelism(image, batch_of(compiled.graph, in), threads, measured);
+    const runtime::Parallelism found = runtime::parallelism(image, sizes_of(compiled.graph, in), threads, measured);
     report.parallelism.push_back({threads, found.busy_threads, image.kernels.empty() ? "" : image.kernels[found.kernel].name});
   }
 }

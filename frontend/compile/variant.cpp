@@ -57,7 +57,11 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
   result.codegen_seconds = since(start);
 }
 
-bool matches_beyond_first(const Shape& a, const Shape& b) { return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1); }
+/// Whether a tensor of this shape may be bound where the first dimension is open, and any length.
+bool matches_beyond_first(const Shape& spec, const Shape& shape) {
+  const auto matches = [](Dim wanted, Dim extent) { return wanted == extent || wanted.is_length(); };
+  return spec.rank() == shape.rank() && std::equal(spec.begin() + 1, spec.end(), shape.begin() + 1, matches);
+}
 
 /// The operand of a node that holds indices, and the number that they must be less than.
 std::pair<std::size_t, Dim> index_of(const ir::Graph& graph, ir::NodeId id) {
@@ -84,12 +88,12 @@ std::string index_message(const ir::Graph& graph, ir::NodeId id) {
 
 }  // namespace
 
-std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings& settings, std::int64_t sample_batch) {
+std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings& settings, Sizes sizes) {
   passes::PipelineOptions options;
   options.evaluate = evaluate_constant;
   options.dump_folder = settings.dump_folder;
   options.stop_after = settings.stop_after;
-  options.sample_batch = sample_batch;
+  options.sizes = sizes;
 #ifndef NDEBUG
   options.verify = true;
 #endif
@@ -104,8 +108,8 @@ CompiledGraph compile_graph(Traced traced, const CompileOptions& options) {
   result.graph = graph_filter ? graph_filter(result.traced.graph) : result.traced.graph;
   const auto start = Clock::now();
   ir::verify(result.graph);
-  result.sample_batch = options.sample_batch;
-  result.passes = optimize_graph(result.graph, options.settings, options.sample_batch);
+  result.sizes = options.sizes;
+  result.passes = optimize_graph(result.graph, options.settings, options.sizes);
   result.pass_seconds = since(start);
   if (!options.settings.profile.empty()) result.trace = &runtime::ChromeTrace::at(options.settings.profile);
   generate_code(result, options);
@@ -120,25 +124,43 @@ bool accepts(const ir::InputSpec& spec, const Type& type) {
   return open ? matches_beyond_first(spec.type.shape, type.shape) : spec.type.shape == type.shape;
 }
 
-std::int64_t batch_of(const ir::Graph& graph, std::span<const Tensor* const> in) {
-  std::int64_t batch = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (graph.inputs()[i].kind != ir::InputSpec::Kind::batch) continue;
-    const std::int64_t rows = in[i]->shape()[0].factor();
-    if (rows == 0) throw UserError(graph.name(), str("input '", graph.inputs()[i].name, "' has no samples"));
-    if (batch && rows != batch)
-      throw UserError(graph.name(), str("inputs '", graph.inputs()[first].name, "' and '", graph.inputs()[i].name, "' have ", batch, " and ", rows,
-                                        " samples; all batch inputs need the same number, declare others fixed"));
-    if (!batch) first = i;
-    batch = rows;
+namespace {
+
+/// An extent that all inputs of a call share.
+struct Shared {
+  std::int64_t extent = 0;  ///< 0: of no input yet
+  std::size_t first = 0;    ///< the input that has it
+
+  void add(const ir::Graph& graph, std::size_t input, std::int64_t its, const char* of_what, const char* rule) {
+    if (its == 0) throw UserError(graph.name(), str("input '", graph.inputs()[input].name, "' has no ", of_what));
+    if (extent && its != extent)
+      throw UserError(graph.name(), str("inputs '", graph.inputs()[first].name, "' and '", graph.inputs()[input].name, "' have ", extent, " and ",
+                                        its, " ", of_what, "; ", rule));
+    if (!extent) first = input;
+    extent = its;
   }
-  return batch ? batch : 1;
+};
+
+}  // namespace
+
+Sizes sizes_of(const ir::Graph& graph, std::span<const Tensor* const> in) {
+  Shared samples, steps;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const ir::InputSpec& spec = graph.inputs()[i];
+    if (spec.kind != ir::InputSpec::Kind::batch) continue;
+    const Shape& shape = in[i]->shape();
+    samples.add(graph, i, shape[0].factor(), "samples", "all batch inputs need the same number, declare others fixed");
+    for (std::size_t axis = 1; axis < shape.rank(); ++axis)
+      if (spec.type.shape[axis].is_length())
+        steps.add(graph, i, shape[axis].factor(), "steps", "all inputs of a call need the same length, pad the shorter ones");
+  }
+  return {std::max<std::int64_t>(1, samples.extent), std::max<std::int64_t>(1, steps.extent)};
 }
 
 namespace {
 
-bool has_trailing_batch(const Shape& shape) { return shape.rank() > 1 && shape.back().is_batch(); }
+/// Whether steps keep the rows dense, which tensors pad.
+bool has_open_rows(const Shape& shape) { return shape.rank() > 1 && !shape.back().is_fixed(); }
 
 /// A new tensor for a result, its tail zeroed: a vector over the batch is written without padding.
 Tensor result_tensor(const Type& type) {
@@ -176,9 +198,9 @@ class Assignment {
 
 }  // namespace
 
-Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* data) {
-  const Type type{symbolic.dtype, symbolic.shape.at(n)};
-  if (has_trailing_batch(symbolic.shape)) return Tensor::from_bytes(type, data);
+Tensor from_step_memory(const Type& symbolic, Sizes sizes, const std::byte* data) {
+  const Type type{symbolic.dtype, symbolic.shape.at(sizes)};
+  if (has_open_rows(symbolic.shape)) return Tensor::from_bytes(type, data);
   Tensor result = result_tensor(type);
   const Layout at = result.view().layout();
   std::memcpy(result.buffer().data(), data, static_cast<std::size_t>(at.rows == 1 ? at.cols : at.padded_elements()) * size_of(type.dtype));
@@ -193,7 +215,8 @@ Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std:
   states_.resize(graph.states().size());
   versions_.resize(graph.states().size());
   outputs_.resize(graph.outputs().size());
-  unpadded_.resize(graph.outputs().size());
+  dense_inputs_.resize(graph.inputs().size());
+  dense_outputs_.resize(graph.outputs().size());
   for (std::size_t i = 0; i < graph.updates().size(); ++i)
     if (graph.updates()[i] != ir::no_node) assigned_.push_back(compiled_->traced.cells[i].get());
   const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
@@ -208,30 +231,39 @@ bool Variant::accepts(std::span<const Tensor* const> in) const {
   return true;
 }
 
+std::byte* Variant::step_memory(std::size_t input, const Tensor& tensor) {
+  if (!has_open_rows(compiled_->graph.inputs()[input].type.shape)) return tensor.buffer().data();
+  runtime::Buffer& dense = dense_inputs_[input];
+  const std::size_t bytes = static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype());
+  if (!dense || dense.bytes() < bytes) dense = runtime::Buffer::allocate(bytes);
+  runtime::copy_to_dense(tensor.view(), dense.data());
+  return dense.data();
+}
+
 void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force) {
   const ir::Graph& graph = compiled_->graph;
-  const std::int64_t batch = batch_of(graph, in);
+  const Sizes sizes = sizes_of(graph, in);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    inputs_[i] = in[i]->buffer().data();
+    inputs_[i] = step_memory(i, *in[i]);
     table_rows_[i] = graph.inputs()[i].kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
   }
   const Assignment assignment(assigned_);
   bind_states();
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Type& symbolic = graph.node(graph.outputs()[i]).type;
-    const Type type{symbolic.dtype, symbolic.shape.at(batch)};
-    if (has_trailing_batch(symbolic.shape)) {
-      unpadded_[i] = runtime::Buffer::allocate(static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype));
-      outputs_[i] = unpadded_[i].data();
+    const Type type{symbolic.dtype, symbolic.shape.at(sizes)};
+    if (has_open_rows(symbolic.shape)) {
+      dense_outputs_[i] = runtime::Buffer::allocate(static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype));
+      outputs_[i] = dense_outputs_[i].data();
     } else {
       out[i] = result_tensor(type);
       outputs_[i] = out[i].buffer().data();
     }
   }
-  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, batch, states_unchanged_}, threads, force);
+  const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, sizes, states_unchanged_}, threads, force);
   finish(fault);
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (unpadded_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, batch, unpadded_[i].data());
+    if (dense_outputs_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data());
 }
 
 void Variant::bind_states() {
@@ -277,17 +309,18 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
     Variant& self;
     std::vector<std::byte*> inputs, outputs;  ///< of step 0
     std::vector<std::size_t> sample_bytes;    ///< one per input: the stride between samples, 0 for inputs that all steps share
-    std::int64_t samples, batch;
+    std::int64_t samples, batch, length;
     std::span<const float> rates;
     std::size_t rate = 0;  ///< the state that takes them
-  } loop{*this, {}, {}, {}, batch_of(graph, in), 0, run.learning_rates, 0};
+  } loop{*this, {}, {}, {}, sizes_of(graph, in).n, 0, sizes_of(graph, in).t, run.learning_rates, 0};
   loop.batch = run.batch ? std::min(run.batch, loop.samples) : loop.samples;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const ir::InputSpec& spec = graph.inputs()[i];
-    const Layout at = in[i]->view().layout();
+    const Layout own = in[i]->view().layout();
+    const Layout at = has_open_rows(spec.type.shape) ? Layout{own.rows, own.cols, own.cols} : own;
     const bool sliced = spec.kind == ir::InputSpec::Kind::batch;
     const bool flat = at.stride == 1 || at.rows == 1;  // samples are adjacent elements
-    inputs_[i] = in[i]->buffer().data();
+    inputs_[i] = step_memory(i, *in[i]);
     table_rows_[i] = spec.kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
     loop.sample_bytes.push_back(sliced ? size_of(spec.type.dtype) * static_cast<std::size_t>(flat ? 1 : at.rows / loop.samples * at.stride) : 0);
   }
@@ -317,9 +350,9 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
       v.outputs_[i] = l.outputs[i] + static_cast<std::size_t>(step) * size_of(v.compiled_->graph.node(v.compiled_->graph.outputs()[i]).type.dtype);
     if (!l.rates.empty())  // memory of the caller: checked above that the step only reads it
       v.states_[l.rate] = reinterpret_cast<std::byte*>(const_cast<float*>(&l.rates[static_cast<std::size_t>(step)]));
-    bindings = {v.inputs_, v.states_, v.outputs_, v.table_rows_, count};
+    bindings = {v.inputs_, v.states_, v.outputs_, v.table_rows_, {count, l.length}};
   };
-  finish(executor_.run_sequence({run.steps, loop.batch, bind, &loop}, threads, force));
+  finish(executor_.run_sequence({run.steps, {loop.batch, loop.length}, bind, &loop}, threads, force));
   if (!run.learning_rates.empty()) run.learning_rate->assign(Tensor(run.learning_rates.back()));
 }
 

@@ -28,15 +28,15 @@ struct CompiledGraph {
   std::vector<codegen::Tap> taps;
   std::string cache;                      ///< what the object cache had: "hit", "miss", "off" or why it is not used
   runtime::ChromeTrace* trace = nullptr;  ///< is notified of every kernel that runs; null: not profiled
-  std::int64_t sample_batch = 0;          ///< the batch size of the call that asked for it; 0: unknown
+  Sizes sizes = 0;                        ///< of the call that asked for it; N = 0: unknown
   double trace_seconds = 0, pass_seconds = 0, codegen_seconds = 0;
   double seconds() const { return trace_seconds + pass_seconds + codegen_seconds; }
 };
 
 struct CompileOptions {
-  bool tap = false;               ///< keep every kernel's results readable, for verify
-  bool profile = false;           ///< count the time of each kernel
-  std::int64_t sample_batch = 0;  ///< batch size at which reports state figures; 0: as a + b·N
+  bool tap = false;      ///< keep every kernel's results readable, for verify
+  bool profile = false;  ///< count the time of each kernel
+  Sizes sizes = 0;       ///< at which reports state figures; N = 0: as a + b·N
   Settings settings = {};
   std::function<void(const std::string&)> log = {};  ///< warnings go here
 };
@@ -45,7 +45,7 @@ struct CompileOptions {
 CompiledGraph compile_graph(Traced traced, const CompileOptions& options);
 
 /// Passes only: the optimized graph that compile_graph would generate code for.
-std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings& settings, std::int64_t sample_batch = 0);
+std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings& settings, Sizes sizes = 0);
 
 /// Applied to every traced graph before the passes, where set: the tests send each graph through a file. Not thread-safe.
 using GraphFilter = ir::Graph (*)(const ir::Graph&);
@@ -82,22 +82,24 @@ class Variant {
   std::shared_ptr<const CompiledGraph> compiled_;
   runtime::Executor executor_;
   /// Throws UserError for a state that another step assigns at this moment.
+  /// The tensor in the form in which the step reads that input.
+  std::byte* step_memory(std::size_t input, const Tensor& tensor);
   void bind_states();
   void finish(std::uint32_t fault);
 
   std::vector<std::byte*> inputs_, states_, outputs_;
-  std::vector<Cell*> assigned_;            ///< the states that it assigns
-  std::vector<std::uint64_t> versions_;    ///< of the states in the last call
-  bool states_unchanged_ = false;          ///< since the previous call
-  bool finished_ = false;                  ///< the previous call ran to its end
-  std::vector<runtime::Buffer> unpadded_;  ///< for outputs whose batch is the last of several dimensions
+  std::vector<Cell*> assigned_;                                ///< the states that it assigns
+  std::vector<std::uint64_t> versions_;                        ///< of the states in the last call
+  bool states_unchanged_ = false;                              ///< since the previous call
+  bool finished_ = false;                                      ///< the previous call ran to its end
+  std::vector<runtime::Buffer> dense_inputs_, dense_outputs_;  ///< of those whose rows are as long as N or T
   std::vector<std::int64_t> table_rows_;
 };
 
-/// A tensor with the value of this symbolic type that a step keeps at `data`. Tensors pad a batch that is the last dimension, steps do not.
-Tensor from_step_memory(const Type& symbolic, std::int64_t n, const std::byte* data);
+/// A tensor with the value of this symbolic type that a step keeps at `data`. Tensors pad rows of N or T elements, steps do not.
+Tensor from_step_memory(const Type& symbolic, Sizes sizes, const std::byte* data);
 
-/// The batch size of a call: the leading dimension of the batch inputs, 1 without any. Throws UserError if they differ.
-std::int64_t batch_of(const ir::Graph& graph, std::span<const Tensor* const> in);
+/// Batch size and length of a call, by its batch inputs; 1 without any. Throws UserError if they differ.
+Sizes sizes_of(const ir::Graph& graph, std::span<const Tensor* const> in);
 
 }  // namespace sinter

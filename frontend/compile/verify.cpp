@@ -34,7 +34,7 @@ void judge_value(VerifyReport& report, const std::string& part, const std::strin
 
 }  // namespace
 
-void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, std::int64_t n) {
+void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, Sizes sizes) {
   const auto names = ir::printed_names(graph);
   std::vector<Bounded> computed(graph.size()), read(graph.size());
   for (const ir::NodeId id : graph.topological_order()) {
@@ -48,7 +48,7 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
       const bool fused = node.kernel >= 0 && graph.node(input).kernel == node.kernel;
       operands.push_back(!fused && values[input].defined() ? &read[input] : &computed[input]);
     }
-    computed[id] = evaluate_bounded(node.op, node.type, operands, n);
+    computed[id] = evaluate_bounded(node.op, node.type, operands, sizes);
     if (!values[id].defined()) continue;
     judge_value(report, part, described(graph, id, names), values[id], computed[id]);
     read[id] = exact(values[id]);
@@ -84,15 +84,15 @@ Results results_of(const Traced& traced, std::vector<Tensor> outputs) {
 }
 
 /// Part 1, "kernels": each kernel re-evaluated in double from the tapped values that it read.
-void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, std::int64_t n) {
+void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, Sizes sizes) {
   const ir::Graph& graph = tapped.compiled().graph;
   const std::vector<Tensor> leaf = leaf_values(leaves, in);
   std::vector<Tensor> values(graph.size());
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = leaf[leaves.graph.input_node(i)];
   for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = leaf[leaves.graph.state_node(i)];
   for (const codegen::Tap& tap : tapped.compiled().taps)
-    if (!values[tap.node].defined()) values[tap.node] = from_step_memory(graph.node(tap.node).type, n, tapped.executor().buffer(tap.buffer));
-  judge_nodes(report, "kernels", graph, values, n);
+    if (!values[tap.node].defined()) values[tap.node] = from_step_memory(graph.node(tap.node).type, sizes, tapped.executor().buffer(tap.buffer));
+  judge_nodes(report, "kernels", graph, values, sizes);
 }
 
 /// Parts 3 and 4, "graph" and "eager": what a run returned and assigned, against the graph as traced, in double from the inputs.
@@ -110,7 +110,7 @@ void judge_results(VerifyReport& report, const std::string& part, const Traced& 
   }
 }
 
-std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* const> in, std::int64_t n) {
+std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* const> in, Sizes sizes) {
   const ir::Graph& graph = traced.graph;
   const std::vector<Tensor> leaves = leaf_values(traced, in);
   std::vector<Bounded> values(graph.size());
@@ -121,7 +121,7 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
     }
     std::vector<const Bounded*> operands;
     for (const ir::NodeId input : graph.node(id).inputs) operands.push_back(&values[input]);
-    values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, n);
+    values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, sizes);
   }
   return values;
 }
@@ -129,7 +129,7 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
 /// Where log(softmax(x)) and its gradient became one stable op, they are finite where the single ops are not: log of a probability of 0 is
 /// infinite, and its gradient 1 / 0 · 0. Those elements of the reference are taken from the stable op.
 std::vector<Bounded> with_stable_results(std::vector<Bounded> reference, const CompiledGraph& compiled, std::span<const Tensor* const> in,
-                                         std::int64_t n) {
+                                         Sizes sizes) {
   constexpr std::string_view pass = "log_softmax";
   const auto changed = [&](const passes::PassReport& report) { return report.name == pass && report.changed; };
   if (std::none_of(compiled.passes.begin(), compiled.passes.end(), changed)) return reference;
@@ -137,7 +137,7 @@ std::vector<Bounded> with_stable_results(std::vector<Bounded> reference, const C
   Settings until;
   until.stop_after = pass;
   optimize_graph(stable.graph, until);
-  const std::vector<Bounded> values = reference_of(stable, in, n);
+  const std::vector<Bounded> values = reference_of(stable, in, sizes);
   const auto take = [&](ir::NodeId to, ir::NodeId from) {
     if (to == ir::no_node) return;
     Bounded& mine = reference[to];
@@ -159,7 +159,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   VerifyReport report;
   Variant& ordinary = step.variant_for(in);
   const Traced& traced = ordinary.compiled().traced;
-  const std::int64_t n = batch_of(traced.graph, in);
+  const Sizes sizes = sizes_of(traced.graph, in);
   const CellSnapshot saved(traced.cells);
 
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
@@ -168,7 +168,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   tapped.run(in, outputs, step.options.threads, step.options.force);
   const Results tapped_results = results_of(traced, outputs);
   saved.restore();
-  judge_kernels(report, tapped, traced, in, n);
+  judge_kernels(report, tapped, traced, in, sizes);
 
   // 2. memory plan: the ordinary run has the same bytes, else the memory plan or the schedule is wrong.
   ordinary.run(in, outputs, step.options.threads, step.options.force);
@@ -179,8 +179,8 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
     judge_bytes(report, str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
   // 3. graph: the traced graph, unoptimized, says what the compiled run should have returned.
-  const std::vector<Bounded> reference = reference_of(traced, in, n);
-  judge_results(report, "graph", traced, with_stable_results(reference, ordinary.compiled(), in, n), results);
+  const std::vector<Bounded> reference = reference_of(traced, in, sizes);
+  judge_results(report, "graph", traced, with_stable_results(reference, ordinary.compiled(), in, sizes), results);
 
   // 4. eager: the same of the eager run.
   std::vector<Tensor> eager_outputs = step.run_eagerly(in);

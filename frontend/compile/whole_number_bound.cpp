@@ -29,20 +29,20 @@ void carry_wrapped(Bounded& result, const Bounded& real) {
   }
 }
 
-void carry_whole_sum(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, std::int64_t n) {
+void carry_whole_sum(Bounded& result, const ir::Op& op, const Type& type, const Bounded& in, Sizes sizes) {
   if (!has_error(in)) return;
   const Type reals{DType::f32, type.shape};
   ir::Array numbers = in.value;
   numbers.dtype = DType::f32;
-  carry_wrapped(result, {evaluate(op, reals, {std::move(numbers)}, n), evaluate(op, reals, {errors_of(in)}, n).data});
+  carry_wrapped(result, {evaluate(op, reals, {std::move(numbers)}, sizes), evaluate(op, reals, {errors_of(in)}, sizes).data});
 }
 
-void carry_whole_product(Bounded& result, const ir::Prod& op, const Type& type, const Bounded& in, std::int64_t n) {
-  carry_any_number(result, evaluate(ir::Sum{op.first, op.last}, {DType::f32, type.shape}, {errors_of(in)}, n));
+void carry_whole_product(Bounded& result, const ir::Prod& op, const Type& type, const Bounded& in, Sizes sizes) {
+  carry_any_number(result, evaluate(ir::Sum{op.first, op.last}, {DType::f32, type.shape}, {errors_of(in)}, sizes));
 }
 
-void carry_random_bits(Bounded& result, const Type& type, std::span<const Bounded* const> in, std::int64_t n) {
-  carry_any_number(result, evaluate(ir::Add{}, {DType::f32, type.shape}, {errors_of(*in[0]), errors_of(*in[1])}, n));
+void carry_random_bits(Bounded& result, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
+  carry_any_number(result, evaluate(ir::Add{}, {DType::f32, type.shape}, {errors_of(*in[0]), errors_of(*in[1])}, sizes));
 }
 
 }  // namespace sinter

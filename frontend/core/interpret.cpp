@@ -8,13 +8,13 @@ namespace sinter {
 
 namespace {
 
-Tensor evaluate(const ir::Node& node, const std::vector<Tensor>& values, std::int64_t n) {
+Tensor evaluate(const ir::Node& node, const std::vector<Tensor>& values, Sizes sizes) {
   std::vector<runtime::View> views;
   for (const ir::NodeId input : node.inputs) views.push_back(values[input].view());
-  const Type type{node.type.dtype, node.type.shape.at(n)};
+  const Type type{node.type.dtype, node.type.shape.at(sizes)};
   runtime::Buffer buffer = runtime::Buffer::allocate(runtime::storage_bytes(type));
   try {
-    runtime::evaluate(ir::at_batch(node.op, n), views, {type, buffer.data()});
+    runtime::evaluate(ir::at_sizes(node.op, sizes), views, {type, buffer.data()});
   } catch (const UserError& error) {
     throw UserError(node.origin.text(), str(ir::name(node.op), ": ", error.message()));
   }
@@ -32,7 +32,7 @@ void interpret(const ir::Graph& graph, std::vector<Tensor>& values, const Interp
     if (!values[id].defined()) {
       if (ir::is_leaf(node.op)) throw InternalError(graph.name(), str("leaf %", id, " has no value"));
       const auto start = std::chrono::steady_clock::now();
-      values[id] = evaluate(node, values, options.batch);
+      values[id] = evaluate(node, values, options.sizes);
       if (options.observer) options.observer(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
     if (options.keep_all) continue;

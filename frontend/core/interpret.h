@@ -10,7 +10,7 @@
 namespace sinter {
 
 struct InterpretOptions {
-  std::int64_t batch = 1;                                              ///< N
+  Sizes sizes = {};                                                    ///< of the call
   bool keep_all = false;                                               ///< keep every node's value; else each is dropped after its last use
   std::function<void(ir::NodeId, double seconds)> observer = nullptr;  ///< called after each evaluated node
 };

@@ -43,7 +43,8 @@ Tensor as_number(const Tensor& target, DType dtype) { return target.dtype() == D
 /// One-hot targets [N, C], also from class numbers [N].
 Tensor one_hot_targets(const Tensor& prediction, const Tensor& given, const char* loss) {
   const Tensor target = as_number(given, given.rank() == 1 ? DType::u8 : DType::f32);
-  if (prediction.rank() != 2) throw UserError(loss, str("predictions must be [batch, classes], got ", prediction.type()));
+  if (prediction.rank() != 2 || !prediction.dim(1).is_fixed())
+    throw UserError(loss, str("predictions must be [batch, classes], got ", prediction.type()));
   if (!is_index(target.dtype())) {
     if (target.shape() != prediction.shape())
       throw UserError(loss, str("targets must be class numbers [batch] or one-hot ", prediction.shape(), ", got ", target.type()));

@@ -19,7 +19,8 @@ std::uint64_t hash(std::span<const std::uint8_t> bytes) {  // FNV-1a
   return h;
 }
 
-constexpr std::array<std::int64_t, 8> batches{3, 2, 5, 8, 16, 17, 33, 70}, large_batches{64, 100, 131, 257, 300, 129, 64, 90};
+constexpr std::int64_t batches[]{3, 2, 5, 8, 16, 17, 33, 70}, large_batches[]{64, 100, 131, 257, 300, 129, 64, 90}, short_lengths[]{1, 2, 7},
+    lengths[]{3, 1, 2, 5, 8, 16, 17, 33, 70, 130};
 
 /// Infinities and NaN come from such operands alone: where floats overflow, doubles do not.
 bool is_tame(const ir::Array& array, bool special) {
@@ -38,8 +39,9 @@ Builder::Builder(std::span<const std::uint8_t> bytes) : choose(bytes), random_(h
   const bool large = choose.one_in(8);
   most_elements_ = large ? 40'000 : 10'000;
   specials = choose.one_in(10);
-  bindings_[0].n = 1;
-  bindings_[1].n = choose.among(large ? large_batches : batches);
+  lengths_ = choose.one_in(4);
+  bindings_[0].sizes = {1, lengths_ ? choose.among(short_lengths) : 1};
+  bindings_[1].sizes = {choose.among(large ? large_batches : batches), lengths_ ? choose.among(lengths) : 1};
 }
 
 // ---- nodes ----
@@ -51,7 +53,10 @@ Builder::Facts Builder::facts_of(const ir::Node& node) const {
     facts.exact = facts.exact && facts_[input].exact;
     facts.special = facts.special || facts_[input].special;
   }
-  const auto columns = [&] { return graph.node(node.inputs[0]).type.shape.back().factor(); };
+  const auto columns = [&] {
+    const Dim last = graph.node(node.inputs[0]).type.shape.back();
+    return last.is_fixed() ? last.factor() : 0;
+  };
   const auto passed = [&](std::size_t operands) {
     std::int64_t bound = 0;
     for (std::size_t i = 0; i < operands; ++i) {
@@ -73,9 +78,14 @@ Builder::Facts Builder::facts_of(const ir::Node& node) const {
   return facts;
 }
 
+Sizes Builder::largest_sizes() const {
+  const Sizes &a = bindings_[0].sizes, &b = bindings_[1].sizes;
+  return {std::max(a.n, b.n), std::max(a.t, b.t)};
+}
+
 bool Builder::evaluate(ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  const std::int64_t most = bindings_[1].n;
+  const Sizes most = largest_sizes();
   if (node.type.shape.elements().extent(most) > most_elements_ || ir::flops(graph, id).at(most) > most_flops) return false;
   for (std::size_t b = 0; b < bindings_.size(); ++b) {
     std::vector<const ir::Array*> in;
@@ -85,7 +95,7 @@ bool Builder::evaluate(ir::NodeId id) {
     }
     // What a convolution makes of infinities beside zeros, of pads and of transformed tiles, is left open.
     if (facts_[id].special && is_convolution(node.op)) return false;
-    ir::Array result = ir::evaluate(node.op, node.type, in, bindings_[b].n);
+    ir::Array result = ir::evaluate(node.op, node.type, in, bindings_[b].sizes);
     if (!is_tame(result, facts_[id].special)) return false;
     values_[b][id] = std::move(result);
   }
@@ -169,8 +179,8 @@ ir::Value Builder::word(const Shape& shape) {
   return found.empty() ? leaf({DType::u32, shape}) : choose.among(found);
 }
 
-ir::Array Builder::random_array(const Type& type, std::int64_t n, double low, double high, std::size_t style) {
-  ir::Array array(type.dtype, type.shape.extents(n));
+ir::Array Builder::random_array(const Type& type, Sizes sizes, double low, double high, std::size_t style) {
+  ir::Array array(type.dtype, type.shape.extents(sizes));
   for (double& x : array.data) {
     x = low + (high - low) * random_.uniform();
     if (!is_float(type.dtype) || style == 1) x = std::floor(x);  // of floats: ties
@@ -191,9 +201,9 @@ ir::Value Builder::bind(ir::InputSpec::Kind kind, bool state, const Type& type, 
                             : graph.add_input({str("x", graph.inputs().size()), type, kind});
   Type stored = type;  // a table has as many rows as it likes
   if (kind == ir::InputSpec::Kind::table) stored.shape = type.shape.with(0, bound);
-  ir::Array first = random_array(stored, bindings_[0].n, low, high, style);
+  ir::Array first = random_array(stored, bindings_[0].sizes, low, high, style);
   for (std::size_t b = 0; b < bindings_.size(); ++b) {
-    ir::Array array = b && stored.shape.has_batch() ? random_array(stored, bindings_[b].n, low, high, style) : first;
+    ir::Array array = b && !stored.shape.is_fixed() ? random_array(stored, bindings_[b].sizes, low, high, style) : first;
     (state ? bindings_[b].states : bindings_[b].inputs).push_back(array);
     values_[b].push_back(std::move(array));
   }
@@ -202,17 +212,29 @@ ir::Value Builder::bind(ir::InputSpec::Kind kind, bool state, const Type& type, 
   return v;
 }
 
+ir::Value Builder::one_sample(ir::Value v) {
+  // Of all samples, those of which are as large as the largest, or any.
+  ir::Value x = v;
+  if (x.type().dtype == DType::boolean || x.type().dtype == DType::u8) x = add(ir::Cast{{}, DType::i32}, {x});
+  x = add(ir::Max{0, 1}, {x});
+  return x.type().dtype == v.type().dtype ? x : add(ir::Cast{{}, v.type().dtype}, {x});
+}
+
 ir::Value Builder::leaf(const Type& type, double low, double high) {
   using Kind = ir::InputSpec::Kind;
-  if (type.shape.elements().extent(bindings_[1].n) > most_elements_) throw Unfit{};
+  if (type.shape.elements().extent(largest_sizes()) > most_elements_) throw Unfit{};
   ir::Value v;
-  if (type.shape.has_batch()) {
-    // An input leads with N; wherever else the batch may stand, the elements are as many.
-    const bool leads = type.shape[0] == Dim::batch();
-    const std::int64_t samples = type.shape.elements().factor();
-    const Shape flat = samples == 1 ? Shape{Dim::batch()} : Shape{Dim::batch(), samples};
+  if (!type.shape.is_fixed()) {
+    // An input leads with N, and has a T behind it; wherever else they may stand, the elements are as many.
+    const auto may_follow = [](Dim dim) { return dim.is_fixed() || dim == Dim::length(); };
+    const bool batch = type.shape.has_batch(),
+               leads = type.shape[0] == Dim::batch() && std::all_of(type.shape.begin() + 1, type.shape.end(), may_follow);
+    Shape flat{Dim::batch()};
+    if (type.shape.has_length()) flat = flat.insert(1, Dim::length());
+    if (const std::int64_t rest = type.shape.elements().factor(); rest != 1) flat = flat.insert(flat.rank(), rest);
     v = bind(Kind::batch, false, {type.dtype, leads ? type.shape : flat}, low, high, 0);
     keep(v);
+    if (!batch) v = one_sample(v);
     if (!leads) keep(v = add(ir::Reshape{type.shape}, {v}));
     return v;
   }
@@ -282,12 +304,20 @@ std::int64_t Builder::extent() { return choose.one_in(4) ? choose.among(others) 
 
 Dim Builder::batch() { return Dim::batch(choose.one_in(4) ? static_cast<std::int64_t>(2 + choose.below(3)) : 1); }
 
+Dim Builder::length() {
+  if (!lengths_) return extent();
+  return Dim::length(choose.one_in(4) ? static_cast<std::int64_t>(2 + choose.below(3)) : 1);
+}
+
 Shape Builder::shape(std::size_t rank) {
   Shape result;
   for (std::size_t i = 0; i < rank; ++i) result = result.insert(i, rank < 3 ? extent() : choose.among(small));  // few elements
-  if (rank == 0 || choose.one_in(3)) return result;
+  if (rank == 0) return result;
+  if (lengths_ && choose.below(2)) result = result.with(choose.below(rank), length());
+  if (choose.one_in(3)) return result;
   const Dim n = batch();
-  return result.with(choose.below(2) ? choose.below(rank) : 0, n);
+  const std::size_t axis = choose.below(2) ? choose.below(rank) : 0;
+  return result.with(axis, result[axis].is_length() ? result[axis] * n : n);
 }
 
 DType Builder::numbers() {

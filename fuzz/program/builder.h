@@ -1,4 +1,4 @@
-// A program under construction. Each node is evaluated in double as soon as it is there, at both batch sizes, so that recipes need not know where an
+// A program under construction. Each node is evaluated in double as soon as it is there, in both bindings, so that recipes need not know where an
 // op is defined: what is not tame is not used.
 #pragma once
 
@@ -62,7 +62,10 @@ class Builder {
   std::int64_t extent();
   /// N, or k·N.
   Dim batch();
-  /// Dimensions of which one, or none, is the batch.
+  /// T, or k·T; a number in programs without T.
+  Dim length();
+  bool has_lengths() const { return lengths_; }
+  /// Dimensions of which one, or none, is the batch, and one may be the length.
   Shape shape(std::size_t rank);
   Shape shape() { return shape(choose.below(5)); }
   DType dtype();
@@ -79,10 +82,14 @@ class Builder {
   Facts facts_of(const ir::Node& node) const;
   /// The node's values; false, and none, if they are not tame.
   bool evaluate(ir::NodeId id);
-  ir::Array random_array(const Type& type, std::int64_t n, double low, double high, std::size_t style);
+  ir::Array random_array(const Type& type, Sizes sizes, double low, double high, std::size_t style);
+  /// What is left of a batch when its samples become one.
+  ir::Value one_sample(ir::Value v);
+  Sizes largest_sizes() const;
   ir::Value bind(ir::InputSpec::Kind kind, bool state, const Type& type, double low, double high, std::int64_t bound);
 
   RandomStream random_;
+  bool lengths_;  ///< whether shapes have a T
   std::int64_t most_elements_;
   std::array<Binding, 2> bindings_;
   std::array<std::vector<ir::Array>, 2> values_;  ///< by node id

@@ -22,17 +22,17 @@ Tensor tensor_of(const ir::Array& array) {
   });
 }
 
-[[noreturn]] void disagree(const Program& program, std::int64_t n, const std::string& what) {
-  throw Disagreement(str("at N = ", n, ": ", what, "\n", to_text(program)));
+[[noreturn]] void disagree(const Program& program, Sizes sizes, const std::string& what) {
+  throw Disagreement(str("at N = ", sizes.n, ", T = ", sizes.t, ": ", what, "\n", to_text(program)));
 }
 
-void require_ok(const Program& program, std::int64_t n, const VerifyReport& report, Comparison& result) {
+void require_ok(const Program& program, Sizes sizes, const VerifyReport& report, Comparison& result) {
   result.nodes += report.nodes;
   result.worst = std::max(result.worst, report.worst);
   if (report.ok()) return;
   std::ostringstream text;
   text << report;
-  disagree(program, n, text.str());
+  disagree(program, sizes, text.str());
 }
 
 /// One binding as tensors: inputs of the call, and what the trace would have captured.
@@ -53,13 +53,13 @@ void compare_eager(const Program& program, const Binding& binding, Comparison& r
   std::vector<Tensor> values(graph.size());
   for (std::size_t i = 0; i < leaves.inputs.size(); ++i) values[graph.input_node(i)] = leaves.inputs[i];
   for (std::size_t i = 0; i < leaves.states.size(); ++i) values[graph.state_node(i)] = leaves.states[i];
-  interpret(graph, values, {.batch = binding.n, .keep_all = true});
+  interpret(graph, values, {.sizes = binding.sizes, .keep_all = true});
   VerifyReport report;
-  judge_nodes(report, "eager", graph, values, binding.n);
-  require_ok(program, binding.n, report, result);
+  judge_nodes(report, "eager", graph, values, binding.sizes);
+  require_ok(program, binding.sizes, report, result);
 }
 
-/// The program as a step, compiled once for both batch sizes. Captured tensors are those of one binding: hidden inputs have no N.
+/// The program as a step, compiled once for both bindings. Captured tensors are those of one binding: hidden inputs have no N.
 class Compiled {
  public:
   explicit Compiled(const Program& program) : program_(program) {
@@ -84,13 +84,13 @@ class Compiled {
     std::vector<const Tensor*> in;
     for (std::size_t i = 0; i < declared_; ++i) in.push_back(&values.inputs[i]);
     restore(values);
-    require_ok(program_, binding.n, step_->verify(in), result);
+    require_ok(program_, binding.sizes, step_->verify(in), result);
     const std::vector<std::string> alone = bytes_on(1, in, values), together = bytes_on(2, in, values);
     const auto differs = std::mismatch(alone.begin(), alone.end(), together.begin()).first;
     if (differs == alone.end()) return;
     const auto i = static_cast<std::size_t>(differs - alone.begin()), outputs = program_.graph.outputs().size();
     const std::string which = i < outputs ? str("output ", i) : "state " + program_.graph.states()[i - outputs].name;
-    disagree(program_, binding.n, which + " has other bytes on two threads than on one");
+    disagree(program_, binding.sizes, which + " has other bytes on two threads than on one");
   }
 
  private:

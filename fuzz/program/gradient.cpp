@@ -34,7 +34,7 @@ class Line {
   std::vector<ir::Array> operator()(double t) const {
     Binding moved = at_;
     for (const Step& s : steps_) leaf_of(moved, program_.graph, program_.gradients[s.gradient].leaf).data[s.element] += t * s.direction;
-    return ir::evaluate(forward_, moved.inputs, moved.states, moved.n);
+    return ir::evaluate(forward_, moved.inputs, moved.states, moved.sizes);
   }
 
  private:
@@ -70,7 +70,7 @@ void compare_gradients(const Program& program, Comparison& result) {
     if (blocks_gradient(forward, forward.node(id))) return;
 
   const Binding& at = program.bindings[1];
-  const std::vector<ir::Array> values = ir::evaluate(program.graph, at.inputs, at.states, at.n);
+  const std::vector<ir::Array> values = ir::evaluate(program.graph, at.inputs, at.states, at.sizes);
   Line line(program, forward, at);
   const std::vector<ir::Array> here = line(0);
   const auto judge = [&](const std::vector<Line::Step>& steps, const std::string& what) {
@@ -101,8 +101,8 @@ void compare_gradients(const Program& program, Comparison& result) {
     }
     ++result.slopes;
     if (std::abs(slope - loss.half_mean()) > 1e-5 * scale + 2 * std::abs(loss.mean() - loss.half_mean()))
-      throw Disagreement(
-          str("at N = ", at.n, ": the gradient ", what, " is ", slope, ", differences of the loss say ", loss.half_mean(), "\n", to_text(program)));
+      throw Disagreement(str("at N = ", at.sizes.n, ", T = ", at.sizes.t, ": the gradient ", what, " is ", slope, ", differences of the loss say ",
+                             loss.half_mean(), "\n", to_text(program)));
   };
 
   RandomStream random(7, program.graph.size());

@@ -96,7 +96,7 @@ void tidy(const Builder& b, Program& program) {
   const ir::Graph& from = b.graph;
   ir::Graph& to = program.graph;
   std::vector<ir::NodeId> place(from.size(), ir::no_node);
-  for (const Binding& binding : b.bindings()) program.bindings.push_back({binding.n, {}, binding.states});
+  for (const Binding& binding : b.bindings()) program.bindings.push_back({binding.sizes, {}, binding.states});
   for (const bool hidden : {false, true})
     for (std::size_t i = 0; i < from.inputs().size(); ++i) {
       if ((from.inputs()[i].kind == ir::InputSpec::Kind::hidden) != hidden) continue;
@@ -135,7 +135,8 @@ Program make_program(std::span<const std::uint8_t> bytes) {
 }
 
 std::string to_text(const Program& program) {
-  return str(ir::to_text(program.graph, {.origins = false, .kernels = false}), "N = ", program.bindings[0].n, " and ", program.bindings[1].n, "\n");
+  const Sizes a = program.bindings[0].sizes, b = program.bindings[1].sizes;
+  return str(ir::to_text(program.graph, {.origins = false, .kernels = false}), "N = ", a.n, " and ", b.n, ", T = ", a.t, " and ", b.t, "\n");
 }
 
 }  // namespace sinter::fuzz

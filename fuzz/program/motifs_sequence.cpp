@@ -8,10 +8,15 @@ using ir::Value;
 namespace {
 
 /// The same rows as samples of a matrix, or of a matrix of several leading dimensions.
-Value in_another_form(Builder& b, Value x, std::int64_t rows) {
-  const Dim width = x.shape().back();
-  const Shape forms[] = {
-      {Dim::batch(), rows, width}, {Dim::batch(rows), width}, {Dim::batch(2), rows / 2, width}, {Dim::batch(), 2, rows / 2, width}};
+Value in_another_form(Builder& b, Value x, Dim rows) {
+  const Dim n = Dim::batch(), width = x.shape().back();
+  std::vector<Shape> forms{{n, rows, width}, {n * rows, width}};
+  if (const std::optional<Dim> half = quotient(rows, 2)) {
+    forms.push_back({Dim::batch(2), *half, width});
+    forms.push_back({n, 2, *half, width});
+  } else {
+    forms.push_back({n, 1, rows, width});
+  }
   return b.add(ir::Reshape{b.choose.among(forms)}, {x});
 }
 
@@ -29,14 +34,14 @@ Value with_row_sums(Builder& b, Value x) {
 /// What is done to each row, to each sample and to all rows, in some order.
 Value many_rows(Builder& b) {
   constexpr std::int64_t counts[] = {128, 130, 160, 126};
-  const std::int64_t rows = b.choose.among(counts);
+  const Dim rows = b.has_lengths() && b.choose.below(4) ? b.length() : Dim(b.choose.among(counts));
   Value x = b.floats({Dim::batch(), rows, b.number(1, 9)});
   for (std::size_t left = 1 + b.choose.below(4); left > 0; --left) {
     x = link(b, exactly(b) ? x : in_another_form(b, x, rows));
     const auto rank = static_cast<std::int64_t>(x.shape().rank());
     switch (b.choose.below(6)) {
       case 0:
-        x = b.add(ir::Reshape{{Dim::batch(rows), x.shape().back()}}, {x});
+        x = b.add(ir::Reshape{{Dim::batch() * rows, x.shape().back()}}, {x});
         x = arithmetic(b, b.add(ir::Matmul{}, {x, b.floats({x.shape()[1], b.number(1, 9)})}));
         break;
       case 1:

@@ -119,6 +119,8 @@ constexpr Pattern kernel_patterns[] = {
        return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1);
      }},
     {"rows of samples divided", [](const Site& s) { return s.kernel.domain.units.is_batch() && !s.kernel.domain.samples; }},
+    {"rows of N·T", [](const Site& s) { return s.kernel.domain.units.is_batch() && s.kernel.domain.units.is_length(); }},
+    {"rows as long as T", [](const Site& s) { return s.kernel.domain.units.is_batch() && symbolic_layout(s.kernel.shape).cols.is_length(); }},
     {"results in rows, each of a row",
      [](const Site& s) {
        const Dim rows = symbolic_layout(s.kernel.shape).rows;

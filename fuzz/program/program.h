@@ -10,9 +10,9 @@
 
 namespace sinter::fuzz {
 
-/// Values of all inputs and states at one batch size.
+/// Values of all inputs and states in a call of these sizes.
 struct Binding {
-  std::int64_t n = 1;
+  Sizes sizes;
   std::vector<ir::Array> inputs, states;
 };
 
@@ -23,16 +23,16 @@ struct GradientOf {
 
 struct Program {
   ir::Graph graph{"program"};     ///< keeps the rules of ir/verify.h; hidden inputs come last
-  std::vector<Binding> bindings;  ///< N = 1, and another
+  std::vector<Binding> bindings;  ///< two, of different sizes: N = 1, and another
   ir::NodeId loss = ir::no_node;  ///< of a program that trains
   std::vector<GradientOf> gradients;
 };
 
-/// The program that these bytes stand for. All values are finite and of moderate size at both batch sizes, so that no path overflows where another
+/// The program that these bytes stand for. All values are finite and of moderate size in both bindings, so that no path overflows where another
 /// does not, but for programs with infinities and NaN among their inputs.
 Program make_program(std::span<const std::uint8_t> bytes);
 
-/// The graph as text, with the batch sizes.
+/// The graph as text, with the sizes of the bindings.
 std::string to_text(const Program& program);
 
 }  // namespace sinter::fuzz

@@ -9,7 +9,9 @@ using ir::Value;
 // ---- leaves, and what has no operands ----
 
 Value make(Builder& b, const ir::Input&) {
-  return b.leaf({b.dtype(), b.shape(1 + b.choose.below(4)).with(0, Dim::batch()).at(1).with(0, Dim::batch())});
+  Shape shape = b.shape(1 + b.choose.below(4)).at(1).with(0, Dim::batch());
+  if (shape.rank() > 1 && b.choose.below(2)) shape = shape.with(1 + b.choose.below(shape.rank() - 1), b.length());
+  return b.leaf({b.dtype(), shape});
 }
 
 Value make(Builder& b, const ir::State&) { return b.leaf({b.dtype(), b.shape().at(1)}); }
@@ -23,7 +25,7 @@ Value make(Builder& b, const ir::Constant&) {
   return b.add(ir::Constant{value, dtype}, {});
 }
 
-Value make(Builder& b, const ir::Extent&) { return b.add(ir::Extent{b.choose.below(2) ? Dim(b.extent()) : b.batch()}, {}); }
+Value make(Builder& b, const ir::Extent&) { return b.add(ir::Extent{b.choose.below(2) ? b.length() : b.batch()}, {}); }
 
 Value make(Builder& b, const ir::Iota&) { return b.add(ir::Iota{b.shape()}, {}); }
 

@@ -40,7 +40,7 @@ Value make(Builder& b, const ir::GatherRows&) {
   const Value table =
       data_set ? b.table(dtype, b.shape(b.choose.below(4)).at(2)) : b.operand(dtype, fits, b.shape(b.choose.below(4)).at(1).insert(0, b.extent()));
   Shape index = b.shape(b.choose.below(4));
-  if (table.shape().product(1, table.shape().rank()).is_batch()) index = index.at(2);  // one N a shape
+  if (!table.shape().product(1, table.shape().rank()).is_fixed()) index = index.at(2);  // one N and one T a shape
   return b.add(ir::GatherRows{}, {table, b.index(index, b.value(0, table).extents[0])});
 }
 

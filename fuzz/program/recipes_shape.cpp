@@ -14,11 +14,8 @@ Value any(Builder& b, std::size_t least_rank) {
   return b.operand(dtype, [&](const Shape& s) { return s.rank() >= least_rank; }, b.shape(least_rank + b.choose.below(3)));
 }
 
-/// `count` elements along a dimension: as many times N where that has N.
-Dim along(Dim dim, std::size_t count) {
-  const auto k = static_cast<std::int64_t>(count);
-  return dim.is_batch() ? Dim::batch(k) : Dim(k);
-}
+/// `count` elements along a dimension: as many times its symbols.
+Dim along(Dim dim, std::size_t count) { return dim.with_factor(static_cast<std::int64_t>(count)); }
 
 }  // namespace
 
@@ -35,10 +32,11 @@ Value make(Builder& b, const ir::Reshape&) {
     left /= dims.back().factor();
   }
   if (left > 1 || b.choose.one_in(4)) dims.emplace_back(left);
-  if (all.is_batch()) {
+  for (const Dim symbol : {Dim::batch(), Dim::length()}) {
+    if (!quotient(all, symbol)) continue;
     if (dims.empty()) dims.emplace_back(1);
     Dim& dim = dims[b.choose.below(dims.size())];
-    dim = dim * Dim::batch();
+    dim = dim * symbol;
   }
   return b.add(ir::Reshape{Shape(std::span<const Dim>(dims))}, {x});
 }
@@ -46,8 +44,13 @@ Value make(Builder& b, const ir::Reshape&) {
 Value make(Builder& b, const ir::Broadcast&) {
   const Value x = any(b, 0);
   Shape shape = x.shape();
-  bool batch = shape.has_batch();
+  bool batch = shape.has_batch(), length = shape.has_length();
   const auto chosen = [&] {
+    if (!length && b.choose.one_in(4)) {
+      const Dim result = b.length();
+      length = result.is_length();
+      return result;
+    }
     if (batch || b.choose.below(2)) return Dim(b.extent());
     batch = true;
     return Dim::batch();
@@ -82,7 +85,7 @@ Value make(Builder& b, const ir::Pad&) {
   const Value x = any(b, 1);
   const std::size_t axis = b.axis(x.shape());
   const Dim dim = x.shape()[axis];
-  const std::size_t most = dim.is_batch() ? 3 : 12, before = b.choose.below(most), after = b.choose.below(most);
+  const std::size_t most = dim.is_fixed() ? 12 : 3, before = b.choose.below(most), after = b.choose.below(most);
   const float value = is_float(x.type().dtype) ? b.choose.among(values) : 0;
   return b.add(ir::Pad{static_cast<std::int64_t>(axis), along(dim, before), along(dim, after), value}, {x});
 }
@@ -92,9 +95,9 @@ Value make(Builder& b, const ir::Concat&) {
   const std::size_t axis = b.axis(x.shape());
   ir::Values in{x};
   for (std::size_t more = b.choose.below(4); more > 0; --more) {
-    const Shape other = x.shape().with(axis, along(x.shape()[axis], 1 + b.choose.below(x.shape()[axis].is_batch() ? 3 : 17)));
+    const Shape other = x.shape().with(axis, along(x.shape()[axis], 1 + b.choose.below(x.shape()[axis].is_fixed() ? 17 : 3)));
     const auto fits = [&](const Shape& s) {
-      return s.rank() == other.rank() && s[axis].is_batch() == other[axis].is_batch() && s.with(axis, 1) == other.with(axis, 1);
+      return s.rank() == other.rank() && s[axis].with_factor(1) == other[axis].with_factor(1) && s.with(axis, 1) == other.with(axis, 1);
     };
     in.push_back(b.operand(x.type().dtype, fits, other));
   }

@@ -82,7 +82,7 @@ Type BatchMatmul::infer(std::span<const Type> in) const {
   if (rank < 3 || b.rank() != rank || !std::equal(a.begin(), a.end() - 2, b.begin()))
     throw UserError(str("needs matrices in the last two axes and equal leading axes, got ", in[0], " and ", in[1]));
   for (const Dim dim : {a[rank - 2], a[rank - 1], b[rank - 2], b[rank - 1]})
-    if (!dim.is_fixed()) throw UserError(str("N must be one of the leading axes, got ", in[0], " and ", in[1]));
+    if (!dim.is_fixed()) throw UserError(str(dim.is_batch() ? "N" : "T", " must be one of the leading axes, got ", in[0], " and ", in[1]));
   const Type product =
       Matmul{transpose_a, transpose_b}.infer(std::vector<Type>{{DType::f32, {a[rank - 2], a[rank - 1]}}, {DType::f32, {b[rank - 2], b[rank - 1]}}});
   return {DType::f32, a.with(rank - 2, product.shape[0]).with(rank - 1, product.shape[1])};

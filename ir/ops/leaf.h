@@ -49,7 +49,7 @@ struct Extent {
     return {DType::f32, {}};
   }
   Access access(std::span<const Type>, const Shape& result) const { return Access::over(result); }
-  void reference(Reference& r) const { r.out.data[0] = static_cast<double>(dim.extent(r.n)); }
+  void reference(Reference& r) const { r.out.data[0] = static_cast<double>(dim.extent(r.sizes)); }
   using no_gradient = void;
   static std::vector<Sample<Extent>> samples() { return {{{Dim::batch(3)}, {}}, {{Dim(7)}, {}}}; }
 };

@@ -6,12 +6,12 @@ namespace sinter::ir {
 
 namespace {
 
-/// a + b of two numbers of elements along one axis, both fixed or both multiples of N; 0 fits both.
+/// a + b of two numbers of elements along one axis, of the same symbols; 0 fits all.
 Dim add(Dim a, Dim b) {
   if (a.factor() == 0) return b;
   if (b.factor() == 0) return a;
-  if (a.is_batch() != b.is_batch()) throw UserError(str("cannot add ", a, " and ", b, " elements along one axis"));
-  return a.is_batch() ? Dim::batch(a.factor() + b.factor()) : Dim(a.factor() + b.factor());
+  if (a.with_factor(1) != b.with_factor(1)) throw UserError(str("cannot add ", a, " and ", b, " elements along one axis"));
+  return a.with_factor(a.factor() + b.factor());
 }
 
 Dim along(const Type& type, std::int64_t axis) {
@@ -24,8 +24,10 @@ Dim along(const Type& type, std::int64_t axis) {
 
 /// Offsets and sizes along an axis with N are multiples of N, others are not.
 void require_kind(Dim place, Dim size, const char* what) {
-  if (place.factor() != 0 && place.is_batch() != size.is_batch())
-    throw UserError(str(what, " must be ", size.is_batch() ? "a multiple of N" : "a number", " along an axis of ", size, ", got ", place));
+  const Dim symbols = size.with_factor(1);
+  if (place.factor() != 0 && place.with_factor(1) != symbols)
+    throw UserError(
+        str(what, " must be ", size.is_fixed() ? "a number" : str("a multiple of ", symbols), " along an axis of ", size, ", got ", place));
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ void evaluate_window(const Window& window, Reference& r) {
   const std::int64_t inner = r.out.product(window.axis + 1, rank), size = r.out.extents[window.axis];
   for (std::size_t k = 0; k < r.in.size(); ++k) {
     const Array& x = *r.in[k];
-    const std::int64_t offset = window.offsets[k].extent(r.n), own = x.extents[window.axis];
+    const std::int64_t offset = window.offsets[k].extent(r.sizes), own = x.extents[window.axis];
     for (std::int64_t e = 0; e < x.elements(); ++e) {
       const std::int64_t outer = e / (own * inner), at = e / inner % own + offset;
       if (at >= 0 && at < size) r.out.data[static_cast<std::size_t>((outer * size + at) * inner + e % inner)] = x.data[static_cast<std::size_t>(e)];
@@ -66,7 +68,7 @@ Type Slice::infer(std::span<const Type> in) const {
   require_inputs(in, 1);
   const Dim all = along(in[0], axis);
   require_kind(start, all, "the start");
-  if (size.is_batch() != all.is_batch()) require_kind(size, all, "the size");
+  if (size.with_factor(1) != all.with_factor(1)) require_kind(size, all, "the size");
   if (start.factor() < 0 || size.factor() < 1 || start.factor() > all.factor() - size.factor())
     throw UserError(str("elements ", start, " to ", add(start, size), " do not exist along axis ", axis, " of ", in[0].shape));
   return {in[0].dtype, in[0].shape.with(static_cast<std::size_t>(axis), size)};

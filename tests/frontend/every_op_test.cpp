@@ -85,7 +85,7 @@ TYPED_TEST(EveryOp, EagerAndCompiledAgreeWithTheReference) {
       if (!graph) continue;
       for (const std::int64_t n : {1, 5, 64, 131}) {
         const Call call(sample, *graph, n, stream);
-        const std::int64_t batch = batch_of(*graph, call.in);
+        const std::int64_t batch = sizes_of(*graph, call.in).n;
         const Bounded wanted = reference(*graph, call.inputs, batch)[0];
         for (const Mode mode : modes()) {
           StepCore step(Traced{*graph, {}, {}}, {.name = "sample", .mode = mode, .kinds = call.kinds});
@@ -106,7 +106,7 @@ template <class O>
 std::vector<Tensor> gradients_of_gradients(const ir::Sample<O>& sample, std::span<const Tensor> inputs, std::int64_t n) {
   const auto where = std::source_location::current();
   const auto applied = [&](const ir::Op& op, std::span<const Tensor* const> in) {
-    return apply(in[0]->is_traced() ? op : ir::at_batch(op, n), in, where);
+    return apply(in[0]->is_traced() ? op : ir::at_sizes(op, n), in, where);
   };
   const auto total = [](const std::vector<Tensor>& values) {
     Tensor sum = sinter::sum(square(values[0]));
@@ -137,7 +137,7 @@ TYPED_TEST(EveryOp, GradientsOfGradientsAgreeEagerlyAndCompiled) {
       const std::optional<ir::Graph> graph = graph_of(sample);
       if (!graph || !is_float(graph->node(graph->outputs()[0]).type.dtype)) continue;
       const Call call(sample, *graph, n, stream);
-      const std::int64_t batch = batch_of(*graph, call.in);  // 1 where no input has N
+      const std::int64_t batch = sizes_of(*graph, call.in).n;  // 1 where no input has N
       const auto function = [&](std::span<const Tensor> x) { return gradients_of_gradients(sample, x, batch); };
       StepCore step(function, {.name = "sample", .mode = modes().back(), .kinds = call.kinds}, std::source_location::current());
       const std::vector<Tensor> compiled = step.call(call.in), eager = function(call.inputs);

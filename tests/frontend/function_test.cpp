@@ -125,7 +125,7 @@ TEST(FunctionErrors, OfTensors) {
        {"function_test.cpp:", [] { Tensor({1, 2}, {Dim::batch()}); }},
        {"data needs a fixed shape, got [N]", [] { Tensor({1, 2}, {Dim::batch()}); }},
        {"shape [3] has 3 elements, got 2", [] { Tensor({1, 2}, {3}); }},
-       {"[tensor] too many elements: f32[4611686018427387904] with N = 0", [] { Tensor::zeros({DType::f32, {std::int64_t{1} << 62}}); }},
+       {"[tensor] too many elements: f32[4611686018427387904]", [] { Tensor::zeros({DType::f32, {std::int64_t{1} << 62}}); }},
        {"[Tensor::dim] axis 2 does not exist in [2,3], which has 2 dimensions", [&] { (void)x.dim(2); }},
        {"item() of a tensor that was never set", [] { (void)Tensor().item(); }},
        {"to_vector of another element type than the tensor's, which is f32[2,3]", [&] { (void)x.to_vector<std::int32_t>(); }},

@@ -36,7 +36,7 @@ TEST(RandomPrograms, HaveEveryOpAndEveryKindOfShape) {
     for (const ir::InputSpec& input : graph.inputs()) ++forms[str("input of kind ", static_cast<int>(input.kind))];
     for (const ir::NodeId update : graph.updates()) ++forms[update == ir::no_node ? "state kept" : "state updated"];
     ++forms[program.gradients.empty() ? "without gradients" : "with gradients"];
-    for (const Binding& binding : program.bindings) ++forms[binding.n == 1 ? "N = 1" : binding.n % 8 ? "ragged N" : "whole N"];
+    for (const Binding& binding : program.bindings) ++forms[binding.sizes.n == 1 ? "N = 1" : binding.sizes.n % 8 ? "ragged N" : "whole N"];
   }
   for (const auto& [name, times] : count) EXPECT_GE(times, 10) << name << " is hardly ever generated";
   for (const char* form : {"table",
@@ -169,7 +169,7 @@ TEST(Comparison, FindsAWrongGradient) {
   Program program = small_program();
   ir::Graph& graph = program.graph;
   program.gradients[0].gradient = (graph.value(program.gradients[0].gradient) * 1.001).id;
-  EXPECT_THAT(disagreement_of(program), ::testing::HasSubstr("at N = 3: the gradient"));
+  EXPECT_THAT(disagreement_of(program), ::testing::HasSubstr("at N = 3, T = 1: the gradient"));
 }
 
 TEST(Comparison, FindsAGradientThatStopsWhereItShouldNot) {
@@ -207,7 +207,7 @@ TEST(Comparison, FindsAFaultyKernelAndPrintsTheGraph) {
   NEEDS_CODEGEN();
   const test::Environment fault("SINTER_FAULT", "%2");
   EXPECT_THAT(disagreement_of(small_program()),
-              ::testing::AllOf(::testing::HasSubstr("at N = 1: verify:"), ::testing::HasSubstr("[kernels] %2 = square"),
+              ::testing::AllOf(::testing::HasSubstr("at N = 1, T = 1: verify:"), ::testing::HasSubstr("[kernels] %2 = square"),
                                ::testing::HasSubstr("should be"), ::testing::HasSubstr("graph program(x: f32[N,3])")));
 }
 

@@ -98,8 +98,8 @@ TEST_F(GraphTest, FlopsOfProductsAndPointwise) {
   const Value z = matmul(x, w), dw = matmul(x, z, true, false);
   EXPECT_EQ(flops(graph, z.id).at(500), 54'880'000);
   EXPECT_EQ(flops(graph, dw.id).at(500), 54'880'000);
-  EXPECT_EQ(flops(graph, exp(z).id).per_sample, 70);
-  EXPECT_EQ(flops(graph, square(w).id).fixed, 784 * 70);
+  EXPECT_EQ(flops(graph, exp(z).id)[Dim::batch()], 70);
+  EXPECT_EQ(flops(graph, square(w).id).fixed(), 784 * 70);
 }
 
 TEST_F(GraphTest, RecomputableScalars) {

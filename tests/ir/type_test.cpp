@@ -4,31 +4,43 @@
 
 #include "ir/error.h"
 #include "ir/layout.h"
+#include "ir/polynomial.h"
 #include "tests/ir/expect_error.h"
 
 namespace sinter {
 namespace {
 
-const Dim n = Dim::batch();
+const Dim n = Dim::batch(), t = Dim::length();
 
 TEST(Dim, PrintsAndParses) {
-  for (const Dim d : {Dim(7), n, Dim::batch(3), Dim::rows()}) EXPECT_EQ(parse_dim(to_string(d)), d);
+  for (const Dim d : {Dim(7), n, Dim::batch(3), Dim::rows(), t, Dim::length(3), n * t, n * Dim::length(4)}) EXPECT_EQ(parse_dim(to_string(d)), d);
   EXPECT_EQ(to_string(Dim::batch(3)), "3N");
+  EXPECT_EQ(to_string(Dim::length(2) * n), "2NT");
   EXPECT_EQ(Dim::batch(3).extent(5), 15);
-  for (const char* text : {"", "x", "-1", "3M", "NN", "99999999999999999999"})
-    EXPECT_USER_ERROR(parse_dim(text), "[shape] a dimension is k, N, kN or R, got '");
+  EXPECT_EQ((Dim::batch(3) * t).extent({5, 7}), 105);
+  for (const char* text : {"", "x", "-1", "3M", "NN", "TT", "TN", "NR", "99999999999999999999"})
+    EXPECT_USER_ERROR(parse_dim(text), "[shape] a dimension is k, N, T or R, or kN, kT or kNT, got '");
 }
 
 TEST(Dim, Multiplies) {
   EXPECT_EQ(Dim(3) * Dim::batch(2), Dim::batch(6));
+  EXPECT_EQ(quotient(Dim::batch(6) * t, Dim::batch(2)), Dim::length(3));
+  EXPECT_EQ(quotient(Dim(6), n), std::nullopt);
+  EXPECT_EQ(quotient(n, Dim(2)), std::nullopt);
+  EXPECT_EQ(product(n * t, t), std::nullopt);
+  EXPECT_EQ((Dim::batch(6) * t).per_sample(), Dim::length(6));
   EXPECT_USER_ERROR(n * n, "[shape] at most one batch dimension per shape, got N times N; sum over N first");
+  EXPECT_USER_ERROR(t * (n * t), "[shape] at most one length per shape, got T times NT; sum over T first, or declare a fixed length");
+  EXPECT_USER_ERROR(Dim::length(std::int64_t{1} << 40).extent({1, 1 << 30}),
+                    "[shape] too many elements: 1099511627776T with N = 1 and T = 1073741824");
   EXPECT_USER_ERROR(Dim::rows() * Dim(2), "[shape] a table's row count cannot be multiplied; only gather_rows reads a table");
   EXPECT_USER_ERROR(Dim(std::int64_t{1} << 40) * Dim(std::int64_t{1} << 40), "[shape] too many elements: ");
   EXPECT_THROW(Dim::rows().extent(1), InternalError);
 }
 
 TEST(Shape, PrintsAndParses) {
-  for (const Shape& s : {Shape{}, Shape{n, 70}, Shape{3, Dim::batch(2), 5}}) EXPECT_EQ(parse_shape(to_string(s)), s);
+  for (const Shape& s : {Shape{}, Shape{n, 70}, Shape{3, Dim::batch(2), 5}, Shape{n, t, 64}, Shape{n * t, 2}})
+    EXPECT_EQ(parse_shape(to_string(s)), s);
   EXPECT_EQ(to_string(Type{DType::i32, {n, 70}}), "i32[N,70]");
   EXPECT_USER_ERROR(parse_shape("N,70"), "[shape] a shape is written [N,70], got 'N,70'");
   EXPECT_USER_ERROR(parse_dtype("f64"), "[dtype] an element type is f32, i32, u32, u8 or bool, got 'f64'");
@@ -36,6 +48,7 @@ TEST(Shape, PrintsAndParses) {
 
 TEST(Shape, Refuses) {
   EXPECT_USER_ERROR((Shape{n, n}), "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does");
+  EXPECT_USER_ERROR((Shape{n, t, t}), "[shape] at most one length per shape, got [N,T,T]; sum over T first, or declare a fixed length");
   EXPECT_USER_ERROR((Shape{1, 1, 1, 1, 1, 1, 1}), "[shape] at most 6 dimensions, got 7");
   EXPECT_USER_ERROR((Shape{2, -1}), "[shape] a dimension cannot be negative, got -1");
 }
@@ -67,7 +80,23 @@ TEST(Layout, PadsColumns) {
   EXPECT_EQ(layout({70}, 5), (Layout{1, 70, 72}));
   EXPECT_EQ(layout({7, n}, 5), (Layout{7, 5, 5}));
   EXPECT_EQ(layout({Dim::batch(3), 2, 17}, 5), (Layout{30, 17, 24}));
+  EXPECT_EQ(layout({n, t, 17}, {5, 2}), (Layout{10, 17, 24}));
+  EXPECT_EQ(layout({n, t}, {5, 20}), (Layout{5, 20, 20})) << "whoever reads a row does not know how long it is";
+  EXPECT_EQ(layout({n * t}, {5, 20}), (Layout{100, 1, 1}));
   EXPECT_EQ(layout({}, 5), (Layout{1, 1, 1}));
+}
+
+TEST(Polynomial, OfSizes) {
+  using Count = Polynomial<std::int64_t>;
+  Count sum = Count::of(Dim::batch(3)), other = 5;
+  sum += Count::of(n * Dim::length(2));
+  EXPECT_EQ(sum.at({5, 7}), 15 + 70);
+  EXPECT_EQ(sum[n * t], 2);
+  EXPECT_FALSE(sum.is_fixed());
+  EXPECT_TRUE(other.is_fixed());
+  EXPECT_TRUE(Count(4).always_less(sum)) << "of N = T = 1, which has 5";
+  EXPECT_FALSE(other.always_less(sum));
+  EXPECT_FALSE(sum.always_less(Count::of(Dim::batch(100)))) << "not of a long T";
 }
 
 }  // namespace

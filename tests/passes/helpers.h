@@ -14,7 +14,7 @@
 namespace sinter::test {
 
 /// Constants are folded by the reference here; programs use the interpreter.
-inline passes::PipelineOptions reference_options(std::int64_t sample_batch = 0) {
+inline passes::PipelineOptions reference_options(Sizes sizes = 0) {
   passes::PipelineOptions options;
   options.evaluate = [](const ir::Op& op, const Type& type, std::span<const ir::Constant> operands) {
     std::vector<ir::Array> values;
@@ -26,7 +26,7 @@ inline passes::PipelineOptions reference_options(std::int64_t sample_batch = 0) 
     for (const ir::Array& a : values) in.push_back(&a);
     return ir::evaluate(op, type, in, 1).data[0];
   };
-  options.sample_batch = sample_batch;
+  options.sizes = sizes;
   options.verify = true;
   return options;
 }
@@ -61,11 +61,11 @@ struct PassResult {
 };
 
 /// Runs one pass and the sweep; the graph keeps the rules and its numbers.
-inline PassResult run(bool (*pass)(ir::Graph&, passes::PassContext&), ir::Graph& graph, std::int64_t sample_batch = 0) {
+inline PassResult run(bool (*pass)(ir::Graph&, passes::PassContext&), ir::Graph& graph, Sizes sizes = 0) {
   ir::verify(graph);
   const Values values = random_values(graph, 3, 11);
   const auto before = results(graph, values, 3);
-  const auto options = reference_options(sample_batch);
+  const auto options = reference_options(sizes);
   passes::PassContext context{options, {}};
   const bool changed = pass(graph, context);
   passes::dead_code(graph, context);

@@ -28,7 +28,7 @@ void test_op() {
   std::mt19937 random(7);
   for (const ir::Sample<O>& sample : O::samples())
     for (const std::int64_t n : {1, 5, 64, 131}) {
-      const ir::Op op = ir::at_batch(sample.op, n);
+      const ir::Op op = ir::at_sizes(sample.op, n);
       std::vector<ir::Array> in;
       for (const ir::SampleInput& input : sample.inputs)
         in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));
@@ -65,7 +65,7 @@ void test_walk() {
   std::mt19937 random(11);
   for (const ir::Sample<O>& sample : O::samples())
     for (const std::int64_t n : {1, 5, 64}) {
-      const ir::Op op = ir::at_batch(sample.op, n);
+      const ir::Op op = ir::at_sizes(sample.op, n);
       std::vector<ir::Array> in;
       for (const ir::SampleInput& input : sample.inputs)
         in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));

@@ -71,7 +71,7 @@ StepImage image() {
   image.phases.resize(2);
   image.claims = 2;
   image.phases[0].loops = {{.units = n, .limits = {.most = rows_a_chunk}}};
-  image.phases[0].work.flops_per_sample = 2 * features * outputs;
+  image.phases[0].work.flops = Polynomial<double>::of(n, 2 * features * outputs);
   image.phases[1].loops = {{}};
   image.arenas = {{.scale = n, .granule = 64, .bytes = 2 * outputs * 4}};
   image.scratch_bytes = rows_a_chunk * 24 * 4;
@@ -175,7 +175,7 @@ TEST(Executor, NeedsAllItsBindings) {
   bindings.outputs = bindings.outputs.first(1);
   EXPECT_THROW(executor.run(bindings), InternalError);
   bindings = call.bindings();
-  bindings.batch = 0;
+  bindings.sizes.n = 0;
   EXPECT_THROW(executor.run(bindings), InternalError);
 }
 
@@ -224,7 +224,7 @@ TEST(Executor, TellsAnObserverOfSpans) {
   executor.run(call.bindings(), 2, true);  // nobody is told
   std::array<std::atomic<int>, 2> seen{};
   executor.observe([&](const Span& span) {
-    if (span.kernel == 3 && span.begin == 0 && span.end == 64 && span.batch == 64 && span.start == 10 && span.stop == 20) ++seen[span.thread];
+    if (span.kernel == 3 && span.begin == 0 && span.end == 64 && span.sizes == Sizes(64) && span.start == 10 && span.stop == 20) ++seen[span.thread];
   });
   executor.run(call.bindings(), 2, true);
   executor.run(call.bindings(), 2, true);

@@ -13,7 +13,7 @@ StepImage image(const std::vector<std::vector<std::int64_t>>& phases) {
     PhaseSpec& phase = image.phases.emplace_back();
     for (const std::int64_t units : loops) {
       phase.loops.push_back({units, {.most = 8}, 1, {static_cast<std::uint32_t>(image.kernels.size())}});
-      image.kernels.push_back({.name = "", .units = units, .work = {.flops_fixed = 30e3 * static_cast<double>(units)}});
+      image.kernels.push_back({.name = "", .units = units, .work = {30e3 * static_cast<double>(units), {}}});
     }
   }
   return image;

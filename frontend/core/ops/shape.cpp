@@ -15,10 +15,9 @@ Tensor reshape(const Arg& x, const std::vector<Dim>& dims) {
     *open = 1;
     if (std::find(wanted.begin(), wanted.end(), Dim(-1)) != wanted.end()) fail(x.where(), "reshape: only one dimension may be -1");
     const Dim rest = Shape(std::span<const Dim>(wanted)).elements(), all = a.shape().elements();
-    if (rest.factor() == 0 || all.factor() % rest.factor() || (rest.is_batch() && !all.is_batch()))
-      fail(x.where(), str("reshape: cannot fit ", a.shape(), " with what is left to -1"));
-    const std::int64_t factor = all.factor() / rest.factor();
-    *open = all.is_batch() && !rest.is_batch() ? Dim::batch(factor) : Dim(factor);
+    const std::optional<Dim> left = quotient(all, rest);
+    if (!left) fail(x.where(), str("reshape: cannot fit ", a.shape(), " with what is left to -1"));
+    *open = *left;
   }
   const Shape shape{std::span<const Dim>(wanted)};
   return a.shape() == shape ? a : apply(ir::Reshape{shape}, {&a}, x.where());
