@@ -158,7 +158,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       chunk_bytes[v] = bytes_of(rows + (lives[v].product ? most_tile_rows : 0), at.stride.factor(), element);
       scratch.push_back({v, aligned(chunk_bytes[v]) + readable_behind, lives[v].first_call, lives[v].last_call});
     } else {
-      const std::int64_t bytes = bytes_of(at.rows.factor() + (lives[v].product ? most_tile_rows : 0), at.stride.factor(), element);
+      const std::int64_t bytes = bytes_of(at.rows.factor(), at.stride.factor(), element);
       const std::int64_t all = scale.is_fixed() ? aligned(bytes) + readable_behind : bytes;
       arena_of[v] = arena_for(plan.arenas, scale, all);
       requests.resize(plan.arenas.size());
@@ -185,7 +185,6 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);
     buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
     buffer.chunk_bytes = chunk_bytes[v];
-    if (lives[v].product && buffer.place == Place::arena) buffer.rows_behind = most_tile_rows;
     buffer.own = lives[v].product || lives[v].staging;
     plan.serves_chunk.push_back(lives[v].staging);
   }

@@ -40,7 +40,6 @@ struct BufferSpec {
   // For checked steps:
   std::uint32_t first_phase = 0, last_phase = 0;  ///< of an arena: phases in which it holds its value; `kept`: it keeps it between calls
   std::int64_t chunk_bytes = 0;                   ///< of chunk scratch: for the largest chunk
-  std::int64_t rows_behind = 0;                   ///< of an arena: rows behind the last one that belong to it
   bool own = false;                               ///< of chunk scratch: each call of a kernel has it exclusively
   static constexpr std::uint32_t kept = ~std::uint32_t{0};
 };

@@ -77,9 +77,7 @@ std::int64_t Checker::bytes_of(const BufferSpec& spec, const StepContext& contex
   const Shape& shape = spec.type.shape;
   const bool table = shape.rank() && shape[0].is_rows();
   const Type type{spec.type.dtype, table ? shape.with(0, Dim(context.table_rows[spec.index])) : shape};
-  const Sizes sizes(context.batch, context.length);
-  const auto behind = spec.rows_behind * layout(type.shape, sizes).stride * static_cast<std::int64_t>(size_of(type.dtype));
-  return static_cast<std::int64_t>(storage_bytes(type, sizes)) + behind;
+  return static_cast<std::int64_t>(storage_bytes(type, {context.batch, context.length}));
 }
 
 std::byte* Checker::begin_of(std::uint32_t buffer, const StepContext& context, std::int32_t thread, bool shared) const {

@@ -8,11 +8,10 @@ void CollectedKernel::plan_memory(Planner& planner, Kernel& kernel) {
   kernel.product = planner.temporary(planner.graph().node(kernel.anchor).type, str("product ", kernel.anchor));
 }
 
-void CollectedKernel::plan_samples(Planner& planner, Kernel& kernel) {
+void CollectedKernel::plan_samples(const Planner& planner, Kernel& kernel) {
   const bool samples =
       kernel.shape.rank() && kernel.shape[0].is_batch() && ir::access_of(planner.graph(), kernel.anchor).axes[0].kind == ir::Axis::Kind::parallel;
   kernel.domain = samples ? Domain{Dim::batch(), true} : Domain{};
-  plan_memory(planner, kernel);
 }
 
 Vec CollectedKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
@@ -21,6 +20,7 @@ Vec CollectedKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) co
 
 void CollectedFirstKernel::plan(Planner& planner, Kernel kernel) const {
   plan_samples(planner, kernel);
+  plan_memory(planner, kernel);
   planner.add(std::move(kernel));
 }
 

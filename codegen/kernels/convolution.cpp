@@ -306,6 +306,7 @@ void plan_staging(Planner& planner, Kernel& kernel) {
 void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   plan_samples(planner, kernel);
+  plan_memory(planner, kernel);
   if (!tiles_convolution(graph, kernel.anchor)) return planner.add(std::move(kernel));
   const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(kernel.anchor).op);
   const ConvolutionPlan plan = plan_convolution(graph, kernel.anchor);

@@ -66,8 +66,8 @@ class CollectedKernel : public KernelKind {
  protected:
   /// Adds that memory.
   static void plan_memory(Planner& planner, Kernel& kernel);
-  /// And makes the chunks samples, if the anchor's are independent; else there is one.
-  static void plan_samples(Planner& planner, Kernel& kernel);
+  /// Makes the chunks samples, if the anchor's are independent; else there is one.
+  static void plan_samples(const Planner& planner, Kernel& kernel);
 };
 
 class ProductKernel final : public CollectedKernel {

@@ -322,6 +322,11 @@ class ProductEmitter {
     tiles(panels, column, k, k_stop, b, ldb);
   }
 
+  Value* result_at(Value* row, Value* column) {
+    if (product_.leading) return e_.address(e_.kernel().staging, b_.CreateSub(row, begin_), column);
+    return e_.address(e_.kernel().product, row, column);
+  }
+
   void tiles(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* b, Value* ldb) {
     llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
                                                         .rows = panels.rows,
@@ -330,7 +335,7 @@ class ProductEmitter {
                                                         .lda = kind_ == Left::converted ? copy_stride_ : product_.left_layout.stride.factor(),
                                                         .accumulate = plan_.k_block != 0});
     e_.loop(begin_, end_, panels.rows, [&](Value* row) {
-      std::vector<Value*> arguments{e_.address(e_.kernel().product, row, column), b, ldb, b_.CreateSub(k_stop, k), k};
+      std::vector<Value*> arguments{result_at(row, column), b, ldb, b_.CreateSub(k_stop, k), k};
       add_left(arguments, row, panels.rows, k, k_stop);
       b_.CreateCall(tile, arguments);
       if (op_.transpose_a && plan_.k_block && panels.column == 0 && !left_first_) fetch_share(panels, row, k_stop);
@@ -362,8 +367,9 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   if (!ir::fits_tiles(graph, kernel.anchor)) return planner.add(std::move(kernel));
   const Product product = product_of(graph, kernel.anchor);
-  if (product.leading) {
+  if (product.leading) {  // what follows runs matrix after matrix
     plan_samples(planner, kernel);
+    kernel.staging = planner.temporary({DType::f32, {product.sizes.m.factor() + most_tile_rows, product.sizes.f}}, str("product ", kernel.anchor));
     return planner.add(std::move(kernel));
   }
   plan_memory(planner, kernel);
@@ -392,6 +398,10 @@ void ProductKernel::emit(Emitter& e) const {
 }
 
 Vec ProductKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
+  if (e.kernel().staging != no_value) {
+    Value* row = e.builder().CreateURem(site.row, e.extent(product_of(e.graph(), anchor).sizes.m));
+    return e.load(e.address(e.kernel().staging, row, site.last), DType::f32, site.width);
+  }
   const bool in_tiles = ir::fits_tiles(e.graph(), anchor);
   const Vec x = in_tiles ? CollectedKernel::element(e, anchor, site) : product_at(e, product_of(e.graph(), anchor), site);
   const std::vector<ir::NodeId>& operands = e.graph().node(anchor).inputs;

@@ -87,6 +87,21 @@ TEST(Length, SameBytesOnAnyNumberOfThreads) {
   }
 }
 
+/// Register tiles end behind the rows of a matrix, in memory that no other chunk has.
+TEST(Length, MatricesOfEachStepAreMultiplied) {
+  NEEDS_CODEGEN();
+  const auto gram = [](const Tensor& x) { return relu(matmul(x, permute(x, {0, 1, 3, 2})) - 0.5f); };
+  for (const char* checked : {"0", "1"}) {
+    const Environment environment("SINTER_CHECKED", checked);
+    auto step = compile(gram, {.threads = 3, .force = true}, Spec::batch(DType::f32, {Spec::any_length, 5, 2}));
+    for (const std::int64_t n : {1, 3, 64})
+      for (const std::int64_t t : {1, 7}) {
+        const Tensor x = random({n, t, 5, 2}, n + t);
+        EXPECT_TRUE(step.verify(x).ok()) << "N = " << n << ", T = " << t << ", checked " << checked;
+      }
+  }
+}
+
 TEST(Length, IsKeptInAFile) {
   NEEDS_CODEGEN();
   const TemporaryFolder folder;
