@@ -48,6 +48,17 @@ Vec Emitter::load(Value* where, DType dtype, unsigned width, bool repeat) {
   return repeat ? splat(result, width) : result;
 }
 
+Vec Emitter::load_lanes(Value* where, DType dtype, Value* lanes) {
+  llvm::Type* vector = memory_type(dtype, llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
+  Value* raw = builder_.CreateMaskedLoad(vector, where, llvm::Align(size_of(dtype)), lanes, llvm::Constant::getNullValue(vector));
+  if (dtype == DType::boolean) raw = builder_.CreateICmpNE(raw, llvm::Constant::getNullValue(vector));
+  return {raw, dtype};
+}
+
+Value* Emitter::valid_lanes(const Site& site) {
+  return builder_.CreateICmpULT(lane_numbers(number(0), site.width), builder_.CreateVectorSplat(site.width, number(site.valid)));
+}
+
 void Emitter::store(const Vec& x, ValueId value, const Site& site) {
   Value* raw = only_valid(x, site.valid, 0).value;
   if (x.dtype == DType::boolean) raw = builder_.CreateZExt(raw, memory_type(DType::boolean, site.width));

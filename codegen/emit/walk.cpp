@@ -159,8 +159,7 @@ Vec Walk::load(std::size_t operand, ValueId value, const Vec* others) {
                           !(type.shape.back() == result_.back() && ir::is_along(access_.operands[operand].back(), result_.rank() - 1));
   Vec x;
   if (at.first_lane || ends_early) {
-    llvm::Type* vector = e_.memory_type(type.dtype, site_.width);
-    Value* exists = b_.CreateICmpULT(lane_numbers(e_.number(0), site_.width), b_.CreateVectorSplat(site_.width, e_.number(site_.valid)));
+    Value* exists = e_.valid_lanes(site_);
     if (at.first_lane) {
       Value* size = b_.CreateVectorSplat(site_.width, e_.extent(type.shape.back()));
       exists = b_.CreateAnd(exists, b_.CreateICmpULT(lane_numbers(at.first_lane, site_.width), size));
@@ -168,10 +167,7 @@ Vec Walk::load(std::size_t operand, ValueId value, const Vec* others) {
     if (at.inside) exists = b_.CreateAnd(exists, b_.CreateVectorSplat(site_.width, at.inside));
     // The first lane may lie before the row.
     Value* from = b_.CreateGEP(e_.memory_type(type.dtype, 1), e_.address(value, at.row, e_.number(0)), {at.last});
-    Value* raw = b_.CreateMaskedLoad(vector, is_flat(type.shape) ? e_.address(value, at.row, at.last) : from, llvm::Align(size_of(type.dtype)),
-                                     exists, llvm::Constant::getNullValue(vector));
-    if (type.dtype == DType::boolean) raw = b_.CreateICmpNE(raw, llvm::Constant::getNullValue(vector));
-    x = Vec(raw, type.dtype);
+    x = e_.load_lanes(is_flat(type.shape) ? e_.address(value, at.row, at.last) : from, type.dtype, exists);
     return others ? select(VecMask{exists}, x, *others) : x;
   }
   x = e_.load(e_.address(value, at.row, at.last), type.dtype, site_.width, repeat);

@@ -50,8 +50,12 @@ class PlainProduct {
     llvm::AllocaInst* sum = neutral_variable(e_, Combine::sum, DType::f32, width, "sum");
     const auto so_far = [&] { return Vec(b_.CreateLoad(sum->getAllocatedType(), sum), DType::f32); };
     e_.loop(e_.number(0), e_.extent(p_.sizes.k), 1, [&](Value* k) {
-      const auto load = [&](Value* from, unsigned own) { return e_.load(from, DType::f32, width, own < width); };
-      b_.CreateStore(fma(load(left(k), left_width), load(right(k), right_width), so_far()).value, sum);
+      const auto load = [&](ValueId value, Value* from, unsigned own) {
+        // Memory of one column has no padding: other rows, of other chunks, may follow.
+        const bool ends_early = own == width && site_.valid < width && is_flat(e_.stored(value).type.shape);
+        return ends_early ? e_.load_lanes(from, DType::f32, e_.valid_lanes(site_)) : e_.load(from, DType::f32, width, own < width);
+      };
+      b_.CreateStore(fma(load(left_, left(k), left_width), load(right_, right(k), right_width), so_far()).value, sum);
     });
     return so_far();
   }

@@ -65,6 +65,20 @@ TEST(Checked, TilesOfABatchedProductEndBehindItsRows) {
   }
 }
 
+TEST(Checked, AColumnIsReadNoFurtherThanItsMatrix) {
+  // Behind a column of four elements lie those of another chunk, which are stored in the same phase.
+  const ir::Graph graph = graph_of([](const Tensor& x) {
+    const Tensor left = reshape(x, {-1, 4, 1}), right = reshape(x * 2, {-1, 4, 1});
+    return std::vector{right, relu(matmul(left, right, false, true) - 0.25f)};
+  });
+  for (const std::int64_t n : {1, 3, 64, 300}) {
+    RawStep plain(graph, {}, n), checked(graph, {.checked = true}, n);
+    EXPECT_EQ(plain.run(2), "");
+    EXPECT_EQ(checked.run(2), "") << n << " samples";
+    EXPECT_EQ(checked.values(), plain.values()) << n << " samples";
+  }
+}
+
 /// What compile_graph makes of the optimized training step, as the environment wishes; two buffers that are in use at once are given the same memory.
 StepImage spoilt_by_environment() {
   Traced traced;
