@@ -5,7 +5,8 @@ file(REMOVE_RECURSE ${staging_folder})
 foreach(pattern ${public_headers})
   file(GLOB_RECURSE headers RELATIVE ${source_folder} ${source_folder}/${pattern})
   foreach(header ${headers})
-    if(header MATCHES "^(runtime/isa/|frontend/linalg/eigen.h)")  # the interpreter's kernels, and Eigen under another name
+    # The interpreter's kernels, Eigen under another name, and what the build precompiles.
+    if(header MATCHES "^(runtime/isa/|frontend/linalg/eigen.h)|/precompiled.h$")
       continue()
     endif()
     file(READ ${source_folder}/${header} text)

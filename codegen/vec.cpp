@@ -139,12 +139,35 @@ Vec convert(const Vec& x, DType to) {
 
 Vec splat(const Vec& scalar, unsigned width) { return width == 1 ? scalar : Vec(b().CreateVectorSplat(width, scalar.value), scalar.dtype); }
 
+llvm::Value* first_lanes(unsigned valid, unsigned width) {
+  std::vector<llvm::Constant*> mask;
+  for (unsigned i = 0; i < width; ++i) mask.push_back(b().getInt1(i < valid));
+  return llvm::ConstantVector::get(mask);
+}
+
 Vec only_valid(const Vec& x, unsigned valid, double fill) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.value->getType());
   if (!vector || valid == vector->getNumElements()) return x;
-  std::vector<llvm::Constant*> mask;
-  for (unsigned i = 0; i < vector->getNumElements(); ++i) mask.push_back(b().getInt1(i < valid));
-  return {b().CreateSelect(llvm::ConstantVector::get(mask), x.value, materialize(Vec(fill), x)), x.dtype};
+  return {b().CreateSelect(first_lanes(valid, vector->getNumElements()), x.value, materialize(Vec(fill), x)), x.dtype};
+}
+
+std::vector<llvm::Value*> transposed(std::vector<llvm::Value*> rows) {
+  const std::size_t size = rows.size();
+  for (std::size_t half = size / 2; half > 0; half /= 2) {
+    std::vector<int> upper(size), lower(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool right = i & half;
+      upper[i] = static_cast<int>(right ? size + (i - half) : i);
+      lower[i] = static_cast<int>(right ? size + i : i + half);
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i & half) continue;
+      llvm::Value *first = rows[i], *second = rows[i + half];
+      rows[i] = b().CreateShuffleVector(first, second, upper);
+      rows[i + half] = b().CreateShuffleVector(first, second, lower);
+    }
+  }
+  return rows;
 }
 
 llvm::Value* lane_numbers(llvm::Value* first, unsigned width) {

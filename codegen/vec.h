@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <array>
+#include <vector>
 
 #include "ir/type.h"
 
@@ -80,8 +81,12 @@ llvm::Value* materialize(const Vec& x, const Vec& like);
 
 /// The scalar in each of `width` lanes.
 Vec splat(const Vec& scalar, unsigned width);
+/// A vector of i1 that is true in so many first lanes.
+llvm::Value* first_lanes(unsigned valid, unsigned width);
 /// x where it has only so many lanes, else with `fill` in the lanes after those.
 Vec only_valid(const Vec& x, unsigned valid, double fill);
+/// Transposes a square of vectors: each round swaps blocks across the diagonal, half as large as in the previous one.
+std::vector<llvm::Value*> transposed(std::vector<llvm::Value*> rows);
 /// first, first + 1, …
 llvm::Value* lane_numbers(llvm::Value* first, unsigned width);
 

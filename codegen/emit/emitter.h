@@ -103,8 +103,6 @@ class Emitter {
   Vec load(llvm::Value* address, DType dtype, unsigned width, bool repeat = false);
   /// A vector of which only some lanes are read (a vector of i1 says which); the others are 0.
   Vec load_lanes(llvm::Value* address, DType dtype, llvm::Value* lanes);
-  /// Those of a site.
-  llvm::Value* valid_lanes(const Site& site);
   void store(const Vec& x, ValueId value, const Site& site);
 
   // ---- values ----

@@ -55,10 +55,6 @@ Vec Emitter::load_lanes(Value* where, DType dtype, Value* lanes) {
   return {raw, dtype};
 }
 
-Value* Emitter::valid_lanes(const Site& site) {
-  return builder_.CreateICmpULT(lane_numbers(number(0), site.width), builder_.CreateVectorSplat(site.width, number(site.valid)));
-}
-
 void Emitter::store(const Vec& x, ValueId value, const Site& site) {
   Value* raw = only_valid(x, site.valid, 0).value;
   if (x.dtype == DType::boolean) raw = builder_.CreateZExt(raw, memory_type(DType::boolean, site.width));

@@ -159,7 +159,7 @@ Vec Walk::load(std::size_t operand, ValueId value, const Vec* others) {
                           !(type.shape.back() == result_.back() && ir::is_along(access_.operands[operand].back(), result_.rank() - 1));
   Vec x;
   if (at.first_lane || ends_early) {
-    Value* exists = e_.valid_lanes(site_);
+    Value* exists = first_lanes(site_.valid, site_.width);
     if (at.first_lane) {
       Value* size = b_.CreateVectorSplat(site_.width, e_.extent(type.shape.back()));
       exists = b_.CreateAnd(exists, b_.CreateICmpULT(lane_numbers(at.first_lane, site_.width), size));

@@ -266,26 +266,6 @@ class ProductEmitter {
     });
   }
 
-  /// Transposes a square of vectors: each round swaps blocks across the diagonal, half as large as in the previous one.
-  std::vector<Value*> transposed(std::vector<Value*> rows) {
-    const std::size_t size = rows.size();
-    for (std::size_t half = size / 2; half > 0; half /= 2) {
-      std::vector<int> upper(size), lower(size);
-      for (std::size_t i = 0; i < size; ++i) {
-        const bool right = i & half;
-        upper[i] = static_cast<int>(right ? size + (i - half) : i);
-        lower[i] = static_cast<int>(right ? size + i : i + half);
-      }
-      for (std::size_t i = 0; i < size; ++i) {
-        if (i & half) continue;
-        Value *a = rows[i], *b = rows[i + half];
-        rows[i] = b_.CreateShuffleVector(a, b, upper);
-        rows[i + half] = b_.CreateShuffleVector(a, b, lower);
-      }
-    }
-    return rows;
-  }
-
   // ---- passes, panels, tiles ----
   void for_each_panel(const std::function<void(const Panels&, Value*)>& body) {
     for (const Panels& panels : plan_.panels) {

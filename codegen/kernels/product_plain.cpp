@@ -53,7 +53,7 @@ class PlainProduct {
       const auto load = [&](ValueId value, Value* from, unsigned own) {
         // Memory of one column has no padding: other rows, of other chunks, may follow.
         const bool ends_early = own == width && site_.valid < width && is_flat(e_.stored(value).type.shape);
-        return ends_early ? e_.load_lanes(from, DType::f32, e_.valid_lanes(site_)) : e_.load(from, DType::f32, width, own < width);
+        return ends_early ? e_.load_lanes(from, DType::f32, first_lanes(site_.valid, width)) : e_.load(from, DType::f32, width, own < width);
       };
       b_.CreateStore(fma(load(left_, left(k), left_width), load(right_, right(k), right_width), so_far()).value, sum);
     });

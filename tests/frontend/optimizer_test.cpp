@@ -4,11 +4,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "tests/frontend/helpers.h"
+#include "tests/frontend/mistakes.h"
 #include "tests/ir/expect_error.h"
 
 namespace sinter::test {
 namespace {
+
+using testing::HasSubstr;
 
 struct Fixture {
   std::vector<float> initial;
@@ -125,6 +127,43 @@ TEST(Optimizer, RefusesWhatIsOutOfRange) {
   EXPECT_USER_ERROR(Adam({.common = {.clip = {.norm = -1}}}), "[clip] norm must be a finite number of at least 0, got -1");
   EXPECT_USER_ERROR(Adam({.common = {.accumulate = 0}}), "[adam] accumulate must be at least 1, got 0");
   EXPECT_USER_ERROR(Adam({.common = {.average_decay = 1}}), "[adam] average_decay must be in [0, 1), got 1");
+}
+
+TEST(OptimizerErrors, OfUpdates) {
+  const Parameter w("w", Tensor({1, 2}, {2}));
+  optim::SGD sgd({.common = {.average_decay = 0.5}});
+  expect_errors({{"[sgd] needs one gradient per parameter, got 0 gradients for 1 parameters", [&] { sgd.update(std::array{w}, {}); }},
+                 {"[sgd] the gradient of 'w' must be [2], got [3]", [&] { sgd.update(std::array{w}, std::array{Tensor({1, 2, 3}, {3})}); }},
+                 {"[clip] value must be a finite number of at least 0, got -1", [] { optim::clip_gradients({}, {.value = -1}); }},
+                 {"[adam] epsilon must be a positive number, got 0", [] { optim::Adam({.epsilon = 0}); }},
+                 {"[adamw] epsilon must be a positive number, got 0", [] { optim::AdamW({.epsilon = 0}); }},
+                 {"[adamw] beta2 must be in [0, 1), got 1", [] { optim::AdamW({.beta2 = 1}); }},
+                 {"[nadam] epsilon must be a positive number, got 0", [] { optim::NAdam({.epsilon = 0}); }},
+                 {"[nadam] beta2 must be in [0, 1), got 1", [] { optim::NAdam({.beta2 = 1}); }},
+                 {"[adagrad] epsilon must be a positive number, got 0", [] { optim::Adagrad({.epsilon = 0}); }},
+                 {"[adadelta] epsilon must be a positive number, got 0", [] { optim::Adadelta({.epsilon = 0}); }},
+                 {"[lion] beta2 must be in [0, 1), got 1", [] { optim::Lion({.beta2 = 1}); }},
+                 {"[schedule::cosine] the number of steps must not be negative, got -1", [] { schedule::cosine(1, 0, -1); }},
+                 {"[schedule::piecewise] the boundaries must ascend", [] { schedule::piecewise({2, 1}, {1, 2, 3}); }},
+                 {"[schedule::cosine_restarts] the growth must be at least 1, got 0.5", [] { schedule::cosine_restarts(1, 10, 0.5); }}});
+  if (codegen::is_built()) {
+    EXPECT_THAT(error_of([&] { compile([&](const Tensor& x) { return sgd.exchange_averages(), x; })(Tensor(1.0f)); }),
+                HasSubstr("[sgd] exchange_averages() cannot be traced; call it between steps"));
+  }
+}
+
+/// AdamW without decay is Adam, with the greatest second moment too.
+TEST(Optimizer, AdamWWithoutDecayIsAdam) {
+  for (const bool amsgrad : {false, true}) {
+    const Parameter a("w", Tensor({1, 2}, {2})), b("w", Tensor({1, 2}, {2}));
+    optim::Adam adam({.learning_rate = 0.1, .beta2 = 0.5, .epsilon = 1e-6, .amsgrad = amsgrad});
+    optim::AdamW adamw({.learning_rate = 0.1, .beta2 = 0.5, .epsilon = 1e-6, .amsgrad = amsgrad, .weight_decay = 0});
+    for (const float g : {3.0f, 0.5f, 0.1f}) {
+      adam.update(std::array{a}, std::array{Tensor({g, -g}, {2})});
+      adamw.update(std::array{b}, std::array{Tensor({g, -g}, {2})});
+    }
+    EXPECT_EQ(a.read().to_vector<float>(), b.read().to_vector<float>()) << amsgrad;
+  }
 }
 
 }  // namespace

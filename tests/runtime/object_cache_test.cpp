@@ -7,18 +7,13 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
-#include <thread>
 
 #include <gmock/gmock.h>
 
 #include "ir/error.h"
-#include "runtime/file/object_cache.h"
 #include "runtime/file/object_entry.h"
-#include "tests/runtime/helpers.h"
-#include "tests/support/allocations.h"
-#include "tests/support/bytes.h"
+#include "tests/runtime/object_cache.h"
 #include "tests/support/faulty_files.h"
-#include "tests/support/temporary_folder.h"
 
 namespace sinter::test {
 namespace {
@@ -29,58 +24,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Call = FaultyFiles::Call;
-
-const ObjectKey key{"a graph", "x86-64-v3", "version 1"};
-constexpr std::uint64_t large = 64 << 20;
-
-class ObjectCacheTest : public testing::Test {
- protected:
-  ObjectCache::Log log() {
-    return [this](const std::string& line) { lines.push_back(line); };
-  }
-  std::optional<std::string> find(const ObjectKey& k = key) { return ObjectCache(folder, large, log()).find(k); }
-  void keep(std::string_view code, const ObjectKey& k = key, std::uint64_t most = large) { ObjectCache(folder, most, log()).keep(k, code); }
-  fs::path entry(const ObjectKey& k = key) const { return folder / runtime::entry_name(k); }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& file : fs::directory_iterator(folder)) names.push_back(file.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-  static void put(const fs::path& path, std::string_view bytes) {
-    write_bytes(path, bytes);
-    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
-  }
-  /// Sets the time of the last use of an entry, in seconds before now.
-  static void age(const fs::path& path, std::time_t seconds) {
-    const timespec time{std::time(nullptr) - seconds, 0}, times[2] = {time, time};
-    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0) << path;
-  }
-  /// The entry's file holds these bytes: it must not be believed, be removed and give way to a new one.
-  void expect_rejected(std::string_view bytes, const std::string& reason) {
-    put(entry(), bytes);
-    lines.clear();
-    const auto before = ObjectCache::statistics();
-    {
-      const AllocationLimit limit(1 << 20);  // whatever sizes it claims
-      ASSERT_EQ(find(), std::nullopt) << reason;
-      EXPECT_EQ(limit.refused(), 0) << reason;
-    }
-    const auto after = ObjectCache::statistics();
-    EXPECT_EQ(after.rejected - before.rejected, 1u);
-    EXPECT_EQ(after.misses - before.misses, 1u);
-    EXPECT_EQ(after.hits, before.hits);
-    ASSERT_THAT(lines, ElementsAre(HasSubstr(reason)));
-    EXPECT_EQ(lines[0].find("object cache: " + entry().string()), 0u) << lines[0];
-    EXPECT_FALSE(fs::exists(entry()));
-    keep("the code");
-    ASSERT_EQ(find(), "the code");
-  }
-
-  const TemporaryFolder parent;  ///< new each time: what is said once names it
-  const fs::path folder = parent / "sinter";
-  std::vector<std::string> lines;
-};
 
 TEST_F(ObjectCacheTest, GivesBackWhatWasKeptAndCounts) {
   const auto before = ObjectCache::statistics();
@@ -316,8 +259,6 @@ TEST_F(ObjectCacheTest, AProcessKilledAtAnyCallLeavesTheOldEntryOrTheNewOne) {
 
 // ---- size ----
 
-ObjectKey numbered(int i) { return {str("graph ", i), key.target, key.version}; }
-
 TEST_F(ObjectCacheTest, WhatWasUsedLeastRecentlyGoesFirst) {
   constexpr std::uint64_t bytes = 4096, most = 16 * bytes;
   const std::string code(bytes - runtime::to_entry(numbered(10), "").size(), 'c');
@@ -349,62 +290,6 @@ TEST_F(ObjectCacheTest, WhatFitsNoCacheIsNotKept) {
   keep(code, key, 1 << 20);
   EXPECT_EQ(find(), std::nullopt);
   EXPECT_THAT(lines, ElementsAre(HasSubstr("as at most 1048576 are; a larger SINTER_CACHE_SIZE")));
-}
-
-// ---- several at once ----
-
-/// Code that tells which key it was kept under.
-std::string code_of(int i) { return str("code of ", i, std::string(static_cast<std::size_t>(1000 + 37 * i), static_cast<char>('a' + i % 26))); }
-
-/// Looks for and keeps codes in an order of its own, in a cache that holds half of them.
-void work(const fs::path& folder, unsigned seed, std::atomic<int>& wrong) {
-  std::mt19937 random(seed);
-  for (int i = 0; i < 150; ++i) {
-    const int number = static_cast<int>(random() % 24);
-    ObjectCache cache(folder, 24 * 1024, {});
-    const auto found = cache.find(numbered(number));
-    if (found && *found != code_of(number)) ++wrong;
-    if (!found) cache.keep(numbered(number), code_of(number));
-  }
-}
-
-TEST_F(ObjectCacheTest, ManyProcessesAtOnce) {
-  std::vector<pid_t> children;
-  for (unsigned i = 0; i < 4; ++i) {
-    children.push_back(::fork());
-    if (children.back() == 0) {
-      std::atomic<int> wrong{0};
-      work(folder, i, wrong);
-      ::_exit(wrong ? 1 : 0);
-    }
-  }
-  for (const pid_t child : children) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
-  std::size_t found = 0;
-  for (int i = 0; i < 24; ++i)
-    if (const auto code = find(numbered(i))) {
-      EXPECT_EQ(*code, code_of(i));
-      ++found;
-    }
-  EXPECT_GT(found, 0u);
-  EXPECT_EQ(files().size(), found) << "no leftovers";
-  EXPECT_THAT(lines, IsEmpty());
-}
-
-TEST_F(ObjectCacheTest, ManyThreadsAtOnce) {
-  const auto before = ObjectCache::statistics();
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < 4; ++i) threads.emplace_back([&, i] { work(folder, i, wrong); });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-  const auto after = ObjectCache::statistics();
-  EXPECT_EQ(after.hits + after.misses - before.hits - before.misses, 4u * 150);
-  EXPECT_EQ(after.written - before.written, after.misses - before.misses);
-  EXPECT_EQ(after.rejected, before.rejected);
 }
 
 }  // namespace
