@@ -317,8 +317,7 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.buffers = plan.buffers;
   result.image.kernels = kernel_specs(graph, schedule, plan);
   result.image.phases = phase_specs(schedule, result.image.kernels);
-  result.image.claims = schedule.phases.size();
-  for (const Phase& phase : schedule.phases) result.image.claims += phase.stages;
+  result.image.claims = claims_of(schedule);
   result.image.arenas = plan.arenas;
   result.image.scratch_bytes = plan.scratch_bytes;
   result.image.checked = options.checked;

@@ -72,6 +72,7 @@ struct Kernel {
   ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue
   ValueId slots = no_value;    ///< partial sums
   std::size_t parts = 0;       ///< of a combine: the number of the kernel that fills the slots
+  bool finishes = false;       ///< of a combine: in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
   ValueId staging = no_value;  ///< of a kernel call: the copy of an image, the exponentials of a row
   Pace pace = Pace::rows;
@@ -89,7 +90,7 @@ struct Loop {
   Pace pace = Pace::rows;
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
-  std::int64_t pieces = 1;  ///< into which each range of units is divided; then there is one kernel
+  std::int64_t pieces = 1;  ///< into which each range of units is divided; then there is one kernel, and perhaps one that finishes its pieces
   /// Chunk size: depends only on shape and sizes.
   std::int64_t chunk_units(Sizes sizes) const;
 };
@@ -115,6 +116,9 @@ struct Schedule {
   ValueId memory_of(ValueId value) const { return values[value].base == no_value ? value : values[value].base; }
 };
 
+inline constexpr std::size_t no_kernel = ~std::size_t{0};
+/// The kernel of a loop that finishes its pieces.
+std::size_t finisher(const Schedule& schedule, const Loop& loop);
 /// `keep_all` stores every result of a kernel group that other groups or taps can read.
 Schedule make_schedule(const ir::Graph& graph, bool keep_all);
 /// Throws InternalError if a kernel reads what no earlier phase or same-row kernel before it wrote, or a state is overwritten while it is still read.

@@ -8,6 +8,10 @@ namespace sinter::codegen {
 
 std::int64_t Loop::chunk_units(Sizes sizes) const { return chunk_of(domain.units.extent(sizes), sizes, limits); }
 
+std::size_t finisher(const Schedule& schedule, const Loop& loop) {
+  return schedule.kernels[loop.kernels.back()].finishes ? loop.kernels.back() : no_kernel;
+}
+
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   const auto fail = [&](const Kernel& kernel, const std::string& rule) {
     throw InternalError("schedule", str("kernel ", &kernel - schedule.kernels.data(), ": ", rule));
@@ -35,7 +39,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
         const bool before = writer.phase < reader.phase;
         const bool same_loop =
             writer.phase == reader.phase && writer.loop == reader.loop && place[w] < place[k] && (read.same_rows || reader.domain.units == Dim(1));
-        if (!before && !same_loop) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
+        const bool finishes = reader.finishes && reader.parts == w && writer.phase == reader.phase && writer.loop == reader.loop;
+        if (!before && !same_loop && !finishes) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
       }
       // A kernel that overwrites a state whose old value this kernel reads is in a later phase.
       const StoredValue& value = schedule.values[schedule.memory_of(read.value)];
@@ -59,6 +64,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
         const char* kind = kernel.role == Kernel::Role::partial   ? " (a slot a chunk)"
+                           : kernel.finishes                      ? " (slots of a piece combined)"
                            : kernel.role == Kernel::Role::combine ? " (slots combined)"
                            : kernel.role == Kernel::Role::pack    ? " (right operand packed)"
                                                                   : "";

@@ -129,26 +129,39 @@ class Order {
 
   bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
     return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
-           before.role != Kernel::Role::partial && !before.divided && !after.divided;
+           before.role != Kernel::Role::partial && !before.divided && !after.divided && !before.finishes && !after.finishes;
+  }
+
+  /// The first phase in which a kernel can run.
+  std::size_t earliest(std::size_t k, std::size_t first) const {
+    const Kernel& kernel = s_.kernels[k];
+    std::size_t phase = first;
+    for (const Read& read : kernel.reads) {
+      const std::size_t p = producer(read);
+      if (p == none || p == k) continue;
+      const bool same = joinable(s_.kernels[p], kernel, read) || (kernel.finishes && p == kernel.parts);
+      phase = std::max(phase, s_.kernels[p].phase + (same ? 0 : 1));
+    }
+    for (const std::size_t before : overwrites_after_[k]) phase = std::max(phase, s_.kernels[before].phase + 1);
+    return phase;
   }
 
   void assign_phases() {
     std::vector<std::size_t> order = topological();
     std::size_t phases = 0;
-    std::vector<std::vector<std::size_t>> overwrites_after(s_.kernels.size());
-    for (const auto& [before, after] : anti_) overwrites_after[after].push_back(before);
+    overwrites_after_.resize(s_.kernels.size());
+    for (const auto& [before, after] : anti_) overwrites_after_[after].push_back(before);
     // Weights are packed in a phase before all others, so that kernels that read them can still share a loop with kernels that do not.
     const auto packs_leaf = [&](const Kernel& kernel) { return kernel.role == Kernel::Role::pack && producer(kernel.reads.front()) == none; };
     const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
     for (const std::size_t k : order) {
       Kernel& kernel = s_.kernels[k];
-      if (!packs_leaf(kernel)) kernel.phase = first;
-      for (const Read& read : kernel.reads) {
-        const std::size_t p = producer(read);
-        if (p == none || p == k) continue;
-        kernel.phase = std::max(kernel.phase, s_.kernels[p].phase + (joinable(s_.kernels[p], kernel, read) ? 0 : 1));
+      const std::size_t from = packs_leaf(kernel) ? 0 : first;
+      if (kernel.role == Kernel::Role::combine && s_.kernels[kernel.parts].piece == Piece::rows) {
+        kernel.finishes = true;  // unless something else that it reads comes later
+        kernel.finishes = earliest(k, from) == s_.kernels[kernel.parts].phase;
       }
-      for (const std::size_t before : overwrites_after[k]) kernel.phase = std::max(kernel.phase, s_.kernels[before].phase + 1);
+      kernel.phase = earliest(k, from);
       phases = std::max(phases, kernel.phase + 1);
     }
     s_.phases.resize(phases);
@@ -297,9 +310,11 @@ class Order {
     constexpr double chunk_bytes = 1024 * 1024;
     const double most = chunk_bytes / bytes;
     if (loop.pace == Pace::slots) {
-      loop.limits = {.least = 1, .most = std::int64_t{1} << 40, .granule = 1};
+      const Kernel& kernel = s_.kernels[loop.kernels.front()];
+      const bool product = kernel.kind == &the_kind<ProductKernel>;
+      loop.limits = {.least = product ? least_terms : 1, .most = std::int64_t{1} << 40, .granule = 1};
       set_parts(loop);
-      loop.limits.most_parts = s_.values[s_.kernels[loop.kernels.front()].slots].type.shape[0].factor();
+      loop.limits.most_parts = s_.values[kernel.slots].type.shape[0].factor();
       return;
     }
     if (loop.pace == Pace::images) {
@@ -346,6 +361,7 @@ class Order {
   Edges edges_;
   ir::Ranks ranks_;
   std::vector<std::pair<std::size_t, std::size_t>> anti_;  // reader of an old state before its writer
+  std::vector<std::vector<std::size_t>> overwrites_after_;
   std::vector<std::size_t> position_;
   std::vector<std::size_t> loop_of_;                                  // by kernel: its loop in its phase
   std::map<std::pair<std::size_t, Pace>, std::size_t> samples_loop_;  // of each phase

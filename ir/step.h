@@ -69,10 +69,11 @@ struct ChunkLimits {
   std::int64_t most_parts = 8;         ///< a power of two from 8 on
   Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
 };
-/// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk.
+/// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk, if there may be as many.
 inline std::int64_t parts_of(Sizes sizes, const ChunkLimits& limits) {
   const std::int64_t worth = limits.work.at(sizes) / 1024;
-  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(worth, 8, limits.most_parts))));
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(worth, std::min<std::int64_t>(8, limits.most_parts), limits.most_parts))));
 }
 /// Units per chunk when a loop over so many is divided.
 inline std::int64_t chunk_of(std::int64_t units, Sizes sizes, const ChunkLimits& limits) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "ir/error.h"
 #include "ir/step.h"
 
 namespace sinter::codegen {
@@ -48,6 +49,7 @@ class StepEmitter {
     if (context_.checked) tell_checks(offsetof(CheckHooks, begin), {thread_});
     for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
     b_.CreateRetVoid();
+    if (next_claims_ > claims_of(context_.schedule)) throw InternalError("code", "a step uses more counters than it has");
   }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_.module.getContext(), name, step_); }
@@ -78,18 +80,30 @@ class StepEmitter {
         std::vector<Job> jobs = stage ? std::vector<Job>{} : whole_loops(phase, true);
         for (const Loop& loop : phase.loops)
           for (const std::size_t k : loop.kernels)
-            if (loop.domain.samples && context_.schedule.kernels[k].stage == stage) jobs.push_back(pieces_of(loop, k));
+            if (is_cut(loop) && context_.schedule.kernels[k].stage == stage) jobs.push_back(pieces_of(loop, k));
         emit_jobs(next_claims_++, jobs);
         if (stage + 1 < phase.stages) emit_boundary(p, false);
       }
       b_.CreateBr(done);
       b_.SetInsertPoint(done);
     }
+    if (context_.checked) emit_finishing(p);
     if ((context_.checked || !last) && !context_.sabotage.is(Sabotage::Kind::no_barrier, p)) emit_boundary(p, true);
     if (after) {
       b_.CreateBr(after);
       b_.SetInsertPoint(after);
     }
+  }
+
+  /// The pieces of a phase, in a stage of their own.
+  void emit_finishing(std::size_t p) {
+    std::vector<Job> jobs;
+    for (const Loop& loop : context_.schedule.phases[p].loops)
+      if (finisher(context_.schedule, loop) != no_kernel)
+        jobs.push_back({number(loop.pieces), [this, &loop](Value* piece) { finish_piece(loop, piece); }});
+    if (jobs.empty()) return;
+    emit_boundary(p, false);
+    emit_jobs(next_claims_++, jobs);
   }
 
   /// Work in `count` chunks that any thread may run in any order.
@@ -98,13 +112,20 @@ class StepEmitter {
     std::function<void(Value* chunk)> run;
   };
 
-  /// The loops of a phase; or only those that are not over samples.
-  std::vector<Job> whole_loops(const Phase& phase, bool without_samples) {
+  /// Whether a single sample may be cut in it.
+  bool is_cut(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
+
+  /// The loops of a phase; or only those in which no sample is cut.
+  std::vector<Job> whole_loops(const Phase& phase, bool without_cut) {
     std::vector<Job> jobs;
     for (const Loop& loop : phase.loops) {
-      if (without_samples && loop.domain.samples) continue;
+      if (without_cut && is_cut(loop)) continue;
       Value *units = units_of(loop), *size = emit_chunk_units(b_, loop.domain.units, n_, t_, loop.limits);
       Value* ranges = divide_up(units, size);
+      if (finisher(context_.schedule, loop) != no_kernel) {
+        jobs.push_back(parts_of(loop, ranges, size));
+        continue;
+      }
       if (loop.pieces == 1) {
         jobs.push_back({ranges, [this, &loop, size](Value* chunk) { emit_chunk(loop, chunk, size, nullptr); }});
         continue;
@@ -115,6 +136,38 @@ class StepEmitter {
                       }});
     }
     return jobs;
+  }
+
+  /// The parts of a loop whose pieces are finished by whoever computes the last part of each: the thread that counts it sees what all others wrote
+  /// before they counted theirs. Checked steps finish them behind a barrier instead.
+  Job parts_of(const Loop& loop, Value* ranges, Value* size) {
+    Value* counters = nullptr;
+    if (!context_.checked)
+      counters = b_.CreateInBoundsGEP(b_.getInt32Ty(), field(offsetof(StepContext, claims), b_.getPtrTy()),
+                                      {b_.CreateMul(threads(), number(static_cast<std::int64_t>(next_claims_++) * claim_spacing))});
+    return {b_.CreateMul(ranges, number(loop.pieces)), [this, &loop, ranges, size, counters](Value* chunk) {
+              // The pieces of a range of terms follow each other: they read the same rows of the right operand.
+              Value *piece = b_.CreateURem(chunk, number(loop.pieces)), *range = b_.CreateUDiv(chunk, number(loop.pieces));
+              emit_chunk(loop, range, size, piece);
+              if (!counters) return;
+              Value* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {piece}), b_.getInt32(1),
+                                                 llvm::Align(4), llvm::AtomicOrdering::AcquireRelease);
+              llvm::BasicBlock *finish = block("finish"), *next = block("finished");
+              b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAdd(b_.CreateZExt(before, b_.getInt64Ty()), number(1)), ranges), finish, next);
+              b_.SetInsertPoint(finish);
+              finish_piece(loop, piece);
+              b_.CreateBr(next);
+              b_.SetInsertPoint(next);
+            }};
+  }
+
+  void finish_piece(const Loop& loop, Value* piece) {
+    const std::size_t k = finisher(context_.schedule, loop);
+    const Dim rows = context_.schedule.kernels[k].domain.units;
+    Value* each = number(sinter::divide_up(rows.factor(), loop.pieces));
+    Value* first = b_.CreateMul(piece, each);
+    Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, each), emit_extent(b_, rows, n_, t_));
+    emit_call(loop, k, {first, last, piece, number(0), number(1)}, false);
   }
 
   /// A kernel's pieces of a single sample: one chunk per thread, of about equal size.
@@ -310,6 +363,16 @@ Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_
     loads[division.part_of[k]] += weight(k);
   }
   return division;
+}
+
+std::size_t claims_of(const Schedule& schedule) {
+  std::size_t claims = schedule.phases.size();
+  for (const Phase& phase : schedule.phases) {
+    claims += phase.stages;
+    // The parts, beside samples that are whole or cut; or, in a checked step, the pieces.
+    for (const Loop& loop : phase.loops) claims += 2 * (finisher(schedule, loop) != no_kernel);
+  }
+  return claims;
 }
 
 void emit_part(EmitContext& context, const Division& division, std::size_t part, bool profile) { StepEmitter(context, profile).run(division, part); }

@@ -17,6 +17,9 @@ struct Division {
 };
 Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_of, std::size_t parts);
 
+/// Sets of counters that a step needs: a set counts the chunks of a phase, the parts of a single sample, or the finished parts of each piece of a
+/// loop.
+std::size_t claims_of(const Schedule& schedule);
 /// Emits the functions of a part; part 0 also holds `void sinter_step(StepContext*, i32 thread)`. With `profile`, StepContext::span is called for
 /// each call of a kernel.
 void emit_part(EmitContext& context, const Division& division, std::size_t part, bool profile);

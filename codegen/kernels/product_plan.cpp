@@ -25,6 +25,12 @@ unsigned tile_rows(std::size_t vectors, VectorUnit unit) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(fits, 1, most_tile_rows));
 }
 
+/// In register tiles, and not one of several.
+bool is_single_product(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Op& op = graph.node(anchor).op;
+  return (std::holds_alternative<ir::Matmul>(op) || std::holds_alternative<ir::Dense>(op)) && ir::fits_tiles(graph, anchor);
+}
+
 }  // namespace
 
 std::vector<Panels> cut_panels(std::int64_t columns, std::int64_t each, unsigned lanes) {
@@ -64,8 +70,7 @@ Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
 }
 
 bool packs_right(const ir::Graph& graph, ir::NodeId anchor) {
-  const ir::Op& op = graph.node(anchor).op;
-  if ((!std::holds_alternative<ir::Matmul>(op) && !std::holds_alternative<ir::Dense>(op)) || !ir::fits_tiles(graph, anchor)) return false;
+  if (!is_single_product(graph, anchor)) return false;
   const Product p = product_of(graph, anchor);
   if (p.sizes.m.is_fixed() && p.sizes.m.factor() < paying_rows) return false;
   const std::int64_t stride = p.result_layout.stride.factor();
@@ -73,10 +78,27 @@ bool packs_right(const ir::Graph& graph, ir::NodeId anchor) {
 }
 
 bool divides_columns(const ir::Graph& graph, ir::NodeId anchor) {
+  if (!is_single_product(graph, anchor)) return false;
   const Product p = product_of(graph, anchor);
   const SymbolicLayout& right = p.right_layout;
-  return packs_right(graph, anchor) && !p.op.transpose_a && p.sizes.m.is_batch() && right.rows.is_fixed() && right.cols.is_fixed() &&
-         right.rows.factor() * right.stride.factor() >= much_elements && p.result_layout.stride.factor() >= 4 * piece_columns;
+  return !p.op.transpose_a && p.sizes.m.is_batch() && right.rows.is_fixed() && right.cols.is_fixed() &&
+         right.rows.factor() * right.stride.factor() >= much_elements && p.result_layout.stride.factor() > 2 * piece_columns;
+}
+
+ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor) {
+  constexpr std::int64_t least_elements = 4096, most_elements = 128 * 1024, least_rows = 32, chunks = 128;
+  if (!ir::fits_tiles(graph, anchor)) return {};
+  const Product p = product_of(graph, anchor);
+  const std::int64_t rows = p.sizes.m.factor(), elements = rows * p.result_layout.stride.factor();
+  if (!p.op.transpose_a || p.leading || p.sizes.k.is_fixed() || !p.sizes.m.is_fixed() || !p.sizes.f.is_fixed() || elements < least_elements ||
+      elements > most_elements)
+    return {};
+  ProductParts parts;
+  parts.pieces = std::clamp<std::int64_t>(rows / least_rows, 1, 8);
+  parts.slots = std::min<std::int64_t>(8, chunks / parts.pieces);
+  parts.piece_rows = divide_up(rows, parts.pieces);
+  parts.pieces = divide_up(rows, parts.piece_rows);
+  return parts;
 }
 
 ProductPlan plan_product(const Product& product, bool packs, bool divided, VectorUnit unit) {

@@ -28,6 +28,17 @@ inline constexpr std::int64_t much_elements = 256 * 1024;
 /// Whether every chunk of the product is cut into pieces of piece_columns columns: where the right operand is so large that each chunk of rows would
 /// read all of it from memory, and there are few chunks of rows.
 bool divides_columns(const ir::Graph& graph, ir::NodeId anchor);
+/// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
+inline constexpr std::int64_t most_tile_rows = 8;
+
+/// How a product whose sums run over N or T, the gradient of a weight, is divided: the terms into slots, the rows of the result into pieces.
+struct ProductParts {
+  std::int64_t slots = 0;  ///< the most; 0: it is not divided so
+  std::int64_t pieces = 0, piece_rows = 0;
+};
+ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor);
+/// The least terms of a slot.
+inline constexpr std::int64_t least_terms = 1024;
 /// The least rows of the result for which a product that can also read the right operand in place reads it packed.
 inline constexpr std::int64_t paying_rows = 16;
 
@@ -69,8 +80,5 @@ std::vector<unsigned> widths_of(std::int64_t columns, unsigned lanes);
 
 /// Vectors of a tile of one row: enough chains of multiply-adds to hide their latency.
 inline constexpr std::int64_t most_row_vectors = 8;
-
-/// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
-inline constexpr std::int64_t most_tile_rows = 8;
 
 }  // namespace sinter::codegen

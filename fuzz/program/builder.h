@@ -2,6 +2,7 @@
 // op is defined: what is not tame is not used.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <vector>
@@ -65,6 +66,11 @@ class Builder {
   /// T, or k·T; a number in programs without T.
   Dim length();
   bool has_lengths() const { return lengths_; }
+  /// Lets the program have values of so many elements, and operations of so many flops: for what only large operands reach.
+  void allow(std::int64_t elements, double flops) {
+    most_elements_ = std::max(most_elements_, elements);
+    most_flops_ = std::max(most_flops_, flops);
+  }
   /// Dimensions of which one, or none, is the batch, and one may be the length.
   Shape shape(std::size_t rank);
   Shape shape() { return shape(choose.below(5)); }
@@ -91,6 +97,7 @@ class Builder {
   RandomStream random_;
   bool lengths_;  ///< whether shapes have a T
   std::int64_t most_elements_;
+  double most_flops_ = 1'200'000;
   std::array<Binding, 2> bindings_;
   std::array<std::vector<ir::Array>, 2> values_;  ///< by node id
   std::vector<Facts> facts_;                      ///< by node id

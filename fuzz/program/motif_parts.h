@@ -18,6 +18,8 @@ ir::Value product_with(Builder& b, ir::Value x);
 // ---- motifs ----
 ir::Value dense_layer(Builder& b);  // motifs_product.cpp
 ir::Value packed_product(Builder& b);
+ir::Value divided_product(Builder& b);
+ir::Value weight_gradient(Builder& b);
 ir::Value transposed_product(Builder& b);
 ir::Value attention(Builder& b);
 

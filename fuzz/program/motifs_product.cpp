@@ -39,6 +39,26 @@ Value packed_product(Builder& b) {
   return arithmetic(b, b.add(ir::Matmul{ta, transposed}, {x, b.floats(transposed ? Shape{features, k} : Shape{k, features})}));
 }
 
+/// A product of a small batch whose right operand is so large that its columns are divided: read in place, packed, or transposed.
+Value divided_product(Builder& b) {
+  const bool transposed = b.choose.one_in(3), wide = b.choose.below(2);
+  const std::int64_t features = wide ? b.number(512, 530) : b.number(257, 270), k = wide ? b.number(512, 524) : b.number(1024, 1040);
+  b.allow(k * features, 2.0 * 8 * static_cast<double>(k * features));
+  const Value x = b.floats({b.batch(), k});
+  return arithmetic(b, b.add(ir::Matmul{false, transposed}, {x, b.floats(transposed ? Shape{features, k} : Shape{k, features})}));
+}
+
+/// The gradient of a weight, whose terms are the rows of a batch: summed in slots, pieces of its rows apart.
+Value weight_gradient(Builder& b) {
+  const Dim terms = b.has_lengths() && b.choose.below(2) ? b.batch() * b.length() : b.batch();
+  const std::int64_t inputs = b.number(33, 70), units = b.number(113, 130);
+  const auto pick = [&](std::int64_t columns) {
+    const Value x = b.floats({terms, columns});
+    return exactly(b) ? x : arithmetic(b, x);
+  };
+  return arithmetic(b, b.add(ir::Matmul{true, false}, {pick(inputs), pick(units)}));
+}
+
 /// Transposes around a product.
 Value transposed_product(Builder& b) {
   const Value x = maybe_transposed(b, floats_of(b, 2));

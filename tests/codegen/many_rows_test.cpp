@@ -91,5 +91,31 @@ TEST(ManyRows, AgreeWithTheDoubleReference) {
   }
 }
 
+/// The terms of a weight's gradient are divided too, and its pieces are finished by any thread; beside a single sample that is cut, too.
+TEST(WeightGradient, HasTheSameBytesOnAnyNumberOfThreads) {
+  for (const bool updates : {false, true})
+    for (const std::int64_t n : {1, 63, 1024, 1025, 5000}) {
+      std::vector<float> first;
+      for (const int threads : {1, 2, 3, 4}) {
+        Parameter weight("weight", random({100, 70}, 1)), wide("wide", random({100, 1024}, 4));
+        auto step = compile(
+            [&](const Tensor& x, const Tensor& y) {
+              const Tensor gradient = matmul(transpose(x), y);
+              if (updates) weight.assign(weight - gradient * 0.01f);
+              return std::tuple(gradient, matmul(x, wide));
+            },
+            {.threads = threads, .force = true});
+        const Tensor x = random({n, 100}, 2), y = random({n, 70}, 3);
+        EXPECT_TRUE(threads > 1 || step.verify(x, y).ok()) << n << " samples";
+        const auto [gradient, product] = step(x, y);
+        std::vector<float> values;
+        for (const Tensor& t : {gradient, product, weight.read()})
+          for (const float v : t.to_vector<float>()) values.push_back(v);
+        if (first.empty()) first = values;
+        EXPECT_EQ(values, first) << n << " samples, " << threads << " threads";
+      }
+    }
+}
+
 }  // namespace
 }  // namespace sinter::test
