@@ -46,7 +46,7 @@ class Description {
       bytes_.add(numbers_.contains(write.node) ? number(write.node) : nodes_.size());
       add_value(write.value);
     }
-    for (const ValueId value : {kernel_.product, kernel_.slots, kernel_.packed, kernel_.staging}) add_value(value);
+    for (const ValueId value : {kernel_.product, kernel_.slots, kernel_.packed, kernel_.staging, kernel_.sums}) add_value(value);
     return bytes_.take();
   }
 

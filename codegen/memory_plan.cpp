@@ -69,10 +69,12 @@ std::vector<Life> lives_of(const Schedule& schedule) {
     for (const Write& write : kernel.writes) touch(write.value, true);
     touch(kernel.product, true);
     touch(kernel.staging, true);
+    touch(kernel.sums, true);
     touch(kernel.packed, false);
     touch(kernel.slots, false);
     if (kernel.product != no_value) lives[kernel.product].product = true;
     if (kernel.staging != no_value) lives[kernel.staging].staging = true;
+    if (kernel.sums != no_value) (kernel.sums_of_call ? lives[kernel.sums].staging : lives[kernel.sums].product) = true;
     if (kernel.role == Kernel::Role::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
   }
   return lives;
@@ -125,7 +127,7 @@ std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& pl
   };
   for (const Read& read : kernel.reads) add(read.value);
   for (const Write& write : kernel.writes) add(write.value);
-  for (const ValueId value : {kernel.product, kernel.slots, kernel.packed, kernel.staging}) add(value);
+  for (const ValueId value : {kernel.product, kernel.slots, kernel.packed, kernel.staging, kernel.sums}) add(value);
   return buffers;
 }
 

@@ -74,6 +74,8 @@ struct Kernel {
   std::size_t parts = 0;       ///< of a combine: the number of the kernel that fills the slots
   bool finishes = false;       ///< of a combine: in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
+  ValueId sums = no_value;     ///< of a long product: the sums of its chains (codegen/kernels/chains.h); of a call, if `sums_of_call`
+  bool sums_of_call = false;
   ValueId staging = no_value;  ///< of a kernel call: the copy of an image, the exponentials of a row
   Pace pace = Pace::rows;
   Piece piece = Piece::sample;

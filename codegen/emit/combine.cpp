@@ -1,6 +1,10 @@
 #include "codegen/emit/combine.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include <limits>
+
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -60,6 +64,35 @@ Vec Accumulator::total() {
   return combine(vectors, value(one_), how_);
 }
 
+Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::Value* begin, llvm::Value* end, std::int64_t most,
+                   const std::function<Vec(llvm::Value*, llvm::Value*)>& chain) {
+  Builder& b = e.builder();
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
+  const auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const bool exact = how != Combine::sum || dtype != DType::f32;
+  if (exact || (first && last && last->getSExtValue() - first->getSExtValue() <= most)) return chain(begin, end);
+  const auto variable = [&](const char* name) { return neutral_variable(e, how, dtype, width, name); };
+  llvm::AllocaInst *sum = variable("sum"), *error = variable("error");
+  const auto value = [&](llvm::AllocaInst* from) { return Vec(b.CreateLoad(from->getAllocatedType(), from), dtype); };
+  e.loop(begin, end, most, [&](llvm::Value* k) {
+    const Vec x = chain(k, b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(k, e.number(most)), end));
+    const auto next = ir::add(ir::LongSum<Vec>{value(sum), value(error)}, x);
+    b.CreateStore(next.sum.value, sum);
+    b.CreateStore(next.error.value, error);
+  });
+  return ir::total(ir::LongSum<Vec>{value(sum), value(error)});
+}
+
+Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, unsigned turns,
+                const std::function<Vec(const Site&)>& term) {
+  return combine_chains(e, how, dtype, 1, e.number(0), e.extent(symbolic_layout(shape).cols), ir::chain_terms * lanes * turns,
+                        [&](llvm::Value* first, llvm::Value* last) {
+                          Accumulator part(e, how, dtype, turns);
+                          e.for_each_block_of(shape, row, {first, last}, [&](const Site& site) { part.add(term(site), site); }, turns);
+                          return part.total();
+                        });
+}
+
 namespace {
 
 /// Chunks of the loop that filled this kernel's slots.
@@ -81,15 +114,18 @@ void emit_combined(Emitter& e, Combine how) {
   const bool flat = is_flat(shape), adjacent = flat || shape.elements() == Dim(1);
   llvm::Value *count = slot_count(e), *rows = e.extent(symbolic_layout(shape).rows);
   e.store_results(e.rows(), false, [&](const Site& site) {
-    llvm::AllocaInst* total = neutral_variable(e, how, dtype, site.width, "total");
-    const auto so_far = [&] { return Vec(b.CreateLoad(total->getAllocatedType(), total), dtype); };
-    e.loop(e.number(0), count, 1, [&](llvm::Value* slot) {
-      llvm::Value* row = b.CreateAdd(flat ? site.last : site.row, b.CreateMul(slot, rows));
-      // One number per row of the slots: these are adjacent.
-      llvm::Value* from = adjacent ? b.CreateInBoundsGEP(e.memory_type(dtype, 1), e.pointer(slots), {row}) : e.address(slots, row, site.last);
-      b.CreateStore(combine(so_far(), e.load(from, dtype, site.width), how).value, total);
-    });
-    return so_far();
+    const auto chain = [&](llvm::Value* first, llvm::Value* last) {
+      llvm::AllocaInst* total = neutral_variable(e, how, dtype, site.width, "total");
+      const auto so_far = [&] { return Vec(b.CreateLoad(total->getAllocatedType(), total), dtype); };
+      e.loop(first, last, 1, [&](llvm::Value* slot) {
+        llvm::Value* row = b.CreateAdd(flat ? site.last : site.row, b.CreateMul(slot, rows));
+        // One number per row of the slots: these are adjacent.
+        llvm::Value* from = adjacent ? b.CreateInBoundsGEP(e.memory_type(dtype, 1), e.pointer(slots), {row}) : e.address(slots, row, site.last);
+        b.CreateStore(combine(so_far(), e.load(from, dtype, site.width), how).value, total);
+      });
+      return so_far();
+    };
+    return combine_chains(e, how, dtype, site.width, e.number(0), count, ir::chain_terms, chain);
   });
 }
 

@@ -1,6 +1,8 @@
 // Reductions: of values at sites, of lanes, of slots.
 #pragma once
 
+#include <functional>
+
 #include "codegen/emit/emitter.h"
 
 namespace sinter::codegen {
@@ -31,6 +33,15 @@ class Accumulator {
   std::vector<llvm::AllocaInst*> wide_;
   llvm::AllocaInst *narrow_, *one_;
 };
+
+/// What `chain(first, last)` makes of at most `most` of [begin, end), combined: f32 sums with their rounding errors kept (ir/long_sum.h), others in
+/// order.
+Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::Value* begin, llvm::Value* end, std::int64_t most,
+                   const std::function<Vec(llvm::Value* first, llvm::Value* last)>& chain);
+
+/// The values of a row's elements, combined; `turns` vectors in an iteration of the loop over them.
+Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, unsigned turns,
+                const std::function<Vec(const Site&)>& term);
 
 /// The slots of the kernel that made the parts, in order, then what follows.
 void emit_combined(Emitter& e, Combine how);

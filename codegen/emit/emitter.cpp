@@ -158,17 +158,18 @@ Value* Emitter::for_each_vector(Value* begin, Value* end, unsigned unroll, const
 }
 
 void Emitter::for_each_block(const Shape& shape, Value* row, bool scalar, const SiteBody& body, unsigned unroll) {
+  Value* cols = extent(symbolic_layout(shape).cols);
+  if (scalar) loop(number(0), cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
+  else for_each_block_of(shape, row, {number(0), cols}, body, unroll);
+}
+
+void Emitter::for_each_block_of(const Shape& shape, Value* row, Range columns, const SiteBody& body, unsigned unroll) {
   const SymbolicLayout at = symbolic_layout(shape);
-  if (scalar) {
-    loop(number(0), extent(at.cols), 1, [&](Value* c) { body({row, c, 1, 1}); });
-    return;
-  }
-  const auto vectors = [&](Value* cols) {
-    return for_each_vector(number(0), cols, unroll, [&](Value* c, unsigned turn) { body({row, c, lanes, lanes, turn}); });
+  const auto vectors = [&](Value* last) {
+    return for_each_vector(columns.first, last, unroll, [&](Value* c, unsigned turn) { body({row, c, lanes, lanes, turn}); });
   };
   if (!at.cols.is_fixed()) {  // not padded: whole vectors, then single elements
-    Value* cols = extent(at.cols);
-    loop(vectors(cols), cols, 1, [&](Value* c) { body({row, c, 1, 1}); });
+    loop(vectors(columns.last), columns.last, 1, [&](Value* c) { body({row, c, 1, 1}); });
     return;
   }
   const std::int64_t cols = at.cols.factor(), whole = cols / lanes * lanes, rest = cols - whole;
@@ -176,11 +177,15 @@ void Emitter::for_each_block(const Shape& shape, Value* row, bool scalar, const 
     body({row, number(0), 1, 1});
     return;
   }
-  if (whole) vectors(number(whole));
-  if (rest) {
-    const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - whole));
-    body({row, number(whole), width, static_cast<unsigned>(rest)});
+  const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, at.stride.factor() - whole));
+  const auto tail = [&] { body({row, number(whole), width, static_cast<unsigned>(rest)}); };
+  if (columns.last == number(cols)) {
+    if (whole) vectors(number(whole));
+    if (rest) tail();
+    return;
   }
+  vectors(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, columns.last, number(whole)));
+  if (rest) when(builder_.CreateICmpEQ(columns.last, number(cols)), tail);
 }
 
 void Emitter::for_each_site(const Shape& shape, Rows rows, bool scalar, const SiteBody& body, const Body& at_row, unsigned unroll) {

@@ -23,10 +23,11 @@ struct Site {
   unsigned turn = 0;  ///< number of the site within one iteration of an unrolled loop
 };
 
-/// Rows [first, last) of tensors.
-struct Rows {
+/// [first, last): of rows of tensors, or of columns.
+struct Range {
   llvm::Value *first, *last;
 };
+using Rows = Range;
 
 /// Values of nodes at a site that are computed already.
 using Memo = std::map<ir::NodeId, Vec>;
@@ -90,6 +91,8 @@ class Emitter {
   void for_each_site(const Shape& shape, Rows rows, bool scalar, const SiteBody& body, const Body& at_row = {}, unsigned unroll = 1);
   /// The same for one row.
   void for_each_block(const Shape& shape, llvm::Value* row, bool scalar, const SiteBody& body, unsigned unroll = 1);
+  /// The same for columns [first, last) of it: `first` is a multiple of the lanes, and so is `last`, or it is the end of the row.
+  void for_each_block_of(const Shape& shape, llvm::Value* row, Range columns, const SiteBody& body, unsigned unroll = 1);
   /// Whole vectors of [begin, end), `unroll` per iteration while there are so many. Returns the end of the last one.
   llvm::Value* for_each_vector(llvm::Value* begin, llvm::Value* end, unsigned unroll, const std::function<void(llvm::Value*, unsigned)>& body);
 

@@ -2,11 +2,13 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/emit/combine.h"
+#include "codegen/kernels/chains.h"
 #include "codegen/kernels/convolution_grouped.h"
 #include "codegen/kernels/image_copy.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_tile.h"
 #include "codegen/kernels/winograd.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -86,18 +88,30 @@ class ConvolutionEmitter : ImageWords {
       tiles_ = plan_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor(), e_.unit());
       note();
     }
+    // A chain has the terms of several images, or of some rows of windows of one.
+    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, most = pixels <= ir::chain_products ? pixels : ir::chain_products,
+                       rows = std::max<std::int64_t>(1, most / plan_.w.windows), groups = divide_up(plan_.h.windows, rows);
+    const Rows images = e_.indices(1);
+    const ChainSteps steps(e_, mul(sub(images.last, images.first), groups), groups > 1 ? 1 : std::max<std::int64_t>(1, ir::chain_products / pixels));
+    const Chains chains = chains_of_weight(flat);
     for_each_image([&](Value* image) {
       copy_image(image, number(0), number(plan_.h.windows));
-      Value* number_in_chunk = sub(image, e_.indices(1).first);
-      e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
-        e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
-          Value* from = copy_at(add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
-          Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
-          if (flat) weight_column(image, number_in_chunk, from, row);
-          else weight_rows(image, number_in_chunk, from, row);
+      e_.loop(number(0), number(plan_.h.windows), rows, [&](Value* oh) {
+        const WindowRows windows{image, oh, least(number(rows), sub(number(plan_.h.windows), oh))};
+        Value* step = add(mul(sub(image, images.first), groups), div(oh, rows));
+        e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+          e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+            Value* line = add(mul(kh, plan_.h.dilation), mul(oh, plan_.h.step));
+            Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
+            Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+            if (flat) weight_column(windows, steps.place(step), from, row);
+            else weight_rows(windows, steps.place(step), from, row);
+          });
         });
+        steps.add(step, chains);
       });
     });
+    steps.finish(chains);
   }
 
  private:
@@ -247,11 +261,26 @@ class ConvolutionEmitter : ImageWords {
   }
 
   // ---- weight gradients ----
-  /// Adds an image's part to the rows of the slots from `row`, those of one run: windows as columns, times the gradients of all pixels.
-  void weight_rows(Value* image, Value* number_in_chunk, Value* from, Value* row) {
+  /// Some rows of windows of an image.
+  struct WindowRows {
+    Value *image, *first, *count;
+  };
+  Value* first_pixel(const WindowRows& windows) { return mul(add(mul(windows.image, plan_.h.windows), windows.first), plan_.w.windows); }
+
+  Chains chains_of_weight(bool flat) {
+    const ValueId slots = e_.kernel().slots;
+    Value *first = mul(e_.chunk(), plan_.taps()), *sums = e_.pointer(e_.kernel().sums);
+    if (flat) return {e_.address(slots, number(0), first), sums, number(1), number(plan_.taps()), plan_.taps()};
+    const std::int64_t stride = symbolic_layout(type(slots).shape).stride.factor();
+    return {e_.address(slots, first, number(0)), sums, number(plan_.taps()), number(stride), stride};
+  }
+
+  /// Adds the part of some windows to the rows of the slots from `row`, those of one run: windows as columns, times the gradients of their pixels.
+  /// `place` is 0 where a chain begins.
+  void weight_rows(const WindowRows& windows, Value* place, Value* from, Value* row) {
     const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
-      Value* b = e_.address(gradient_, mul(image, plan_.h.windows * plan_.w.windows), column);
+      Value* b = e_.address(gradient_, first_pixel(windows), column);
       for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
                                                             .rows = rows,
@@ -260,22 +289,21 @@ class ConvolutionEmitter : ImageWords {
                                                             .lda = step,
                                                             .accumulate = true,
                                                             .runs = true});
-        b_.CreateCall(
-            tile, {e_.address(e_.kernel().slots, add(row, i), column), b, number(ldb), number(plan_.w.windows), number_in_chunk, float_at(from, i),
-                   number(plan_.h.windows), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
+        b_.CreateCall(tile, {e_.address(e_.kernel().slots, add(row, i), column), b, number(ldb), number(plan_.w.windows), place, float_at(from, i),
+                             windows.count, number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
       });
     });
   }
 
   /// The same for one feature: the run's numbers in lanes, times each pixel's gradient.
-  void weight_column(Value* image, Value* number_in_chunk, Value* from, Value* row) {
+  void weight_column(const WindowRows& windows, Value* place, Value* from, Value* row) {
     const std::int64_t step = plan_.w.step * plan_.channels;
-    Value* a = e_.address(gradient_, number(0), mul(image, plan_.h.windows * plan_.w.windows));
+    Value* a = e_.address(gradient_, number(0), first_pixel(windows));
     const auto part = [&](Value* i, unsigned width) {
       llvm::Function* tile = tile_function(
           e_.context(), {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
-      b_.CreateCall(tile, {e_.address(e_.kernel().slots, number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
-                           number_in_chunk, a, number(plan_.h.windows), number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
+      b_.CreateCall(tile, {e_.address(e_.kernel().slots, number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows), place, a,
+                           windows.count, number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
     };
     const std::int64_t whole = plan_.run() / e_.unit().lanes * e_.unit().lanes;
     e_.loop(number(0), number(whole), e_.unit().lanes, [&](Value* i) { part(i, e_.unit().lanes); });
@@ -299,6 +327,12 @@ void plan_staging(Planner& planner, Kernel& kernel) {
   const std::optional<WinogradPlan> winograd = plan_winograd(planner.graph(), kernel.anchor);
   const Type type{DType::f32, {winograd ? winograd->elements() : plan.copy_elements() + plan.tile_elements()}};
   kernel.staging = planner.temporary(type, str("image of ", kernel.anchor));
+}
+
+/// The sums of a weight gradient that is computed directly.
+Type direct_sums(const ir::Graph& graph, ir::NodeId anchor) {
+  const std::int64_t taps = plan_convolution(graph, anchor).taps(), features = convolution_of(graph, anchor).features;
+  return features == 1 ? chain_sums(1, taps) : chain_sums(taps, symbolic_layout(Shape{taps, features}).stride.factor());
 }
 
 }  // namespace
@@ -338,8 +372,14 @@ void ConvolutionWeightKernel::plan(Planner& planner, Kernel kernel) const {
   Planner::Parts parts = planner.split(kernel);
   parts.partial.pace = Pace::slots;
   if (!parts.partial.domain.samples) parts.partial.domain = {};
-  if (tiles_convolution(planner.graph(), kernel.anchor)) plan_staging(planner, parts.partial);
-  if (const std::optional<WinogradPlan> winograd = plan_winograd(planner.graph(), kernel.anchor); winograd && winograd->pieces() > 1) {
+  const std::optional<WinogradPlan> winograd = plan_winograd(planner.graph(), kernel.anchor);
+  if (tiles_convolution(planner.graph(), kernel.anchor)) {
+    plan_staging(planner, parts.partial);
+    const Type sums = winograd ? chain_sums(winograd->numbers() * winograd->channels, winograd->width) : direct_sums(planner.graph(), kernel.anchor);
+    parts.partial.sums = planner.temporary(sums, str("sums ", kernel.anchor));
+    parts.partial.sums_of_call = true;
+  }
+  if (winograd && winograd->pieces() > 1) {
     parts.partial.piece = Piece::columns;
     parts.partial.pieces = winograd->pieces();
     parts.partial.divided = true;

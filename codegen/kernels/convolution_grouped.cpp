@@ -3,8 +3,10 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "codegen/emit/combine.h"
 #include "codegen/emit/image.h"
 #include "codegen/kernels/convolution_plan.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -81,22 +83,27 @@ void sum_grouped_weight(Emitter& e) {
     Value *place = b.CreateUDiv(row, e.number(c.channels_a_group())), *within = b.CreateURem(row, e.number(c.channels_a_group()));
     Value *kh = b.CreateUDiv(place, e.number(w.size)), *kw = b.CreateURem(place, e.number(w.size));
     Value* channel = b.CreateAdd(b.CreateMul(b.CreateUDiv(feature, e.number(c.features_a_group())), e.number(c.channels_a_group())), within);
-    llvm::AllocaInst* sum = e.variable(e.memory_type(DType::f32, site.width), "sum", 64);
-    b.CreateStore(llvm::Constant::getNullValue(e.memory_type(DType::f32, site.width)), sum);
-    e.loop(images.first, images.last, 1, [&](Value* n) {
-      e.loop(e.number(0), e.number(h.out), 1, [&](Value* oh) {
-        const AxisPlace y = index_in_window(e, h, oh, kh);
-        e.loop(e.number(0), e.number(w.out), 1, [&](Value* ow) {
-          const AxisPlace x = index_in_window(e, w, ow, kw);
-          add_product(e, sum, load_pixel(e, image, {n, y.place, x.place, lanes_are_channels ? feature : channel}, site.width),
-                      load_pixel(e, gradient, {n, oh, ow, feature}, site.width), b.CreateAnd(y.inside, x.inside), site.width);
-        });
-      });
-    });
+    const auto rows_of = [&](Value* n) { return b.CreateMul(n, e.number(h.out)); };
+    // Rows of pixels of all images.
+    const Vec total =
+        combine_chains(e, Combine::sum, DType::f32, site.width, rows_of(images.first), rows_of(images.last),
+                       std::max<std::int64_t>(1, ir::chain_products / w.out), [&](Value* first, Value* last) {
+                         llvm::AllocaInst* sum = neutral_variable(e, Combine::sum, DType::f32, site.width, "sum");
+                         e.loop(first, last, 1, [&](Value* line) {
+                           Value *n = b.CreateUDiv(line, e.number(h.out)), *oh = b.CreateURem(line, e.number(h.out));
+                           const AxisPlace y = index_in_window(e, h, oh, kh);
+                           e.loop(e.number(0), e.number(w.out), 1, [&](Value* ow) {
+                             const AxisPlace x = index_in_window(e, w, ow, kw);
+                             add_product(e, sum, load_pixel(e, image, {n, y.place, x.place, lanes_are_channels ? feature : channel}, site.width),
+                                         load_pixel(e, gradient, {n, oh, ow, feature}, site.width), b.CreateAnd(y.inside, x.inside), site.width);
+                           });
+                         });
+                         return Vec(b.CreateLoad(sum->getAllocatedType(), sum), DType::f32);
+                       });
     Value* slot = b.CreateMul(e.chunk(), e.number(shape[0].factor()));
     Site to = site;
     (is_flat(shape) ? to.last : to.row) = b.CreateAdd(slot, row);
-    e.store(Vec(b.CreateLoad(e.memory_type(DType::f32, site.width), sum), DType::f32), e.kernel().slots, to);
+    e.store(total, e.kernel().slots, to);
   });
 }
 

@@ -4,12 +4,14 @@
 #include <set>
 
 #include "codegen/emit/combine.h"
+#include "codegen/kernels/chains.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_left.h"
 #include "codegen/kernels/product_plain.h"
 #include "codegen/kernels/product_tile.h"
 #include "codegen/kernels/product_words.h"
 #include "ir/kernel.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -80,8 +82,11 @@ class ProductEmitter : ProductWords {
 
   void emit_rows() {
     if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
-    if (plan_.k_block == 0) pass(k_begin_, k_end_);
-    else e_.loop(k_begin_, k_end_, plan_.k_block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(plan_.k_block)), k_end_)); });
+    for_each_chain([&](Value* first, Value* last) {
+      chain_ = first;
+      for_each_block_of_k(first, last, plan_.k_block, [&](Value* k, Value* k_stop) { pass(k, k_stop); });
+      return Range{begin_, end_};
+    });
     if (slot_row_) return;
     if (divided_) e_.loop(begin_, end_, 1, [&](Value* row) { e_.store_results_of_row(row, first_column(), last_column()); });
     else if (!plan_.one_pass()) e_.store_results({begin_, end_});
@@ -93,22 +98,51 @@ class ProductEmitter : ProductWords {
     const std::int64_t stride = right_stride(), each = std::min<std::int64_t>(piece_columns, most_row_vectors * e_.unit().lanes),
                        whole = stride / each * each;
     Value *first = first_column(), *last = last_column();
-    const std::int64_t block = left_->is_converted() ? most_k() : 0;
+    const std::int64_t block = left_->is_converted() ? plan_.k_block : 0;
     const auto columns = [&](Value* column, std::int64_t count, Value* k, Value* k_stop, Value* left) {
       llvm::Function* tile = tile_function(
           e_.context(),
           {.widths = widths_of(count, e_.unit().lanes), .rows = 1, .ldc = 0, .walk = Tile::Walk::rows, .lda = 0, .accumulate = block != 0});
       b_.CreateCall(tile, {e_.address(e_.kernel().product, begin_, column), e_.address(e_.value_of(product_.right), k, column),
-                           number(right_stride()), b_.CreateSub(k_stop, k), k, left});
+                           number(right_stride()), b_.CreateSub(k_stop, k), b_.CreateSub(k, chain_), left});
     };
     const auto pass = [&](Value* k, Value* k_stop) {
       Value* left = left_->of_row(begin_, k, k_stop);
       e_.loop(first, least(last, number(whole)), each, [&](Value* column) { columns(column, each, k, k_stop, left); });
       if (whole < stride) e_.when(b_.CreateICmpEQ(last, number(stride)), [&] { columns(number(whole), stride - whole, k, k_stop, left); });
     };
-    if (!block) pass(number(0), k_end_);
-    else e_.loop(number(0), k_end_, block, [&](Value* k) { pass(k, least(b_.CreateAdd(k, number(block)), k_end_)); });
+    for_each_chain([&](Value* chain, Value* chain_end) {
+      chain_ = chain;
+      for_each_block_of_k(chain, chain_end, block, pass);
+      return Range{begin_, b_.CreateAdd(begin_, number(1))};
+    });
     e_.store_results_of_row(begin_, first, last);
+  }
+
+  // ---- long sums ----
+  /// Calls body for each chain of contracted indices, which returns the rows that it has computed, and adds those to the sums.
+  void for_each_chain(const std::function<Range(Value* first, Value* last)>& body) {
+    if (!is_long(product_)) return void(body(k_begin_, k_end_));
+    // A product that turns out to be one chain needs no sums.
+    Value* several = b_.CreateICmpSGT(b_.CreateSub(k_end_, k_begin_), number(ir::chain_products));
+    e_.loop(k_begin_, k_end_, ir::chain_products, [&](Value* first) {
+      const Range rows = body(first, least(b_.CreateAdd(first, number(ir::chain_products)), k_end_));
+      e_.when(several, [&] { add_chains(e_, chains_of(rows), b_.CreateICmpEQ(first, k_begin_)); });
+    });
+    e_.when(several, [&] { finish_chains(e_, chains_of({begin_, end_})); });
+  }
+
+  void for_each_block_of_k(Value* first, Value* last, std::int64_t block, const std::function<void(Value*, Value*)>& body) {
+    if (!block) return body(first, last);
+    e_.loop(first, last, block, [&](Value* k) { body(k, least(b_.CreateAdd(k, number(block)), last)); });
+  }
+
+  Chains chains_of(Range rows) {
+    const bool columns = e_.kernel().piece == Piece::columns;
+    Value *column = columns ? first_column() : number(0), *last = columns ? last_column() : number(product_.result_layout.stride.factor());
+    Value* row = e_.kernel().sums_of_call ? b_.CreateSub(rows.first, begin_) : rows.first;
+    return {result_at(rows.first, column), e_.address(e_.kernel().sums, row, column), b_.CreateSub(rows.last, rows.first), b_.CreateSub(last, column),
+            product_.result_layout.stride.factor()};
   }
 
   // ---- helpers ----
@@ -228,7 +262,7 @@ class ProductEmitter : ProductWords {
                                                               .walk = left_->walk(),
                                                               .lda = left_->stride(),
                                                               .accumulate = plan_.k_block != 0});
-      std::vector<Value*> arguments{result_at(row, column), b, ldb, b_.CreateSub(k_stop, k), b_.CreateSub(k, k_begin_)};
+      std::vector<Value*> arguments{result_at(row, column), b, ldb, b_.CreateSub(k_stop, k), b_.CreateSub(k, chain_)};
       left_->add_to(arguments, row, rows, k, k_stop);
       b_.CreateCall(function, arguments);
       if (op_.transpose_a && plan_.k_block && panels.column == 0 && !product_.leading)
@@ -254,6 +288,7 @@ class ProductEmitter : ProductWords {
   const ProductParts parts_ = parts_of(e_.graph(), e_.kernel().anchor);
   Value *begin_ = nullptr, *end_ = nullptr;
   Value *k_begin_ = nullptr, *k_end_ = nullptr, *k_all_ = nullptr;  ///< contracted indices: of the chunk, and all
+  Value* chain_ = nullptr;                                          ///< the first contracted index of the chain
   Value* slot_row_ = nullptr;                                       ///< of a product in parts: the slot's first row
   Value* right_first_ = nullptr;                                    ///< of several products: the first row of the right matrix
 };
@@ -264,9 +299,16 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   if (!ir::fits_tiles(graph, kernel.anchor)) return planner.add(std::move(kernel));
   const Product product = product_of(graph, kernel.anchor);
+  const std::int64_t stride = product.result_layout.stride.factor();
+  const auto add_sums = [&](Kernel& of, Dim rows_of_call) {
+    if (!is_long(product)) return;
+    of.sums_of_call = of.role == Kernel::Role::partial || product.leading;
+    of.sums = planner.temporary(chain_sums(rows_of_call, stride), str("sums ", kernel.anchor));
+  };
   if (product.leading) {  // what follows runs matrix after matrix
     plan_samples(planner, kernel);
     kernel.staging = planner.temporary({DType::f32, {product.sizes.m.factor() + most_tile_rows, product.sizes.f}}, str("product ", kernel.anchor));
+    add_sums(kernel, product.sizes.m);
     return planner.add(std::move(kernel));
   }
   const auto add_pack = [&](Kernel& reader) {
@@ -280,9 +322,11 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
     parts.partial.pieces = in.pieces;
     parts.partial.divided = true;
     add_pack(parts.partial);
+    add_sums(parts.partial, in.piece_rows);
     return planner.add(std::move(parts), kernel.shape.insert(0, in.slots));
   }
   plan_memory(planner, kernel);
+  add_sums(kernel, product.sizes.m);
   add_pack(kernel);
   const SymbolicLayout at = symbolic_layout(kernel.shape);
   if (divides_columns(graph, kernel.anchor)) {

@@ -1,6 +1,7 @@
 #include "codegen/kernels/product_plain.h"
 
 #include "codegen/emit/combine.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -44,34 +45,42 @@ class PlainProduct {
     return p_.op.transpose_b ? address(right_, in_matrix(column_, p_.sizes.f), k) : address(right_, in_matrix(k, p_.sizes.k), column_);
   }
 
+  Vec load(ValueId value, Value* from, unsigned own, unsigned width) {
+    // Memory of one column has no padding: other rows, of other chunks, may follow.
+    const bool ends_early = own == width && site_.valid < width && is_flat(e_.stored(value).type.shape);
+    return ends_early ? e_.load_lanes(from, DType::f32, first_lanes(site_.valid, width)) : e_.load(from, DType::f32, width, own < width);
+  }
+
+  /// Adds a product to a sum.
+  void multiply_add(llvm::AllocaInst* sum, const Vec& x, const Vec& y) { b_.CreateStore(fma(x, y, value_of(sum)).value, sum); }
+  Vec value_of(llvm::AllocaInst* sum) { return {b_.CreateLoad(sum->getAllocatedType(), sum), DType::f32}; }
+  Vec sum_of_chains(unsigned width, std::int64_t most, const std::function<Vec(Value*, Value*)>& chain) {
+    return combine_chains(e_, Combine::sum, DType::f32, width, e_.number(0), e_.extent(p_.sizes.k), most, chain);
+  }
+
   /// Of as many adjacent elements as the operands' widths say: one of them is 1.
   Vec chain(unsigned left_width, unsigned right_width) {
     const unsigned width = std::max(left_width, right_width);
-    llvm::AllocaInst* sum = neutral_variable(e_, Combine::sum, DType::f32, width, "sum");
-    const auto so_far = [&] { return Vec(b_.CreateLoad(sum->getAllocatedType(), sum), DType::f32); };
-    e_.loop(e_.number(0), e_.extent(p_.sizes.k), 1, [&](Value* k) {
-      const auto load = [&](ValueId value, Value* from, unsigned own) {
-        // Memory of one column has no padding: other rows, of other chunks, may follow.
-        const bool ends_early = own == width && site_.valid < width && is_flat(e_.stored(value).type.shape);
-        return ends_early ? e_.load_lanes(from, DType::f32, first_lanes(site_.valid, width)) : e_.load(from, DType::f32, width, own < width);
-      };
-      b_.CreateStore(fma(load(left_, left(k), left_width), load(right_, right(k), right_width), so_far()).value, sum);
+    return sum_of_chains(width, ir::chain_products, [&](Value* first, Value* last) {
+      llvm::AllocaInst* sum = neutral_variable(e_, Combine::sum, DType::f32, width, "sum");
+      e_.loop(first, last, 1,
+              [&](Value* k) { multiply_add(sum, load(left_, left(k), left_width, width), load(right_, right(k), right_width, width)); });
+      return value_of(sum);
     });
-    return so_far();
   }
 
   /// Of one element whose row and column are contiguous.
   Vec dot() {
-    llvm::AllocaInst *wide = neutral_variable(e_, Combine::sum, DType::f32, lanes, "wide"),
-                     *one = neutral_variable(e_, Combine::sum, DType::f32, 1, "one");
-    const auto value = [&](llvm::AllocaInst* of) { return Vec(b_.CreateLoad(of->getAllocatedType(), of), DType::f32); };
-    const auto add = [&](Value* k, llvm::AllocaInst* to, unsigned width) {
-      b_.CreateStore(fma(e_.load(left(k), DType::f32, width), e_.load(right(k), DType::f32, width), value(to)).value, to);
-    };
-    Value* end = e_.extent(p_.sizes.k);
-    Value* whole = e_.for_each_vector(e_.number(0), end, 1, [&](Value* k, unsigned) { add(k, wide, lanes); });
-    e_.loop(whole, end, 1, [&](Value* k) { add(k, one, 1); });
-    return horizontal(value(wide), Combine::sum) + value(one);
+    return sum_of_chains(1, ir::chain_products * lanes, [&](Value* first, Value* last) {
+      llvm::AllocaInst *wide = neutral_variable(e_, Combine::sum, DType::f32, lanes, "wide"),
+                       *one = neutral_variable(e_, Combine::sum, DType::f32, 1, "one");
+      const auto add = [&](Value* k, llvm::AllocaInst* to, unsigned width) {
+        multiply_add(to, e_.load(left(k), DType::f32, width), e_.load(right(k), DType::f32, width));
+      };
+      Value* whole = e_.for_each_vector(first, last, 1, [&](Value* k, unsigned) { add(k, wide, lanes); });
+      e_.loop(whole, last, 1, [&](Value* k) { add(k, one, 1); });
+      return horizontal(value_of(wide), Combine::sum) + value_of(one);
+    });
   }
 
   Emitter& e_;

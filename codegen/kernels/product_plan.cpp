@@ -6,6 +6,7 @@
 #include "codegen/schedule.h"
 #include "ir/error.h"
 #include "ir/kernel.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -85,6 +86,8 @@ bool divides_columns(const ir::Graph& graph, ir::NodeId anchor) {
          right.rows.factor() * right.stride.factor() >= much_elements && p.result_layout.stride.factor() > 2 * piece_columns;
 }
 
+bool is_long(const Product& product) { return !product.sizes.k.is_fixed() || product.sizes.k.factor() > ir::chain_products; }
+
 ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor) {
   constexpr std::int64_t least_elements = 4096, most_elements = 128 * 1024, least_rows = 32, chunks = 128;
   if (!ir::fits_tiles(graph, anchor)) return {};
@@ -114,8 +117,10 @@ ProductPlan plan_product(const Product& product, bool packs, bool divided, Vecto
 
   using Right = ProductPlan::Right;
   plan.right = packs ? Right::packed : product.op.transpose_b ? Right::copied : Right::in_place;
-  const std::int64_t in_place = std::max<std::int64_t>(64, pass_bytes / 4 / plan.widest() / 64 * 64);
+  std::int64_t in_place = std::max<std::int64_t>(64, pass_bytes / 4 / plan.widest() / 64 * 64);
+  if (is_long(product)) in_place = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::min(in_place, ir::chain_products))));
   plan.k_block = product.op.transpose_a ? transposed_block : plan.right == Right::in_place ? in_place : copied_block;
+  static_assert(ir::chain_products % transposed_block == 0 && ir::chain_products % copied_block == 0);  // a pass lies in one chain
   if (k.is_fixed() && k.factor() <= plan.k_block) plan.k_block = 0;
   return plan;
 }

@@ -31,6 +31,9 @@ bool divides_columns(const ir::Graph& graph, ir::NodeId anchor);
 /// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
 inline constexpr std::int64_t most_tile_rows = 8;
 
+/// Whether its sums may have more terms than a chain (ir/long_sum.h).
+bool is_long(const Product& product);
+
 /// How a product whose sums run over N or T, the gradient of a weight, is divided: the terms into slots, the rows of the result into pieces.
 struct ProductParts {
   std::int64_t slots = 0;  ///< the most; 0: it is not divided so
@@ -57,7 +60,7 @@ struct Panels {
 };
 
 /// c[m,f] = op(a)[m,k] · op(b)[k,f]. For each block of k, for each panel, for each tile of rows: the tile stays in registers over the block.
-/// Every element is one chain of fused multiply-adds in the order of k, so no choice here affects the result.
+/// Every element is one chain of fused multiply-adds in the order of k, or a long sum of such chains, so no choice here affects the result.
 struct ProductPlan {
   std::vector<Panels> panels;
   std::int64_t k_block = 0;  ///< contracted indices per pass; 0: all

@@ -2,6 +2,7 @@
 #include "codegen/emit/combine.h"
 #include "codegen/emit/index.h"
 #include "codegen/kernels/kinds.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -35,13 +36,30 @@ constexpr unsigned turns = 4;
 /// The operand over whole rows.
 Vec reduce_rows(Emitter& e, const Shape& in, Rows rows) {
   const ir::NodeId operand = e.anchor().inputs[0];
-  Accumulator sum(e, reduction_of(e.anchor().op).how, e.anchor().type.dtype, turns);
-  const auto add = [&](const Site& site) {
+  const Combine how = reduction_of(e.anchor().op).how;
+  const DType dtype = e.anchor().type.dtype;
+  const Dim cols = symbolic_layout(in).cols;
+  const auto term = [&](const Site& site) {
     Memo memo;
-    sum.add(e.evaluate(operand, in, site, memo), site);
+    return e.evaluate(operand, in, site, memo);
   };
-  e.for_each_site(in, rows, false, add, {}, turns);
-  return sum.total();
+  const auto chain = [&](Value* first, Value* last) {
+    Accumulator sum(e, how, dtype, turns);
+    e.for_each_site(in, {first, last}, false, [&](const Site& site) { sum.add(term(site), site); }, {}, turns);
+    return sum.total();
+  };
+  const auto rows_of = [&](std::int64_t most, const auto& body) { return combine_chains(e, how, dtype, 1, rows.first, rows.last, most, body); };
+  if (is_flat(in)) return rows_of(ir::chain_terms * lanes * turns, chain);
+  // The most vectors of a row that are added to one accumulator.
+  if (const std::int64_t a_row = cols.is_fixed() ? cols.factor() / (lanes * turns) + turns : ir::chain_terms; a_row < ir::chain_terms)
+    return rows_of(ir::chain_terms / a_row, chain);
+  return rows_of(ir::chain_terms, [&](Value* first, Value* last) {
+    llvm::AllocaInst* total = neutral_variable(e, how, dtype, 1, "total");
+    const auto so_far = [&] { return Vec(e.builder().CreateLoad(total->getAllocatedType(), total), dtype); };
+    e.loop(first, last, 1,
+           [&](Value* row) { e.builder().CreateStore(combine(so_far(), combine_row(e, how, dtype, in, row, turns, term), how).value, total); });
+    return so_far();
+  });
 }
 
 /// The reduced axes reach the last one: each result is a sum over whole rows of the input.
@@ -61,21 +79,24 @@ Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& sit
   const ir::NodeId operand = e.anchor().inputs[0];
   const Shape& in = e.type_of(operand).shape;
   const DType dtype = e.anchor().type.dtype;
-  std::vector<llvm::AllocaInst*> totals;
-  for (unsigned turn = 0; turn < turns; ++turn) totals.push_back(neutral_variable(e, how, dtype, site.width, "total"));
-  const auto value = [&](unsigned turn) { return Vec(b.CreateLoad(totals[turn]->getAllocatedType(), totals[turn]), dtype); };
-  const auto add = [&](Value* k, unsigned turn) {
-    Memo memo;
-    const Site at = is_flat(in) ? Site{e.number(0), row(k)} : Site{row(k), site.last, site.width, site.valid};
-    const Vec x = e.evaluate(operand, in, at, memo);
-    b.CreateStore(combine(value(turn), x, how).value, totals[turn]);
+  const auto chain = [&](Value* from, Value* to) {
+    std::vector<llvm::AllocaInst*> totals;
+    for (unsigned turn = 0; turn < turns; ++turn) totals.push_back(neutral_variable(e, how, dtype, site.width, "total"));
+    const auto value = [&](unsigned turn) { return Vec(b.CreateLoad(totals[turn]->getAllocatedType(), totals[turn]), dtype); };
+    const auto add = [&](Value* k, unsigned turn) {
+      Memo memo;
+      const Site at = is_flat(in) ? Site{e.number(0), row(k)} : Site{row(k), site.last, site.width, site.valid};
+      const Vec x = e.evaluate(operand, in, at, memo);
+      b.CreateStore(combine(value(turn), x, how).value, totals[turn]);
+    };
+    Value* whole = b.CreateAdd(from, b.CreateAnd(b.CreateSub(to, from), e.number(-static_cast<std::int64_t>(turns))));
+    e.loop(from, whole, turns, [&](Value* k) {
+      for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
+    });
+    e.loop(whole, to, 1, [&](Value* k) { add(k, 0); });
+    return combine(combine(value(0), value(1), how), combine(value(2), value(3), how), how);
   };
-  Value* whole = b.CreateAdd(first, b.CreateAnd(b.CreateSub(last, first), e.number(-static_cast<std::int64_t>(turns))));
-  e.loop(first, whole, turns, [&](Value* k) {
-    for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
-  });
-  e.loop(whole, last, 1, [&](Value* k) { add(k, 0); });
-  return combine(combine(value(0), value(1), how), combine(value(2), value(3), how), how);
+  return combine_chains(e, how, dtype, site.width, first, last, ir::chain_terms * turns, chain);
 }
 
 /// The last axis stays: rows are added to rows.

@@ -2,17 +2,95 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/emit/index.h"
+#include "codegen/kernels/chains.h"
 #include "codegen/kernels/kinds.h"
 #include "ir/kernel.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
 using llvm::Value;
 
+namespace {
+
+/// Frequent rows of the table: their updates are added in chains, which the kernel counts, and those are added with their rounding errors.
+class FrequentRows {
+ public:
+  /// Calls a body for each site of a row of the table.
+  using EachSite = std::function<void(Value* row, const Emitter::SiteBody& body)>;
+
+  FrequentRows(Emitter& e, EachSite each_site) : e_(e), b_(e.builder()), table_(e.anchor().type.shape), each_site_(std::move(each_site)) {}
+
+  void begin(Value* first, Value* last) {
+    if (are_there()) e_.loop(first, last, 1, [&](Value* row) { b_.CreateStore(b_.getInt32(0), count_at(row)); });
+  }
+  /// After an update of a row.
+  void count(Value* row) {
+    if (!are_there()) return;
+    Value* count = b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), count_at(row)), b_.getInt32(1));
+    b_.CreateStore(count, count_at(row));
+    const std::uint32_t most = ir::chain_terms;
+    e_.when(b_.CreateICmpEQ(b_.CreateURem(count, b_.getInt32(most)), b_.getInt32(0)), [&] {
+      add_chain(row, b_.CreateICmpEQ(count, b_.getInt32(most)));
+      b_.CreateStore(b_.CreateSelect(b_.CreateICmpUGE(count, b_.getInt32(1u << 31)), b_.getInt32(2 * most), count), count_at(row));  // no overflow
+    });
+  }
+  void end(Value* first, Value* last) {
+    if (!are_there()) return;
+    e_.loop(first, last, 1, [&](Value* row) {
+      e_.when(b_.CreateICmpUGE(b_.CreateLoad(b_.getInt32Ty(), count_at(row)), b_.getInt32(ir::chain_terms)), [&] {
+        add_chain(row, b_.getFalse());
+        each_site_(row, [&](const Site& site) { e_.store(ir::total(sum_at(site)), e_.kernel().product, site); });
+      });
+    });
+  }
+
+ private:
+  bool are_there() const { return e_.kernel().sums != no_value; }
+  Value* count_at(Value* row) { return b_.CreateInBoundsGEP(b_.getInt32Ty(), e_.pointer(e_.kernel().staging), {row}); }
+  std::pair<Value*, Value*> places(const Site& site) {
+    Value* row = is_flat(table_) ? site.last : site.row;
+    Value* column = is_flat(table_) ? e_.number(0) : site.last;
+    const Dim stride = symbolic_layout(table_).stride;
+    return {e_.address(e_.kernel().sums, row, column), e_.address(e_.kernel().sums, row, b_.CreateAdd(column, e_.extent(stride)))};
+  }
+  ir::LongSum<Vec> sum_at(const Site& site) {
+    const auto [sum, error] = places(site);
+    return {e_.load(sum, DType::f32, site.width), e_.load(error, DType::f32, site.width)};
+  }
+  /// Adds what the row has collected to its sums, and begins anew.
+  void add_chain(Value* row, Value* first) {
+    each_site_(row, [&](const Site& site) {
+      const Vec x = e_.load(e_.address(e_.kernel().product, site.row, site.last), DType::f32, site.width),
+                zero(llvm::Constant::getNullValue(x.value->getType()), DType::f32);
+      const VecMask is_first{site.width == 1 ? first : b_.CreateVectorSplat(site.width, first)};
+      const auto next = ir::add(sum_at(site), x);
+      const auto [sum, error] = places(site);
+      b_.CreateAlignedStore(select(is_first, x, next.sum).value, sum, llvm::Align(4));
+      b_.CreateAlignedStore(select(is_first, zero, next.error).value, error, llvm::Align(4));
+      e_.store(zero, e_.kernel().product, site);
+    });
+  }
+
+  Emitter& e_;
+  Builder& b_;
+  const Shape& table_;
+  EachSite each_site_;
+};
+
+}  // namespace
+
 /// Chunks own rows of the table, if those are rows in memory.
 void ScatterKernel::plan(Planner& planner, Kernel kernel) const {
   if (kernel.shape.rank() != 2 || kernel.shape.back() == Dim(1)) kernel.domain = {};
   plan_memory(planner, kernel);
+  const ir::Node& anchor = planner.graph().node(kernel.anchor);
+  const Dim updates = planner.graph().node(anchor.inputs[0]).type.shape.elements();
+  if (!updates.is_fixed() || updates.factor() > ir::chain_terms) {
+    const SymbolicLayout at = symbolic_layout(anchor.type.shape);
+    kernel.sums = planner.temporary(chain_sums(at.rows, at.stride), str("sums ", kernel.anchor));
+    kernel.staging = planner.temporary({DType::i32, {std::get<ir::ScatterAddRows>(anchor.op).rows}}, str("counts ", kernel.anchor));
+  }
   planner.add(std::move(kernel));
 }
 
@@ -30,8 +108,17 @@ void ScatterKernel::collect(Emitter& e) const {
   e.for_each_site(table, e.rows(), table.rank() == 1, [&](const Site& site) {
     e.store(splat(Vec(llvm::ConstantFP::get(b.getFloatTy(), 0), DType::f32), site.width), e.kernel().product, site);
   });
+  const std::int64_t parts = by_element ? 1 : inner.factor() / table.back().factor();  // rows in memory of a row of the table
+  FrequentRows frequent(e, [&](Value* row, const Emitter::SiteBody& body) {
+    if (by_element)
+      return e.loop(e.number(0), e.extent(inner), 1,
+                    [&](Value* i) { body(site_of_element(e, table, b.CreateAdd(b.CreateMul(row, e.extent(inner)), i))); });
+    e.loop(e.number(0), e.number(parts), 1,
+           [&](Value* part) { e.for_each_block(table, b.CreateAdd(b.CreateMul(row, e.number(parts)), part), false, body); });
+  });
+  frequent.begin(begin, end);
   // Adds an update to a row of the table.
-  const auto add = [&](Value* update, Value* row) {
+  const auto add_update = [&](Value* update, Value* row) {
     const auto one = [&](const Site& from, const Site& to) {
       Memo memo;
       const Vec x = e.evaluate(anchor.inputs[1], updates, from, memo);
@@ -45,15 +132,18 @@ void ScatterKernel::collect(Emitter& e) const {
         one(site_of_element(e, updates, in(update)), site_of_element(e, table, in(row)));
       });
     }
-    const std::int64_t rows = inner.factor() / table.back().factor();
-    e.loop(e.number(0), e.number(rows), 1, [&](Value* part) {
-      Value *source = b.CreateAdd(b.CreateMul(update, e.number(rows)), part), *target = b.CreateAdd(b.CreateMul(row, e.number(rows)), part);
+    e.loop(e.number(0), e.number(parts), 1, [&](Value* part) {
+      Value *source = b.CreateAdd(b.CreateMul(update, e.number(parts)), part), *target = b.CreateAdd(b.CreateMul(row, e.number(parts)), part);
       e.for_each_block(updates, source, false, [&](const Site& from) {
         Site to = from;
         to.row = target;
         one(from, to);
       });
     });
+  };
+  const auto add = [&](Value* update, Value* row) {
+    add_update(update, row);
+    frequent.count(row);
   };
 
   if (e.recomputable(anchor.inputs[0])) {  // a scalar that no kernel stores
@@ -96,6 +186,7 @@ void ScatterKernel::collect(Emitter& e) const {
       e.when(b.CreateICmpULT(b.CreateSub(row, begin), b.CreateSub(end, begin)), [&] { add(number(c), row); });
     });
   });
+  frequent.end(begin, end);
 }
 
 }  // namespace sinter::codegen

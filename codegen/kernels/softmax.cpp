@@ -27,10 +27,7 @@ void SoftmaxKernel::emit(Emitter& e) const {
     return result;
   };
   const auto reduce = [&](Value* row, Combine how, const std::function<Vec(const Site&)>& f) {
-    Accumulator sum(e, how, DType::f32);
-    if (is_flat(shape)) sum.add(f({e.number(0), row}), {e.number(0), row});
-    else e.for_each_block(shape, row, false, [&](const Site& site) { sum.add(f(site), site); });
-    return sum.total();
+    return is_flat(shape) ? f({e.number(0), row}) : combine_row(e, how, DType::f32, shape, row, 1, f);
   };
   const auto at_row = [&](Value* row) {
     greatest = reduce(row, Combine::max, element);

@@ -1,9 +1,11 @@
 // Convolutions with few multiplications; see codegen/kernels/winograd_plan.h.
 #include "codegen/kernels/winograd.h"
 
+#include "codegen/kernels/chains.h"
 #include "codegen/kernels/image_copy.h"
 #include "codegen/kernels/product_tile.h"
 #include "codegen/kernels/winograd_transform.h"
+#include "ir/long_sum.h"
 
 namespace sinter::codegen {
 
@@ -71,14 +73,21 @@ class WinogradEmitter : ImageWords {
     tiles_ = plan_tiles(plan_.channels, plan_.width, e_.unit());
     panels_ = tiles_.panels;
     note();
-    Value* begin = own_strips().first;
+    const auto [begin, end] = own_strips();
+    const auto block_of = [&](Value* strip) { return div(sub(strip, begin), plan_.block); };
+    const std::int64_t rows = plan_.numbers() * plan_.channels;
+    const ChainSteps steps(e_, block_of(add(end, number(plan_.block - 1))),
+                           std::max<std::int64_t>(1, ir::chain_products / (plan_.block * plan_.tiles_a_strip)));
+    const Chains chains{staged(plan_.sums_at(), number(0)), e_.pointer(e_.kernel().sums), number(rows), number(plan_.width), plan_.width};
     for_each_block([&](Value* first, Value* last) {
       each_strip(first, last, [&](Value* strip, Value* place) {
         transform_source(strip, place);
         transform_gradient(strip, place);
       });
-      add_products(sub(first, begin), mul(sub(last, first), plan_.tiles_a_strip));
+      add_products(steps.place(block_of(first)), mul(sub(last, first), plan_.tiles_a_strip));
+      steps.add(block_of(first), chains);
     });
+    steps.finish(chains);
     const ir::Matrix matrix = ir::transposed(plan_.form->kernel);
     const std::int64_t from_column = plan_.sums_number(), to_tap = plan_.channels * plan_.stride, taps = plan_.form->taps;
     e_.loop(number(0), number(plan_.channels), 1, [&](Value* channel) {
@@ -194,8 +203,9 @@ class WinogradEmitter : ImageWords {
     });
   }
 
-  /// Adds [channels, tiles] · [tiles, columns] for each number of a tile to the chunk's sums, which begin with the first block.
-  void add_products(Value* block, Value* tiles) {
+  /// Adds [channels, tiles] · [tiles, columns] for each number of a tile to those of the chain, which a block begins whose
+  /// place in it is 0.
+  void add_products(Value* place, Value* tiles) {
     e_.loop(number(0), number(plan_.numbers()), 1, [&](Value* n) {
       for_each_panel(panels_, [&](const Panels& panels, Value* column) {
         Value* b = staged(plan_.other_at(), add(mul(n, plan_.other_number()), column));
@@ -207,7 +217,7 @@ class WinogradEmitter : ImageWords {
                                                               .lda = plan_.source_stride(),
                                                               .accumulate = true});
           b_.CreateCall(tile, {staged(plan_.sums_at(), add(add(mul(n, plan_.sums_number()), mul(channel, plan_.width)), column)), b,
-                               number(plan_.width), tiles, block, staged(plan_.source_at(), add(mul(n, plan_.source_number()), channel))});
+                               number(plan_.width), tiles, place, staged(plan_.source_at(), add(mul(n, plan_.source_number()), channel))});
         });
       });
     });

@@ -9,6 +9,7 @@
 #include "frontend/compile/index_bound.h"
 #include "frontend/compile/whole_number_bound.h"
 #include "frontend/compile/winograd_bound.h"
+#include "ir/long_sum.h"
 
 namespace sinter {
 
@@ -152,6 +153,22 @@ double contracted_terms(const ir::Op& op, const Type& type, std::span<const Boun
   return static_cast<double>(ir::terms(ir::access(ir::at_sizes(op, sizes), types, type.shape.at(sizes))).factor());
 }
 
+/// The terms of the chains in which an op adds (ir/long_sum.h); 0: its sums are one chain.
+template <class O>
+constexpr std::int64_t chain_of = 0;
+template <>
+constexpr std::int64_t chain_of<ir::Sum> = ir::chain_terms;
+template <>
+constexpr std::int64_t chain_of<ir::ScatterAddRows> = ir::chain_terms;
+template <>
+constexpr std::int64_t chain_of<ir::Matmul> = ir::chain_products;
+template <>
+constexpr std::int64_t chain_of<ir::BatchMatmul> = ir::chain_products;
+template <>
+constexpr std::int64_t chain_of<ir::Dense> = ir::chain_products;
+template <>
+constexpr std::int64_t chain_of<ir::Conv2DWeight> = ir::chain_products;
+
 /// The operands of a sum of products.
 struct LinearParts {
   std::size_t first = 0;             ///< the first that is a number: an index may come before it
@@ -171,7 +188,8 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   const std::vector<ir::Array> magnitudes = operands_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; });
   const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
   const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, sizes);
-  const double terms = contracted_terms(op, type, in, sizes) + (mixed ? winograd_terms : 0);
+  const std::int64_t chain = std::visit([]<class O>(const O&) { return chain_of<O>; }, op);
+  const double all = contracted_terms(op, type, in, sizes), terms = (chain ? ir::most_roundings(all, chain) : all) + (mixed ? winograd_terms : 0);
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * limited(total.data[i]);
   for (std::size_t k = parts.first; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;

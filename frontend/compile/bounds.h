@@ -17,7 +17,7 @@ struct Bounded {
 
 /// One op: operand errors are carried through (products and sums by their absolute values, others by moving the operand by its error both ways, so
 /// that ties of comparisons, relu and argmax are judged by value), and the op's own rounding is added: its `ulps` for pointwise ops,
-/// 2·K·2^-24·sum|ab| for sums and products over K terms.
+/// 2·K·2^-24·sum|ab| for sums and products over K terms, K being at most what ir/long_sum.h says of long ones.
 Bounded evaluate_bounded(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes);
 
 /// A tensor's values, exact.

@@ -1,6 +1,7 @@
 // Convolutions: blocks of pixels become rows of a matrix (their windows), which is multiplied by the kernel.
 #include <vector>
 
+#include "ir/long_sum.h"
 #include "runtime/eval/eval.h"
 #include "runtime/isa/kernels.h"
 
@@ -151,11 +152,12 @@ void run(const ir::Conv2DWeight& op, Views operands, const View& w) {
   // Each chunk of images has its own sum; the sums are added in order.
   constexpr std::int64_t most_chunks = 16;
   const std::int64_t size = divide_up(images, most_chunks), chunks = divide_up(images, size), all = at.padded_elements();
-  std::vector<float> sums(static_cast<std::size_t>(chunks * all));
+  std::vector<float> sums(static_cast<std::size_t>(chunks * all)), errors(sums.size());
   const double flops = 2.0 * static_cast<double>(c.products()) * static_cast<double>(images);
   for_chunks(chunks, flops, bytes_of(x) + bytes_of(y), [&](std::int64_t chunk) {
     const Range range(chunk, size, images);
-    float *sum = sums.data() + chunk * all, *matrix = scratch(block * columns + columns * features), *part = matrix + block * columns;
+    float *sum = sums.data() + chunk * all, *error = errors.data() + chunk * all, *matrix = scratch(block * columns + columns * features),
+          *part = matrix + block * columns;
     for (std::int64_t image = range.begin; image < range.end; ++image)
       for (std::int64_t first = 0; first < pixels; first += block)
         for (std::int64_t g = 0; g < c.groups; ++g) {
@@ -166,8 +168,14 @@ void run(const ir::Conv2DWeight& op, Views operands, const View& w) {
           gemm({matrix, gradient.data + image * gradient.each + first * gradient.stride + g * features, part, columns, count, features, columns,
                 gradient.stride, features, 1, 0});
           for (std::int64_t k = 0; k < columns; ++k)
-            for (std::int64_t j = 0; j < features; ++j) sum[k * at.stride + g * features + j] += part[k * features + j];
+            for (std::int64_t j = 0; j < features; ++j) {
+              const std::int64_t i = k * at.stride + g * features + j;
+              const auto next = ir::add(ir::LongSum<float>{sum[i], error[i]}, part[k * features + j]);
+              sum[i] = next.sum;
+              error[i] = next.error;
+            }
         }
+    for (std::int64_t i = 0; i < all; ++i) sum[i] = ir::total(ir::LongSum<float>{sum[i], error[i]});
   });
   for_chunks(divide_up(all, chunk_elements), static_cast<double>(chunks * all), 4.0 * static_cast<double>(chunks * all), [&](std::int64_t chunk) {
     const Range range(chunk, chunk_elements, all);

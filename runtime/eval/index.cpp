@@ -1,8 +1,11 @@
 // Ops that read or write by index. An index out of range is found before anything is written through it, and reported by the caller's thread.
 #include <functional>
 #include <ranges>
+#include <utility>
+#include <vector>
 
 #include "ir/error.h"
+#include "ir/long_sum.h"
 #include "runtime/eval/eval.h"
 
 namespace sinter::runtime::eval {
@@ -75,6 +78,69 @@ void run(const ir::GatherRows&, Views operands, const View& out) {
   });
 }
 
+namespace {
+
+/// Adds updates to rows of `width` numbers: in chains, which are added with their rounding errors (ir/long_sum.h) where a row has several.
+class RowSums {
+ public:
+  /// The rows of the table are `stride` numbers apart from `first` on, where updates are collected, from zeros.
+  RowSums(float* first, std::int64_t stride, std::int64_t rows, std::int64_t width)
+      : first_(first), stride_(stride), width_(static_cast<std::size_t>(width)) {
+    memory().chains.assign(static_cast<std::size_t>(rows), {});
+    memory().sums.clear();
+  }
+
+  void add(std::int64_t i, const float* update) {
+    float* to = first_ + i * stride_;
+    for (std::size_t j = 0; j < width_; ++j) to[j] += update[j];
+    if (Chain& chain = memory().chains[static_cast<std::size_t>(i)]; ++chain.terms == ir::chain_terms) end_chain(chain, to);
+  }
+  void finish() {
+    float* row = first_;
+    for (Chain& chain : memory().chains) {
+      if (chain.sums >= 0) {
+        end_chain(chain, row);
+        for (std::size_t j = 0; j < width_; ++j) row[j] = ir::total(memory().sums[static_cast<std::size_t>(chain.sums) + j]);
+      }
+      row += stride_;
+    }
+  }
+
+ private:
+  struct Chain {
+    std::int32_t terms = 0;
+    std::int64_t sums = -1;  ///< where the row's are; none: it has had one chain so far
+  };
+  /// Of a thread, reused.
+  struct Memory {
+    std::vector<Chain> chains;  ///< by row
+    std::vector<ir::LongSum<float>> sums;
+  };
+  static Memory& memory() {
+    thread_local Memory memory;
+    return memory;
+  }
+
+  void end_chain(Chain& chain, float* row) {
+    std::vector<ir::LongSum<float>>& sums = memory().sums;
+    if (chain.sums < 0) {
+      chain.sums = static_cast<std::int64_t>(sums.size());
+      sums.resize(sums.size() + width_);
+    }
+    for (std::size_t j = 0; j < width_; ++j) {
+      ir::LongSum<float>& sum = sums[static_cast<std::size_t>(chain.sums) + j];
+      sum = ir::add(sum, std::exchange(row[j], 0.0f));
+    }
+    chain.terms = 0;
+  }
+
+  float* first_;
+  std::int64_t stride_;
+  std::size_t width_;
+};
+
+}  // namespace
+
 void run(const ir::ScatterAddRows&, Views operands, const View& out) {
   const View &index = operands[0], &updates = operands[1];
   const std::int64_t rows = out.type.shape[0].factor();
@@ -85,17 +151,17 @@ void run(const ir::ScatterAddRows&, Views operands, const View& out) {
   std::memset(out.data, 0, static_cast<std::size_t>(bytes_of(out)));
   if (out.type.shape.rank() == 1) {
     const Layout layout = updates.layout();
-    for (std::int64_t i = 0; i < indices.count(); ++i) to[indices[i]] += from[i / layout.cols * layout.stride + i % layout.cols];
-    return;
+    RowSums sums(to, 1, rows, 1);
+    for (std::int64_t i = 0; i < indices.count(); ++i) sums.add(indices[i], from + i / layout.cols * layout.stride + i % layout.cols);
+    return sums.finish();
   }
   // Each chunk adds its columns of all updates in order.
   const std::int64_t slab = slab_size(out, rows), width = 256;
   for_chunks(divide_up(slab, width), static_cast<double>(indices.count() * slab), 3 * bytes_of(updates), [&](std::int64_t chunk) {
     const Range range(chunk, width, slab);
-    for (std::int64_t i = 0; i < indices.count(); ++i) {
-      float* row = to + indices[i] * slab;
-      for (std::int64_t j = range.begin; j < range.end; ++j) row[j] += from[i * slab + j];
-    }
+    RowSums sums(to + range.begin, slab, rows, range.end - range.begin);
+    for (std::int64_t i = 0; i < indices.count(); ++i) sums.add(indices[i], from + i * slab + range.begin);
+    sums.finish();
   });
 }
 

@@ -1,5 +1,5 @@
 // Products: c = op(a) · op(b) with tiles of c in registers. Every element is a chain of multiply-adds in the order of the contracted index that
-// starts at 0, so tile and block sizes, chunks and (with FMA) targets don't affect the result.
+// starts at 0, or a long sum of such chains, so tile and block sizes, chunks and (with FMA) targets don't affect the result.
 //
 // b is read in place, rows of whole vectors, and a by scalar broadcast: nothing is packed, so that products of few rows (a chunk of a compiled step)
 // run as fast as large ones. Only where b is read transposed, its rows end before the last vector does, or they are long and used many times, a
@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
+#include "ir/long_sum.h"
 #include "runtime/isa/block.h"
 #include "runtime/isa/targets.h"
 
@@ -145,8 +147,9 @@ void copy_panel(const GemmCall& g, std::int64_t from, std::int64_t count, std::i
   }
 }
 
+/// The contracted indices [first, last), as one chain.
 template <bool TransposeA>
-void product(const GemmCall& g) {
+void chain(const GemmCall& g, std::int64_t first, std::int64_t last) {
   const std::int64_t vectors = (g.f + width - 1) / width;
 #if defined(__AVX512F__)
   const bool short_rows = false;
@@ -157,12 +160,12 @@ void product(const GemmCall& g) {
   const std::int64_t block = TransposeA ? block_transposed : copied ? block_copied : block_in_place;
   alignas(64) float panel[block_copied * most_vectors * width];
   const std::int64_t pieces = (vectors + most_vectors - 1) / most_vectors;
-  for (std::int64_t from = 0; from < std::max<std::int64_t>(g.k, 1); from += block) {
-    const std::int64_t count = std::min(block, g.k - from);
+  for (std::int64_t from = first; from < std::max(last, first + 1); from += block) {
+    const std::int64_t count = std::min(block, last - from);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const std::int64_t begin = vectors * piece / pieces, wide = vectors * (piece + 1) / pieces - begin;
       const std::int64_t column = begin * width, columns = std::min(g.f - column, wide * width);
-      Pass pass{nullptr, g.b + from * g.ldb + column, nullptr, g.lda, g.ldb, g.ldc, count, from == 0, Tail(columns - (wide - 1) * width)};
+      Pass pass{nullptr, g.b + from * g.ldb + column, nullptr, g.lda, g.ldb, g.ldc, count, from == first, Tail(columns - (wide - 1) * width)};
       if (copied) {
         copy_panel(g, from, count, column, columns, panel, wide * width);
         pass.b = panel;
@@ -180,18 +183,51 @@ void product(const GemmCall& g) {
   }
 }
 
+/// Chains, and their results added (ir/long_sum.h).
+template <bool TransposeA>
+void product(const GemmCall& g) {
+  if (g.k <= ir::chain_products) return chain<TransposeA>(g, 0, g.k);
+  thread_local std::vector<float> memory;  // reused
+  memory.assign(static_cast<std::size_t>(2 * g.m * g.f), 0.0f);
+  const auto each_row = [&](auto&& f) {
+    for (std::int64_t i = 0; i < g.m; ++i) f(g.c + i * g.ldc, memory.data() + i * g.f, memory.data() + (g.m + i) * g.f);
+  };
+  for (std::int64_t begin = 0; begin < g.k; begin += ir::chain_products) {
+    chain<TransposeA>(g, begin, std::min(g.k, begin + ir::chain_products));
+    each_row([&](const float* c, float* sum, float* error) {
+      for (std::int64_t j = 0; j < g.f; ++j) {
+        const auto next = ir::add(ir::LongSum<float>{sum[j], error[j]}, c[j]);
+        sum[j] = next.sum;
+        error[j] = next.error;
+      }
+    });
+  }
+  each_row([&](float* c, const float* sum, const float* error) {
+    for (std::int64_t j = 0; j < g.f; ++j) c[j] = ir::total(ir::LongSum<float>{sum[j], error[j]});
+  });
+}
+
 float dot(const float* a, const float* b, std::int64_t k) {
   using B = Block<float>;
-  B sums[4] = {B(0.0f), B(0.0f), B(0.0f), B(0.0f)};
+  const B zero(0.0f);
+  ir::LongSum<B> chains{zero, zero};
+  B sums[4] = {zero, zero, zero, zero};
+  const auto end_chain = [&] {
+    chains = ir::add(chains, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (B& sum : sums) sum = zero;
+  };
   std::int64_t i = 0;
   const auto add = [](B& sum, const B& x, const B& y) {
     for (int part = 0; part < parts; ++part) sum.v[part] = multiply_add(x.v[part], y.v[part], sum.v[part]);
   };
-  for (; i + 4 * lanes <= k; i += 4 * lanes)
+  for (; i + 4 * lanes <= k; i += 4 * lanes) {
+    if (i && i % (ir::chain_products * lanes) == 0) end_chain();
     for (int s = 0; s < 4; ++s) add(sums[s], load(a + i + s * lanes), load(b + i + s * lanes));
+  }
   for (; i + lanes <= k; i += lanes) add(sums[0], load(a + i), load(b + i));
   if (i < k) add(sums[0], load(a + i, k - i), load(b + i, k - i));
-  return reduce_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]), [](auto x, auto y) { return x + y; });
+  end_chain();
+  return reduce_lanes(ir::total(chains), [](auto x, auto y) { return x + y; });
 }
 
 /// c is one column.

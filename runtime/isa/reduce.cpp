@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/long_sum.h"
 #include "runtime/isa/math.h"
 #include "runtime/isa/targets.h"
 
@@ -62,24 +63,64 @@ void accumulate(BlockFor<F> (&sums)[4], const typename F::Element* row, std::int
   if (j < cols) sums[i] = f(sums[i], load(row + j, cols - j, F::neutral));
 }
 
+/// Sums of f32 are made of chains (ir/long_sum.h); what else is reduced has no rounding errors to keep, or, as products do, none that can be added.
+template <class F>
+constexpr bool has_chains = std::is_same_v<F, Plus<float>>;
+
+/// What chains have added up to, or, of other reductions, have been combined to.
+template <class F>
+class Chains {
+ public:
+  void add(const BlockFor<F>& chain) {
+    if constexpr (has_chains<F>) sum_ = ir::add(sum_, chain);
+    else sum_.sum = F{}(sum_.sum, chain);
+  }
+  BlockFor<F> total() const {
+    if constexpr (has_chains<F>) return ir::total(sum_);
+    else return sum_.sum;
+  }
+
+ private:
+  ir::LongSum<BlockFor<F>> sum_{BlockFor<F>(F::neutral), BlockFor<F>(F::neutral)};
+};
+
 template <class F>
 typename F::Element reduce_rows(const typename F::Element* in, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+  constexpr std::int64_t piece = ir::chain_terms / 2 * 4 * lanes;  // of a row: as many columns as half a chain has
   const F f;
   const BlockFor<F> start(F::neutral);
   BlockFor<F> sums[4] = {start, start, start, start};
-  for (std::int64_t r = 0; r < rows; ++r) accumulate(sums, in + r * stride, cols, f);
-  return reduce_lanes(f(f(sums[0], sums[1]), f(sums[2], sums[3])), f);
+  Chains<F> chains;
+  std::int64_t length = 0;  // the most terms that a lane of the chain has
+  const auto end_chain = [&] {
+    chains.add(f(f(sums[0], sums[1]), f(sums[2], sums[3])));
+    for (BlockFor<F>& sum : sums) sum = start;
+    length = 0;
+  };
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t j = 0; j < cols; j += piece) {
+      const std::int64_t count = std::min(piece, cols - j), more = count / (4 * lanes) + 1;
+      if (length + more > ir::chain_terms) end_chain();
+      accumulate(sums, in + r * stride + j, count, f);
+      length += more;
+    }
+  end_chain();
+  return reduce_lanes(chains.total(), f);
 }
 
 /// A strip of `Count` blocks of columns stays in registers over all rows.
 template <class F, int Count>
 void reduce_strip(const typename F::Element* in, std::int64_t count, std::int64_t stride, typename F::Element* out) {
   const F f;
-  BlockFor<F> sums[Count];
-  for (BlockFor<F>& sum : sums) sum = BlockFor<F>(F::neutral);
-  for (std::int64_t k = 0; k < count; ++k)
-    for (int i = 0; i < Count; ++i) sums[i] = f(sums[i], load(in + k * stride + i * lanes));
-  for (int i = 0; i < Count; ++i) store(out + i * lanes, sums[i]);
+  Chains<F> chains[Count];
+  for (std::int64_t begin = 0; begin < count; begin += ir::chain_terms) {
+    BlockFor<F> sums[Count];
+    for (BlockFor<F>& sum : sums) sum = BlockFor<F>(F::neutral);
+    for (std::int64_t k = begin; k < std::min(count, begin + ir::chain_terms); ++k)
+      for (int i = 0; i < Count; ++i) sums[i] = f(sums[i], load(in + k * stride + i * lanes));
+    for (int i = 0; i < Count; ++i) chains[i].add(sums[i]);
+  }
+  for (int i = 0; i < Count; ++i) store(out + i * lanes, chains[i].total());
 }
 
 template <class F>
@@ -89,10 +130,13 @@ void reduce_columns(const typename F::Element* in, std::int64_t count, std::int6
   for (; j + strip * lanes <= width; j += strip * lanes) reduce_strip<F, strip>(in + j, count, stride, out + j);
   for (; j + lanes <= width; j += lanes) reduce_strip<F, 1>(in + j, count, stride, out + j);
   if (j == width) return;
-  const F f;
-  BlockFor<F> sum(F::neutral);
-  for (std::int64_t k = 0; k < count; ++k) sum = f(sum, load(in + k * stride + j, width - j));
-  store(out + j, sum, width - j);
+  Chains<F> chains;
+  for (std::int64_t begin = 0; begin < count; begin += ir::chain_terms) {
+    BlockFor<F> sum(F::neutral);
+    for (std::int64_t k = begin; k < std::min(count, begin + ir::chain_terms); ++k) sum = F{}(sum, load(in + k * stride + j, width - j));
+    chains.add(sum);
+  }
+  store(out + j, chains.total(), width - j);
 }
 
 template <class F>
@@ -115,19 +159,25 @@ float greatest(const float* row, std::int64_t cols) { return reduce_rows<Greater
 template <bool Keep>
 float sum_exp(const float* row, std::int64_t cols, float greatest, float* terms) {
   const B top(greatest);
+  Chains<Plus<float>> chains;
   B sum(0.0f);
   std::int64_t j = 0;
   for (; j + lanes <= cols; j += lanes) {
     const B term = exp(load(row + j) - top);
     if constexpr (Keep) store(terms + j, term);
     sum = sum + term;
+    if ((j + lanes) % (ir::chain_terms * lanes) == 0) {
+      chains.add(sum);
+      sum = B(0.0f);
+    }
   }
   if (j < cols) {
     const B term = exp(load(row + j, cols - j, -std::numeric_limits<float>::infinity()) - top);
     if constexpr (Keep) store(terms + j, term, cols - j);
     sum = sum + term;
   }
-  return reduce_lanes(sum, Plus<float>{});
+  chains.add(sum);
+  return reduce_lanes(chains.total(), Plus<float>{});
 }
 
 void softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {

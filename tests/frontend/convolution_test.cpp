@@ -146,7 +146,7 @@ TEST(Convolution, FewMultiplications) {
 /// The error against the direct convolution's, both as root mean squares over random numbers: what docs/design.md states.
 TEST(Convolution, FewMultiplicationsRoundLittleMore) {
   NEEDS_CODEGEN();
-  for (const auto& [size, taps, most] : {std::tuple(2, 3, 1.5), std::tuple(16, 3, 2.5), std::tuple(16, 5, 1.6)}) {
+  for (const auto& [size, taps, most] : {std::tuple(2, 3, 1.5), std::tuple(16, 3, 2.5), std::tuple(16, 5, 1.9)}) {
     const Convolutions conv({4, size, size, 64, 64, taps, taps, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}}, 5);
     const std::vector<Tensor> direct = conv.run(Mode::eager), compiled = conv.run(Mode::graph);
     const Bounded x = exact(conv.x), w = exact(conv.w), *in[] = {&x, &w};
