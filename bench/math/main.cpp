@@ -1,6 +1,6 @@
 // sinter_math [FUNCTION...]: the greatest error of each elementary function over all 2^32 floats, compiled, and whether eager execution gives the
 // same bits; then, unless functions are named, of every op. One JSON line each, or the tables of docs/float-error.md; the exit status is 1 if a bound
-// is exceeded. About a minute a function on two cores.
+// is exceeded. About a minute a function on two cores. With --lengths, how the error of long sums grows with their length.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <bit>
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "bench/math/functions.h"
+#include "bench/math/lengths.h"
 #include "bench/math/ops.h"
 #include "sinter/sinter.h"
 
@@ -95,6 +96,14 @@ void print_table(const std::vector<Row>& rows) {
               << r.unit << " |\n";
 }
 
+void print_lengths(const std::vector<LengthError>& errors) {
+  const auto in_words = [](double error) { return error == 0 ? std::string("0") : str(std::setprecision(2), error); };
+  std::cout << "| sum | rows | eager | compiled |\n|---|---|---|---|\n";
+  for (const LengthError& e : errors)
+    std::cout << "| " << e.sum << " | 10^" << std::llround(std::log10(e.rows)) << " | " << in_words(e.eager) << " | " << in_words(e.compiled)
+              << " |\n";
+}
+
 /// Without the place of the greatest error, which depends on the floats that are tried.
 std::string operands(const std::string& of) { return of.substr(0, of.find(", worst at")); }
 
@@ -140,12 +149,16 @@ int main(int argc, char** argv) try {
   int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bool markdown = false;
   std::string page;
+  std::int64_t most_rows = 0;
   app.add_option("function", names, "names; all if none is given, and all ops");
   app.add_option("--stride", stride, "take one float in STRIDE of each block of 2^20")->check(CLI::Range(1, 1 << 20));
   app.add_option("--threads", threads)->check(CLI::Range(1, 256));
   app.add_flag("--markdown", markdown, "print the table of docs/float-error.md");
   app.add_option("--check", page, "a page with such a table: whether it holds");
+  app.add_option("--lengths", most_rows, "print instead the table of errors of sums over 10^4, 10^6, ... rows, up to so many")
+      ->check(CLI::Range(std::int64_t{10'000}, std::int64_t{100'000'000}));
   CLI11_PARSE(app, argc, argv);
+  if (most_rows) return print_lengths(length_errors(most_rows)), 0;
   for (const std::string& name : names)
     if (std::none_of(functions().begin(), functions().end(), [&](const Function& f) { return f.name == name; }))
       throw UserError("sinter_math", str("there is no function '", name, "'; see bench/math/functions.h"));

@@ -40,7 +40,7 @@ class FrequentRows {
     e_.loop(first, last, 1, [&](Value* row) {
       e_.when(b_.CreateICmpUGE(b_.CreateLoad(b_.getInt32Ty(), count_at(row)), b_.getInt32(ir::chain_terms)), [&] {
         add_chain(row, b_.getFalse());
-        each_site_(row, [&](const Site& site) { e_.store(ir::total(sum_at(site)), e_.kernel().product, site); });
+        each_site_(row, [&](const Site& site) { e_.store(sum_at(site).sum, e_.kernel().product, site); });
       });
     });
   }

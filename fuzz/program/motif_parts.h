@@ -38,6 +38,7 @@ ir::Value moved(Builder& b);
 
 ir::Value log_of_softmax(Builder& b);  // motifs_reduction.cpp
 ir::Value long_reduction(Builder& b);
+ir::Value sum_of_chains(Builder& b);
 ir::Value normalized(Builder& b);
 ir::Value count(Builder& b);
 

@@ -33,6 +33,7 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::reduction_of_picked_rows,
     motif::scatter_of_repeated_rows,
     motif::long_reduction,
+    motif::sum_of_chains,
     motif::normalized,
     motif::many_rows,
     motif::many_rows,

@@ -29,6 +29,33 @@ Value long_reduction(Builder& b) {
   return arithmetic(b, b.choose.one_in(3) ? b.add(ir::Max{0, rank}, {x}) : b.add(ir::Sum{0, rank}, {x}));
 }
 
+/// A sum, product or scatter of so many terms that they are added in chains: thousands, now and then a million.
+Value sum_of_chains(Builder& b) {
+  const std::int64_t length = b.choose.one_in(16) ? b.number(900'000, 1'000'000) : b.number(1'000, 12'000), columns = b.number(1, 3);
+  b.allow(4 * length, 50.0 * static_cast<double>(length));
+  const auto pick = [&](const Shape& shape) { return b.choose.one_in(3) ? b.leaf({DType::f32, shape}, 0.5, 1) : b.leaf({DType::f32, shape}); };
+  const auto term = [&](const Value& x) { return b.choose.one_in(3) ? b.add(ir::Square{}, {x}) : x; };
+  const auto sum = [&](const Value& x, std::int64_t first, std::int64_t last) { return b.add(ir::Sum{first, last}, {term(x)}); };
+  switch (b.choose.below(7)) {
+    case 0:
+      return arithmetic(b, sum(pick({length, columns}), 0, 1));
+    case 1:
+      return arithmetic(b, sum(pick({columns, length}), 1, 2));
+    case 2:
+      return arithmetic(b, sum(pick({length, columns}), 0, 2));
+    case 3:
+      return arithmetic(b, b.add(ir::Matmul{true, false}, {pick({length, columns}), pick({length, b.number(1, 3)})}));
+    case 4:
+      return arithmetic(b, b.add(ir::Matmul{false, true}, {pick({columns, length}), pick({b.number(1, 3), length})}));
+    case 5: {
+      const std::int64_t rows = b.number(1, 4);
+      return arithmetic(b, b.add(ir::ScatterAddRows{rows}, {b.index({length}, rows), term(pick({length, columns}))}));
+    }
+    default:
+      return sum(b.add(ir::Softmax{}, {pick({columns, length})}), 1, 2);
+  }
+}
+
 /// Less its mean, over its deviation, along some axes.
 Value normalized(Builder& b) {
   const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(4)));

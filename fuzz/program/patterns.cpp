@@ -8,7 +8,9 @@
 #include "codegen/kernels/winograd_plan.h"
 #include "codegen/schedule.h"
 #include "frontend/compile/variant.h"
+#include "ir/access.h"
 #include "ir/kernel.h"
+#include "ir/long_sum.h"
 
 namespace sinter::fuzz {
 
@@ -56,6 +58,12 @@ struct Site {
   bool is_winograd() const { return is_convolution() && codegen::plan_winograd(graph, kernel.anchor).has_value(); }
   bool writes_state() const {
     return std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const codegen::Write& w) { return is_state(w.value); });
+  }
+  /// Whether an element of the anchor's result has the terms of several chains, whatever N.
+  bool sums_chains() const {
+    if (kernel.anchor == ir::no_node) return false;
+    const Dim terms = ir::terms(ir::access_of(graph, kernel.anchor));
+    return terms.factor() > ir::chain_products;
   }
   bool is_state(codegen::ValueId value) const { return schedule.values[value].home == codegen::StoredValue::Home::state; }
 };
@@ -117,6 +125,7 @@ constexpr Pattern kernel_patterns[] = {
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
     {"reduction in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op); }},
+    {"sums of chains", [](const Site& s) { return s.sums_chains(); }},
     {"rows added in slots",
      [](const Site& s) {
        return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1);

@@ -175,7 +175,6 @@ void run(const ir::Conv2DWeight& op, Views operands, const View& w) {
               error[i] = next.error;
             }
         }
-    for (std::int64_t i = 0; i < all; ++i) sum[i] = ir::total(ir::LongSum<float>{sum[i], error[i]});
   });
   for_chunks(divide_up(all, chunk_elements), static_cast<double>(chunks * all), 4.0 * static_cast<double>(chunks * all), [&](std::int64_t chunk) {
     const Range range(chunk, chunk_elements, all);

@@ -100,7 +100,7 @@ class RowSums {
     for (Chain& chain : memory().chains) {
       if (chain.sums >= 0) {
         end_chain(chain, row);
-        for (std::size_t j = 0; j < width_; ++j) row[j] = ir::total(memory().sums[static_cast<std::size_t>(chain.sums) + j]);
+        for (std::size_t j = 0; j < width_; ++j) row[j] = memory().sums[static_cast<std::size_t>(chain.sums) + j].sum;
       }
       row += stride_;
     }

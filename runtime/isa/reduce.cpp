@@ -75,10 +75,7 @@ class Chains {
     if constexpr (has_chains<F>) sum_ = ir::add(sum_, chain);
     else sum_.sum = F{}(sum_.sum, chain);
   }
-  BlockFor<F> total() const {
-    if constexpr (has_chains<F>) return ir::total(sum_);
-    else return sum_.sum;
-  }
+  const BlockFor<F>& total() const { return sum_.sum; }
 
  private:
   ir::LongSum<BlockFor<F>> sum_{BlockFor<F>(F::neutral), BlockFor<F>(F::neutral)};
