@@ -44,7 +44,7 @@ TEST(ImageFile, Mistakes) {
   const TemporaryFolder folder;
   const auto error = [](const std::string& path, int channels = 3) { return error_of([&] { data::read_image(path, channels); }); };
   EXPECT_THAT(error(folder.path + "/none.png"), HasSubstr("none.png] cannot open the file: No such file or directory"));
-  EXPECT_THAT(error(fixtures + "/houses.csv"), HasSubstr("houses.csv] is neither a PNG nor a JPEG file"));
+  EXPECT_THAT(error(fixtures + "/houses.csv"), HasSubstr("houses.csv] is neither a PNG nor a JPEG file; convert it to one of them"));
   EXPECT_THAT(error(fixtures + "/rgb.png", 2), HasSubstr("images have 1 or 3 channels, got 2"));
   for (const std::string name : {"/rgb.png", "/smooth.jpg"}) {
     const std::string bytes = read_bytes(fixtures + name);

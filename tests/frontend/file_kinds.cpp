@@ -67,6 +67,7 @@ std::string text_of(const data::Images& images) { return text_of(images.images) 
 
 // ---- kinds of files ----
 std::string packed_npz() { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "types.npz"); }
+std::string picture(const std::string& name) { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "pictures" / name); }
 std::string rgb_png() { return read_bytes(fs::path(SINTER_TEST_FIXTURES) / "rgb.png"); }
 
 std::string idx_file() {
@@ -156,7 +157,11 @@ const FileKind kinds[] = {
      .read = text<data::read_safetensors>},
     {.name = "hdf5", .sound = keras_file, .read = text<weights::read_keras>, .step = 5},
     {.name = "png", .sound = rgb_png, .read = read_rgb, .checked = true},
+    {.name = "png_palette", .sound = [] { return picture("palette4_transparent.png"); }, .read = read_rgb, .checked = true},
+    {.name = "png_interlaced", .sound = [] { return picture("rgba16_interlaced.png"); }, .read = read_rgb, .checked = true, .step = 5},
     {.name = "jpeg", .sound = jpeg_file, .read = read_rgb, .step = 3, .memory = 16 << 20},
+    {.name = "jpeg_cmyk", .sound = [] { return picture("jpeg_ycck.jpg"); }, .read = read_rgb, .step = 7, .memory = 16 << 20},
+    {.name = "jpeg_progressive", .sound = [] { return picture("jpeg_arithmetic_progressive.jpg"); }, .read = read_rgb, .memory = 16 << 20},
 };
 
 }  // namespace
