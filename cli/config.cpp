@@ -3,9 +3,8 @@
 #include <sinter/sinter.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace sinter::cli {
 
@@ -14,10 +13,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw UserError(path, "cannot be opened; does it exist?");
+  const runtime::InputFile file(path);  // no FIFO, which it would wait for, and no folder
+  std::string content(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(content)));
   try {
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
     constexpr int deepest = 8;  // more than any setting; a lesser excess gets a message of its own
     check_json_depth(content, deepest, path);
     Json json = Json::parse(content);

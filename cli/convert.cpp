@@ -16,7 +16,7 @@ struct Settings {
 };
 
 void run(const Settings& s) {
-  check_outputs({{"out", s.out}}, {s.in});
+  check_outputs({.files = {{"--out", s.out}}}, {s.in});
   weights::StateDict tensors;
   if (s.in.ends_with(".sinter")) {
     const Trainer trainer = Trainer::load(s.in);
@@ -27,7 +27,7 @@ void run(const Settings& s) {
   weights::write(s.out, tensors);
   std::int64_t numbers = 0;
   for (const auto& [name, tensor] : tensors) numbers += tensor.elements();
-  std::cout << tensors.size() << " tensors, " << numbers << " numbers: " << s.out << "\n";
+  std::cout << counted(tensors.size(), "tensor") << ", " << counted(numbers, "number") << ": " << s.out << "\n";
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ std::string size_text(double bytes) {
 }
 
 void inspect(const Settings& s) {
-  check_outputs({{"--dot", s.dot}, {"--svg", s.svg}}, {s.model});
+  check_outputs({.files = {{"--dot", s.dot}, {"--svg", s.svg}}}, {s.model});
   Trainer trainer = Trainer::load(s.model);
   const ir::Graph& graph = step_of(trainer, s.step).traced_graph();
   if (!s.dot.empty()) runtime::write_file(s.dot, ir::to_dot(graph));
@@ -45,14 +45,14 @@ void inspect(const Settings& s) {
     std::cout << printable_lines(ir::to_text(graph));
     return;
   }
-  std::cout << "trained for " << trainer.epoch() << " epochs, learning rate " << trainer.learning_rate() << "\n";
+  std::cout << "trained for " << counted(trainer.epoch(), "epoch") << ", learning rate " << trainer.learning_rate() << "\n";
   for (const char* name : {"predict", "train"}) {
     const ir::Graph& g = step_of(trainer, name).traced_graph();
     std::cout << name << ": ";
     for (const ir::InputSpec& input : g.inputs()) std::cout << printable(input.name) << " " << input.type << ", ";
     std::cout << "to ";
     for (const ir::NodeId id : g.outputs()) std::cout << g.node(id).type << " ";
-    std::cout << "in " << g.size() << " nodes\n";
+    std::cout << "in " << counted(g.size(), "node") << "\n";
   }
   double bytes = 0;
   std::int64_t numbers = 0;
@@ -62,7 +62,7 @@ void inspect(const Settings& s) {
     numbers += p.shape().elements().factor();
     bytes += static_cast<double>(p.shape().elements().factor()) * static_cast<double>(size_of(p.type().dtype));
   }
-  std::cout << numbers << " numbers, " << size_text(bytes) << "\n";
+  std::cout << counted(numbers, "number") << ", " << size_text(bytes) << "\n";
   if (trainer.has_metadata("encoder")) {
     const data::Encoder encoder = encoder_of(trainer, s.model);
     std::cout << "features:";
@@ -107,7 +107,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "Print the content of a model file");
   command->add_option("model", s->model, "Model file")->required();
   command->add_flag("--graph", s->graph, "Print the graph of a step instead");
-  command->add_option("--step", s->step, "Step whose graph is shown: predict or train");
+  command->add_option("--step", s->step, "Step whose graph is shown: predict or train")->check(one_of({"predict", "train"}));
   command->add_option("--dot", s->dot, "Graphviz file to write the graph to")->check(not_empty());
   command->add_option("--svg", s->svg, "SVG file to draw the graph to")->check(not_empty());
   command->callback([s] { inspect(*s); });
@@ -117,7 +117,7 @@ void add_explain(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("explain", "Compile a step and report what the compiler did");
   command->add_option("model", s->model, "Model file")->required();
-  command->add_option("--step", s->step, "Step to compile: predict or train");
+  command->add_option("--step", s->step, "Step to compile: predict or train")->check(one_of({"predict", "train"}));
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->callback([s] { explain(*s); });
 }

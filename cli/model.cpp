@@ -13,6 +13,13 @@ std::int64_t outputs_of(Trainer& trainer, const std::string& path) {
   return type.shape[1].factor();
 }
 
+std::int64_t inputs_of(Trainer& trainer, const std::string& path) {
+  const Type type = trainer.predict_step().traced_graph().inputs()[0].type;
+  const bool fits = type.shape.rank() == 2 && type.shape[0] == Dim::batch() && type.shape[1].is_fixed();
+  if (!fits) throw UserError(path, str("must take [N, numbers] to be used on arrays, but takes ", type));
+  return type.shape[1].factor();
+}
+
 data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
   data::Encoder encoder = data::Encoder::from_json(trainer.metadata("encoder"));
   const Type input = trainer.predict_step().traced_graph().inputs()[0].type, features{DType::f32, {Dim::batch(), encoder.width()}};
@@ -24,11 +31,7 @@ data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
   return encoder;
 }
 
-StepCore& step_of(Trainer& trainer, const std::string& name) {
-  if (name == "predict") return trainer.predict_step();
-  if (name == "train") return trainer.train_step();
-  throw UserError("--step", str("must be train or predict, got '", name, "'"));
-}
+StepCore& step_of(Trainer& trainer, const std::string& name) { return name == "train" ? trainer.train_step() : trainer.predict_step(); }
 
 std::vector<Tensor> sample_inputs(const StepCore& step, std::int64_t samples) {
   std::vector<Tensor> inputs;

@@ -2,6 +2,7 @@
 
 #include <sinter/sinter.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -57,6 +58,12 @@ CLI::Validator positive_number() { return f32_number("a number greater than 0", 
 CLI::Validator field_separator() {
   return rule("one character, no quote and no end of line",
               [](const std::string& text) { return text.size() == 1 && text.find_first_of("\"\r\n") == std::string::npos; });
+}
+
+CLI::Validator one_of(const std::vector<std::string>& choices) {
+  std::string list;
+  for (std::size_t i = 0; i < choices.size(); ++i) list += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+  return rule(list, [=](const std::string& text) { return std::find(choices.begin(), choices.end(), text) != choices.end(); });
 }
 
 CLI::Validator not_empty() {

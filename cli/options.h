@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace sinter::cli {
 
@@ -21,6 +23,8 @@ CLI::Validator number(double least, double below = std::numeric_limits<double>::
 CLI::Validator positive_number();
 /// One character that may separate the fields of a line.
 CLI::Validator field_separator();
+/// One of these texts.
+CLI::Validator one_of(const std::vector<std::string>& choices);
 /// Any text that is not empty.
 CLI::Validator not_empty();
 

@@ -4,6 +4,7 @@
 #include <sinter/sinter.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -14,12 +15,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether both names mean one regular file, existing or to be created.
-bool same_file(const fs::path& a, const fs::path& b) {
+/// The path without links, also those whose target does not exist yet; the same for all names of a file but hard links.
+fs::path resolved(const fs::path& name) {
+  constexpr int most_links = 40;
   std::error_code error;
-  if (fs::exists(a, error) && fs::exists(b, error)) return fs::is_regular_file(a, error) && fs::equivalent(a, b, error);
-  const fs::path one = fs::weakly_canonical(a, error);
-  return !error && one == fs::weakly_canonical(b, error) && !error;
+  fs::path path = fs::absolute(name, error);
+  if (!path.has_filename()) path = path.parent_path();  // folder/
+  for (int i = 0; i < most_links && fs::is_symlink(path, error) && !fs::exists(path, error); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return fs::weakly_canonical(path, error);
+}
+
+/// Whether both names mean one file or folder, existing or to be created.
+bool same(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::is_other(a, error)) return false;  // a device or a FIFO
+  return fs::exists(a, error) && fs::exists(b, error) ? fs::equivalent(a, b, error) : resolved(a) == resolved(b);
+}
+
+/// Whether a path lies in a folder of this name.
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  const fs::path inner = resolved(path), outer = resolved(folder);
+  return inner != outer && std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
 std::vector<fs::path> files_of(const std::vector<std::string>& inputs) {
@@ -27,9 +44,8 @@ std::vector<fs::path> files_of(const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code error;
     if (input.empty()) continue;
-    if (!fs::is_directory(input, error)) files.emplace_back(input);
-    else
-      for (fs::directory_iterator at(input, error), end; !error && at != end; at.increment(error)) files.push_back(at->path());
+    files.emplace_back(input);
+    for (fs::directory_iterator at(input, error), end; !error && at != end; at.increment(error)) files.push_back(at->path());
   }
   return files;
 }
@@ -77,17 +93,31 @@ void occupy_standard_streams() {
 
 // ---- files ----
 
-void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<std::string>& inputs) {
+void check_outputs(const Outputs& outputs, const std::vector<std::string>& inputs) {
+  struct Output {
+    std::string option, path;
+    bool folder;
+  };
+  std::vector<Output> all;
+  for (const auto& [option, path] : outputs.files) all.push_back({option, path, false});
+  for (const auto& [option, path] : outputs.folders) all.push_back({option, path, true});
+  std::erase_if(all, [](const Output& output) { return output.path.empty(); });
   const std::vector<fs::path> read = files_of(inputs);
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    const auto& [option, path] = *output;
-    if (path.empty()) continue;
+  for (auto output = all.begin(); output != all.end(); ++output) {
+    const auto& [option, path, folder] = *output;
+    const char* another = folder ? "; name another folder" : "; name another file";
     for (const fs::path& input : read)
-      if (same_file(path, input)) throw UserError(option, str("would overwrite ", input.string(), ", which is an input; name another file"));
-    for (auto other = outputs.begin(); other != output; ++other)
-      if (!other->second.empty() && same_file(path, other->second))
-        throw UserError(option, str("names the same file as ", other->first, ", ", other->second, "; name another file"));
-    const runtime::AtomicFile probe(path);
+      if (same(path, input))
+        throw UserError(option, str(folder ? "would write into " : "would overwrite ", input.string(), ", which is an input", another));
+    for (auto other = all.begin(); other != output; ++other) {
+      if (same(path, other->path)) throw UserError(option, str("names the same path as ", other->option, ", ", other->path, another));
+      for (const auto& [inner, outer] : {std::pair{output, other}, std::pair{other, output}})
+        if (!outer->folder && lies_in(inner->path, outer->path))
+          throw UserError(inner->option, str(inner->path, " would lie in ", outer->path, ", the file of ", outer->option, "; name another path"));
+    }
+    if (!folder) const runtime::AtomicFile probe(path);
+    else if (std::error_code error; fs::exists(path, error) && !fs::is_directory(path, error))
+      throw UserError(option, str("needs a folder, but ", path, " is none", another));
   }
 }
 

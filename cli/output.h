@@ -41,8 +41,13 @@ void occupy_standard_streams();
 /// An option that names a file, and the file: {"--log", "run.csv"}. An empty name means no file.
 using NamedFile = std::pair<std::string, std::string>;
 
-/// Before the work begins: throws UserError if one of the outputs cannot be written, or is one of the inputs or another output, under any name (a
-/// folder of inputs stands for its files). Devices and FIFOs may be named as often as wanted.
-void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<std::string>& inputs);
+/// Files and folders that a command writes; {} stands for none.
+struct Outputs {
+  std::vector<NamedFile> files, folders = {};
+};
+
+/// Before the work begins: throws UserError if one of the outputs cannot be written, or is one of the inputs or another output, or lies in a file,
+/// under any name (a folder of inputs stands for itself and for its files). Devices and FIFOs may be named as often as wanted.
+void check_outputs(const Outputs& outputs, const std::vector<std::string>& inputs);
 
 }  // namespace sinter::cli

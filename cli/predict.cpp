@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task.h"
+#include "cli/words.h"
 
 namespace sinter::cli {
 
@@ -41,30 +42,45 @@ struct Reading {
 };
 
 Reading read_table(const Settings& s, const data::Encoder& encoder) {
+  if (!data::is_table(s.data)) throw UserError(s.data, "is no table, but the model was trained on one; give a CSV file");
+  if (!s.labels.empty()) throw UserError("--labels", "is for .npy or IDX samples; the targets of a table are a column of it");
   const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
-  Reading result{encoder.features(table), {}, encoder.target_name(), {}};
+  Reading result{at(s.data, [&] { return encoder.features(table, warn_on_stderr); }), {}, encoder.target_name(), {}};
   for (const data::ColumnSummary& column : encoder.summary(table)) {
-    const auto tell = [&](std::size_t rows, const std::string& what) {
-      if (rows) std::cerr << "column '" << printable(column.name) << "': " << rows << " of " << table.rows() << " rows have " << what << "\n";
+    if (!column.is_target) continue;
+    const auto unjudged = [&](const char* what, std::size_t rows, const std::string& first) {
+      warn_on_stderr(
+          str("column '", column.name, "': ", what, " in ", rows, " of ", table.rows(), " rows", first, ", so predictions are not judged"));
     };
-    const std::string first = str("'", printable(column.first_unseen), "' first");
-    if (!column.is_target) tell(column.unseen, str("categories that the model has not seen, ", first, "; they count as missing"));
-    else if (column.missing) tell(column.missing, "no value, so predictions are not judged");
-    else if (column.unseen) tell(column.unseen, str("classes that the model has not seen, ", first, ", so predictions are not judged"));
-    else result.truth = encoder.target(table);
+    if (column.missing) unjudged("no value", column.missing, "");
+    else if (column.unseen) unjudged("unknown classes", column.unseen, str(", '", column.first_unseen, "' first"));
+    else result.truth = at(s.data, [&] { return encoder.target(table); });
   }
   if (encoder.is_classification()) result.classes = encoder.classes();
   else result.unit = encoder.target_unit(), result.offset = encoder.unscaled(0);
   return result;
 }
 
+/// The targets of samples, if they are of the kind that the model predicts.
+Tensor truth_of(const std::string& path, std::int64_t samples, bool classes, std::int64_t outputs) {
+  const Tensor truth = targets_of(path);
+  if (extent(truth, 0) != samples)
+    throw UserError(path, str("has ", counted(extent(truth, 0), "target"), ", but the data has ", counted(samples, "sample"), "; give one for each"));
+  if (classes != is_index(truth.dtype()) || (!classes && extent(truth, 1) != outputs))
+    throw UserError(path, str("has targets ", truth.type(), ", but the model predicts ",
+                              classes ? "class numbers" : str(counted(outputs, "number"), " per sample")));
+  return truth;
+}
+
 Reading read_arrays(const Settings& s, Trainer& trainer) {
   if (!trainer.has_metadata("task")) throw UserError(s.model, "was not written by sinter train: it does not say what it predicts");
-  Reading result{flattened(data::array(s.data)), {}, "prediction", {}};
-  if (!s.labels.empty()) result.truth = data::array(s.labels);
-  if (trainer.metadata("task") != "classes") return result;
-  const std::int64_t classes = outputs_of(trainer, s.model);
-  for (std::int64_t c = 0; c < classes; ++c) result.classes.push_back(std::to_string(c));
+  if (data::is_table(s.data)) throw UserError(s.data, "seems to be a table, but the model was trained on arrays; give samples as .npy or IDX");
+  Reading result{samples_of(s.data), {}, "prediction", {}};
+  const std::int64_t inputs = inputs_of(trainer, s.model), outputs = outputs_of(trainer, s.model), numbers = extent(result.features, 1);
+  if (numbers != inputs) throw UserError(s.data, str("has ", counted(numbers, "number"), " per sample, but the model takes ", inputs));
+  const bool classes = trainer.metadata("task") == "classes";
+  if (!s.labels.empty()) result.truth = truth_of(s.labels, extent(result.features, 0), classes, outputs);
+  for (std::int64_t c = 0; classes && c < outputs; ++c) result.classes.push_back(std::to_string(c));
   return result;
 }
 
@@ -106,11 +122,11 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
 }
 
 void run(const Settings& s) {
-  check_outputs({{"--out", s.out}}, {s.model, s.data, s.labels});
+  check_outputs({.files = {{"--out", s.out}}}, {s.model, s.data, s.labels});
   Trainer trainer = Trainer::load(s.model);
   (void)outputs_of(trainer, s.model);
   const Reading reading = trainer.has_metadata("encoder") ? read_table(s, encoder_of(trainer, s.model)) : read_arrays(s, trainer);
-  const Tensor prediction = trainer.predict(reading.features);
+  const Tensor prediction = at(s.data, [&] { return trainer.predict(reading.features); });
   const data::Table result = table_of(prediction, reading);
   if (s.out.empty()) std::cout << shown(data::csv_text(result));
   else data::write_csv(s.out, result);

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
 #include "cli/commands.h"
 #include "cli/config.h"
+#include "cli/mistakes.h"
+#include "cli/words.h"
 
 namespace sinter::cli {
 
@@ -18,7 +19,7 @@ namespace {
 enum Status { success = 0, failure = 1, bad_command_line = 2, fault = 3 };
 
 int tell(Status status, const std::string& error) {
-  std::cerr << "sinter: " << printable_lines(error) << "\n";
+  std::cerr << "sinter: " << printable_lines(in_words_of_the_shell(error)) << "\n";
   return status;
 }
 
@@ -44,10 +45,8 @@ int run(std::vector<std::string> arguments) {
     app.parse(std::move(arguments));
     return success;
   } catch (const CLI::ParseError& error) {
-    std::ostringstream errors;
-    const int code = app.exit(error, std::cout, errors);
-    std::cerr << printable_lines(errors.str());
-    return code == 0 ? success : bad_command_line;
+    if (error.get_exit_code() == 0) return app.exit(error), success;  // help and version
+    return tell(bad_command_line, mistake_text(error, app));
   } catch (const UserError& error) {
     return tell(failure, error.what());
   } catch (const std::bad_alloc&) {

@@ -5,7 +5,8 @@
 #include <limits>
 #include <numeric>
 #include <span>
-#include <sstream>
+
+#include "cli/words.h"
 
 namespace sinter::cli {
 
@@ -96,11 +97,12 @@ std::string columns_text(const data::Table& table, const data::Encoder& encoder)
   std::string text;
   std::vector<std::string> used;
   for (const data::ColumnSummary& column : encoder.summary(table)) {
-    const char* kind = column.is_target ? " classes" : " categories";
+    const bool one = column.categories == 1;
+    const char* kind = column.is_target ? " classes" : one ? " category" : " categories";
     text += str("  ", printable(column.name), ": ", column.categorical ? str(column.categories, kind) : "numbers",
                 column.is_target ? ", the target" : "");
     if (column.missing) text += str(", ", column.missing, " missing");
-    if (column.unseen) text += str(", ", column.unseen, " of categories that only held-out rows have");
+    if (column.unseen) text += str(", ", column.unseen, " with categories that only held-out rows have");
     text += "\n";
     used.push_back(column.name);
   }
@@ -112,16 +114,25 @@ std::string columns_text(const data::Table& table, const data::Encoder& encoder)
 Task from_table(const TaskSettings& s) {
   if (s.target.empty()) throw UserError("train", "needs --data FILE.csv and --target COLUMN; see sinter train --help");
   if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
+  std::vector<std::string> strip = parts_of(s.strip, " ,");
+  std::erase(strip, "");
+  data::CellRules{.decimal = s.decimal, .thousands = s.thousands, .strip = strip}.check("train");
   const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
   const Split rows(table.rows(), s);
   // Means, deviations and categories are learnt from the training rows only.
-  const data::Encoder encoder = data::Encoder::fit(table, {.target = s.target,
-                                                           .categorical = parts_of(s.categorical),
-                                                           .ignore = parts_of(s.ignore),
-                                                           .missing = parts_of(s.missing),
-                                                           .decimal = s.decimal,
-                                                           .rows = rows.train});
-  Task task = split(encoder.features(table), encoder.target(table), 1, rows);
+  const auto encoder = at(s.data, [&] {
+    return data::Encoder::fit(table, {.target = s.target,
+                                      .categorical = parts_of(s.categorical),
+                                      .ignore = parts_of(s.ignore),
+                                      .missing = parts_of(s.missing),
+                                      .decimal = s.decimal,
+                                      .thousands = s.thousands,
+                                      .strip = strip,
+                                      .rows = rows.train,
+                                      .log = warn_on_stderr});
+  });
+  const auto untold = [](const std::string&) {};  // columns_text counts categories that only held-out rows have
+  Task task = at(s.data, [&] { return split(encoder.features(table, untold), encoder.target(table), 1, rows); });
   task.inputs = encoder.width();
   task.classes = encoder.is_classification();
   task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
@@ -130,12 +141,22 @@ Task from_table(const TaskSettings& s) {
   return task;
 }
 
+/// An array with at least one sample.
+Tensor array_of(const std::string& path) {
+  const Tensor read = data::array(path);
+  if (read.rank() < 1) throw UserError(path, str("an array must have samples as its first dimension, got ", read.type()));
+  if (read.elements() == 0) throw UserError(path, str("is empty, got ", read.type()));
+  return read;
+}
+
 Task from_arrays(const TaskSettings& s) {
   if (s.labels.empty()) throw UserError("train", str("needs --labels FILE with the targets of ", s.data, "; see sinter train --help"));
-  const Tensor x = flattened(data::array(s.data)), read = data::array(s.labels), y = is_index(read.dtype()) ? read : flattened(read);
+  const Tensor x = samples_of(s.data), y = targets_of(s.labels);
+  if (extent(x, 0) != extent(y, 0))
+    throw UserError(s.labels,
+                    str("has ", counted(extent(y, 0), "target"), ", but ", s.data, " has ", counted(extent(x, 0), "sample"), "; give one for each"));
   const Dataset all{x, y, scale_of(x)};
-  all.check("train");
-  if (is_index(y.dtype()) && y.rank() != 1) throw UserError(s.labels, str("class numbers must be [samples], got ", y.type()));
+  at(s.data, [&] { all.check_finite("train"); });
   Task task = split(x, y, all.scale, Split(static_cast<std::size_t>(all.size()), s));
   set_sizes(task, s, s.labels, {y});
   return task;
@@ -150,17 +171,26 @@ Task from_folder(const TaskSettings& s) {
 
 }  // namespace
 
-std::vector<std::string> parts_of(const std::string& list) {
+std::vector<std::string> parts_of(const std::string& list, std::string_view separators) {
   std::vector<std::string> parts;
-  std::istringstream text(list);
-  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find_first_of(separators, begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
   return parts;
 }
 
-Tensor flattened(const Tensor& samples) {
-  if (samples.rank() < 1) throw UserError("train", str("an array must have samples as its first dimension, got ", samples.type()));
-  return samples.rank() == 2 ? samples
-                             : reshape(samples, {samples.dim(0), samples.elements() / std::max<std::int64_t>(1, samples.shape()[0].factor())});
+Tensor samples_of(const std::string& path) {
+  const Tensor read = array_of(path), samples = read.dtype() == DType::boolean ? cast(read, DType::f32) : read;
+  return samples.rank() == 2 ? samples : reshape(samples, {extent(samples, 0), samples.elements() / extent(samples, 0)});
+}
+
+Tensor targets_of(const std::string& path) {
+  const Tensor read = array_of(path), y = read.dtype() == DType::boolean ? cast(read, DType::i32) : read;
+  if (!is_index(y.dtype())) return y.rank() == 2 ? y : reshape(y, {extent(y, 0), y.elements() / extent(y, 0)});
+  if (y.rank() != 1) throw UserError(path, str("class numbers must be [samples], got ", y.type()));
+  return y;
 }
 
 Task load_task(const TaskSettings& s) {
@@ -168,8 +198,10 @@ Task load_task(const TaskSettings& s) {
   const bool folder = std::filesystem::is_directory(s.data), table = !folder && data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
     throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is no table; give --labels FILE"));
-  if (!table && !s.missing.empty()) throw UserError("--missing", str("is for the fields of a table, but ", s.data, " is no table"));
-  if ((folder || table) && !s.labels.empty()) throw UserError("train", "--labels is for a .npy or IDX file of samples; a table has --target COLUMN");
+  for (const auto& [option, value] : {std::pair{"--missing", &s.missing}, {"--thousands", &s.thousands}, {"--strip", &s.strip}})
+    if (!table && !value->empty()) throw UserError(option, str("is for the fields of a table, but ", s.data, " is no table"));
+  if ((folder || table) && !s.labels.empty())
+    throw UserError("--labels", "is for a .npy or IDX file of samples; the target of a table is --target COLUMN");
   return folder ? from_folder(s) : table ? from_table(s) : from_arrays(s);
 }
 

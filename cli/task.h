@@ -12,6 +12,7 @@ namespace sinter::cli {
 struct TaskSettings {
   std::string data, labels, target, encoding = "utf-8";
   std::string categorical, ignore, missing;  // lists, with commas
+  std::string thousands, strip;              // the latter a list, with spaces or commas
   double validation_split = 0.2;
   std::uint64_t seed = 0;
   std::int64_t classes = 0;  ///< number of classes; 0: the greatest class number + 1, up to a thousand
@@ -31,10 +32,15 @@ struct Task {
 /// held out for validation at random, by the seed; of a folder, the test images are. Throws UserError for what is missing or does not fit.
 Task load_task(const TaskSettings& settings);
 
-/// Samples [n, ...] as [n, numbers per sample].
-Tensor flattened(const Tensor& samples);
+/// Elements along an axis of an array.
+inline std::int64_t extent(const Tensor& array, std::size_t axis) { return array.shape()[axis].factor(); }
+
+/// Samples [n, ...] of a .npy or IDX file as [n, numbers per sample].
+Tensor samples_of(const std::string& path);
+/// Targets of such a file: class numbers [n], or numbers [n, numbers per sample].
+Tensor targets_of(const std::string& path);
 
 /// "a,b" as a and b; an empty list for an empty text.
-std::vector<std::string> parts_of(const std::string& list);
+std::vector<std::string> parts_of(const std::string& list, std::string_view separators = ",");
 
 }  // namespace sinter::cli

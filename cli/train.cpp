@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/task.h"
+#include "cli/words.h"
 
 namespace sinter::cli {
 
@@ -63,9 +64,9 @@ nn::Sequential make_model(const Settings& s, std::int64_t inputs, std::int64_t o
 }
 
 void add_callbacks(FitOptions& options, const Settings& s, const Task& task, LaterErrors& errors) {
-  if (s.patience > 0)
+  if (s.patience > 0)  // the callback tolerates so many epochs and stops after the next
     options.callbacks.push_back(std::make_shared<callback::EarlyStopping>(
-        callback::EarlyStoppingOptions{.monitor = task.validation ? "val_loss" : "loss", .patience = s.patience, .restore_best = true}));
+        callback::EarlyStoppingOptions{.monitor = task.validation ? "val_loss" : "loss", .patience = s.patience - 1, .restore_best = true}));
   const auto add = [&](std::shared_ptr<Callback> writer) { options.callbacks.push_back(std::make_shared<Later>(std::move(writer), errors)); };
   if (!s.log.empty()) add(std::make_shared<callback::CsvLog>(s.log));
   if (!s.tensorboard.empty()) add(std::make_shared<callback::TensorBoard>(s.tensorboard));
@@ -96,7 +97,10 @@ void load_back(const std::string& path) {
 
 void run(const Settings& s) {
   (void)hidden_units(s);
-  check_outputs({{"--out", s.out}, {"--log", s.log}, {"--report", s.report}}, {s.task.data, s.task.labels, s.config});
+  (void)at("--activation", [&] { return nn::parse_activation(s.activation); });
+  check_outputs({.files = {{"--out", s.out}, {"--log", s.log}, {"--report", s.report}},
+                 .folders = {{"--checkpoints", s.checkpoints}, {"--tensorboard", s.tensorboard}}},
+                {s.task.data, s.task.labels, s.config});
   const Task task = load_task(s.task);
   seed(s.task.seed);
   nn::Sequential model = make_model(s, task.inputs, task.outputs);
@@ -118,8 +122,8 @@ void run(const Settings& s) {
   if (task.encoder) trainer.set_metadata("encoder", checked_json(*task.encoder));
   trainer.set_metadata("task", task.classes ? "classes" : "numbers");
   if (!s.quiet)
-    std::cout << task.train.size() << " rows to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, " << task.inputs
-              << " features\n"
+    std::cout << counted(task.train.size(), "row") << " to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, "
+              << counted(task.inputs, "feature") << "\n"
               << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns
               << model.summary({DType::f32, {Dim::batch(), task.inputs}});
   const std::vector<EpochResult> history = trainer.fit(task.train, options);
@@ -142,7 +146,7 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--activation", s.activation, "Activation of the hidden layers: relu, tanh, gelu, ...");
   command.add_option("--dropout", s.dropout, "Dropout rate after each hidden layer, in [0, 1)")->check(number(0, 1));
   command.add_option("--l2", s.l2, "Factor of the L2 penalty on the weights of the hidden layers")->check(number(0));
-  command.add_option("--optimizer", s.optimizer, "adam, adamw, rmsprop or sgd")->check(CLI::IsMember({"adam", "adamw", "rmsprop", "sgd"}));
+  command.add_option("--optimizer", s.optimizer, "adam, adamw, rmsprop or sgd")->check(one_of({"adam", "adamw", "rmsprop", "sgd"}));
   command.add_option("--learning-rate", s.learning_rate, "Learning rate")->check(positive_number());
   command.add_option("--epochs", s.epochs, "Passes over the data")->check(whole_number(1));
   command.add_option("--batch-size", s.batch_size, "Rows per step")->check(whole_number(1));
@@ -152,7 +156,9 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--categorical", s.task.categorical, "Columns to treat as categories although they hold numbers, a list with commas");
   command.add_option("--ignore", s.task.ignore, "Columns to leave out, a list with commas");
   command.add_option("--missing", s.task.missing, "Texts that mean a missing value, as in \"-,n.a.\", besides NA, null, ? and similar");
-  command.add_option("--decimal", s.task.decimal, "Decimal separator of numbers: . or ,")->check(CLI::IsMember({".", ","}));
+  command.add_option("--thousands", s.task.thousands, "Separator of groups of three digits in numbers, as , in 25,500.00");
+  command.add_option("--strip", s.task.strip, "Texts around numbers to drop, a list with spaces or commas, as in \"$ EUR\" for $15.7 and 15.7 EUR");
+  command.add_option("--decimal", s.task.decimal, "Decimal separator of numbers: . or ,")->check(one_of({".", ","}));
   command.add_option("--encoding", s.task.encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
   command.add_option("--classes", s.task.classes, "Number of classes if --labels are class numbers; 0: the greatest + 1, up to 1000")
       ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));

@@ -73,7 +73,7 @@ void run_encoder(Bytes bytes) {
     if (!holds) throw Finding(what);
   };
   const auto names = static_cast<std::int64_t>(encoder.feature_names().size());
-  require(encoder.features(table).shape() == Shape({3, names}), "features have another shape than their names say");
+  require(encoder.features(table, [](const std::string&) {}).shape() == Shape({3, names}), "features have another shape than their names say");
   if (!encoder.has_target()) return;
   const Tensor target = encoder.target(table);
   require(target.shape()[0] == Dim(3), "there is no target a row");

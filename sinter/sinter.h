@@ -5,6 +5,7 @@
 #include "frontend/checkpoint/options.h"
 #include "frontend/compile/cache.h"
 #include "frontend/compile/step.h"
+#include "frontend/core/counted.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/image.h"
 #include "frontend/core/json_depth.h"

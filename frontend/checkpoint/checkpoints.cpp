@@ -1,9 +1,9 @@
 #include "frontend/checkpoint/checkpoints.h"
 
 #include <cstring>
-#include <iostream>
 #include <set>
 
+#include "frontend/core/warn.h"
 #include "frontend/file/model_file.h"
 
 namespace sinter {
@@ -47,10 +47,7 @@ Checkpoints::Checkpoints(Trainer& trainer, Trainer::Impl& impl, const FitOptions
       identity_(trainer, impl, options, extent),
       folder_(options.checkpoint.folder, [this](const std::string& message) { warn(message); }) {}
 
-void Checkpoints::warn(const std::string& message) const {
-  if (impl_.options.log) impl_.options.log(message);
-  else std::cerr << message << std::endl;
-}
+void Checkpoints::warn(const std::string& message) const { sinter::warn(impl_.options.log, message); }
 
 // ---- resume ----
 
@@ -85,7 +82,7 @@ RunState Checkpoints::resume(RunState fresh) {
       throw UserError(str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
                           fresh.first_epoch, "; use a separate folder for each call of fit"));
     if (state.epoch > state.first_epoch + options_.epochs)
-      throw UserError(str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but epochs is ", options_.epochs));
+      throw UserError(str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but FitOptions::epochs is ", options_.epochs));
     restore_parameters(found->archive);
     impl_.epoch = state.epoch;
     callbacks_ = saved.part("callback.");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "frontend/core/counted.h"
 #include "frontend/data/encoding.h"
 #include "ir/error.h"
 #include "runtime/file/disk.h"
@@ -112,8 +113,8 @@ class Reader {
     if (fields_++ == 0) row_line_ = line_ - static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     require_text(text);
     if (!reads_names()) return table_.add_field(text);
-    if (text.empty()) throw UserError(where_, str("column ", fields_, " has no name; does the file have a header?"));
-    table_.names.emplace_back(text);
+    if (text.empty()) table_.unnamed.push_back(numbered(fields_));
+    table_.names.emplace_back(text.empty() ? numbered(fields_) : text);
   }
 
   void require_text(std::string_view text) const {
@@ -133,13 +134,14 @@ class Reader {
     ++number_;
     if (names) return;
     if (number_ == 1)
-      for (std::size_t i = 0; i < count; ++i) table_.names.push_back(str("column_", i + 1));
+      for (std::size_t i = 0; i < count; ++i) table_.names.push_back(numbered(i + 1));
     if (count != table_.names.size())
-      throw UserError(where_, str("line ", row_line_, ": row ", number_, " has ", count, " fields, but the first has ", table_.names.size(),
-                                  "; is a delimiter missing, or a quote?"));
+      throw UserError(where_, str("line ", row_line_, ": row ", number_, " has ", counted(count, "field"), ", but the first has ",
+                                  table_.names.size(), "; is a delimiter missing, or a quote?"));
     table_.end_row(row_line_);
   }
 
+  static std::string numbered(std::size_t column) { return str("column_", column); }
   bool reads_names() const { return header_ && number_ == 0; }
 
   std::string where_, encoding_;

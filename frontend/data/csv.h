@@ -10,12 +10,12 @@ namespace sinter::data {
 
 struct CsvOptions {
   char delimiter = ',';
-  bool header = true;              ///< the first row has the names; else columns are called column_1, column_2, …
+  bool header = true;              ///< the first row has the names; columns without one are called by their number: column_1
   std::string encoding = "utf-8";  ///< of the file, by a name that iconv knows: latin1, cp1252, utf-16; UTF-8 may have a byte-order mark
 };
 
 /// Fields may be quoted, quotes in them doubled; space around unquoted fields is dropped, as are empty lines. Texts become UTF-8. Throws UserError
-/// `[file] …` for a missing file, a file without rows, a row with another number of fields than the first, a name that is empty or given twice, open
+/// `[file] …` for a missing file, a file without rows, a row with another number of fields than the first, a name that is given twice, open
 /// quotes, an encoding that is not known, and bytes that are not of the encoding, with line and column.
 Table read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 

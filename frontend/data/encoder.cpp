@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "frontend/core/json_depth.h"
+#include "frontend/core/counted.h"
+#include "frontend/core/warn.h"
+#include "frontend/data/categories.h"
+#include "frontend/data/likeness.h"
 #include "ir/error.h"
 
 namespace sinter::data {
@@ -16,25 +17,8 @@ namespace sinter::data {
 namespace {
 
 constexpr std::size_t most_categories = 1000;
-constexpr std::size_t none = std::string::npos;
-constexpr int deepest_description = 4;  // the description, its columns, a column, its categories
 
 bool contains(const std::vector<std::string>& list, const std::string& name) { return std::find(list.begin(), list.end(), name) != list.end(); }
-
-/// Maps categories to their numbers.
-class CategoryIndex {
- public:
-  explicit CategoryIndex(const std::vector<std::string>& categories) {
-    for (std::size_t i = 0; i < categories.size(); ++i) places_.emplace(categories[i], i);
-  }
-  std::size_t place(std::string_view category) const {
-    const auto found = places_.find(category);
-    return found == places_.end() ? none : found->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, std::size_t> places_;
-};
 
 /// "line 17 '-', line 30 '1.5 m' and 3 more".
 std::string cells_text(const Table& table, std::size_t column, const std::vector<std::size_t>& rows) {
@@ -66,9 +50,66 @@ Numbers numbers_of(const Table& table, std::size_t column, const CellRules& rule
   return result;
 }
 
-[[noreturn]] void refuse(const Table& table, std::size_t column, const Numbers& numbers, const char* advice) {
+/// The first row of each different text of a column that is not missing.
+std::vector<std::size_t> different_texts(const Table& table, std::size_t column, const CellRules& rules) {
+  std::unordered_set<std::string_view> seen;
+  std::vector<std::size_t> rows;
+  for (std::size_t r = 0; r < table.rows(); ++r)
+    if (const std::string_view field = table.field(r, column); !rules.is_missing(field) && seen.insert(field).second) rows.push_back(r);
+  return rows;
+}
+
+/// What to do about texts that were probably meant as numbers.
+std::string advice(const Table& table, std::size_t column, const std::vector<std::size_t>& rows, const CellRules& rules) {
+  std::vector<std::string_view> texts;
+  for (const std::size_t row : rows) texts.push_back(table.field(row, column));
+  const std::string reading = reading_advice(texts, rules);
+  return str(reading.empty() ? "fix them" : "read them with ", reading,
+             ", or name the column in EncoderOptions::categorical or EncoderOptions::ignore");
+}
+
+[[noreturn]] void refuse(const Table& table, std::size_t column, const Numbers& numbers, const std::string& advice) {
   throw UserError("encoder", str("column '", table.names[column], "' holds numbers, but ", numbers.wrong.size(), " of its ", table.rows(),
-                                 " fields are not numbers that f32 can hold: ", cells_text(table, column, numbers.wrong), "; ", advice));
+                                 " fields cannot be read as numbers that f32 can hold: ", cells_text(table, column, numbers.wrong), "; ", advice));
+}
+
+/// Why a column of categories was probably meant to be numbers: at least half of its different texts look like some. Empty if not.
+std::string likeness(const Table& table, std::size_t column, const CellRules& rules, bool is_target) {
+  const std::vector<std::size_t> rows = different_texts(table, column, rules);
+  std::vector<std::size_t> alike;
+  for (const std::size_t row : rows)
+    if (const std::string_view field = table.field(row, column); rules.number(field) || looks_like_number(field)) alike.push_back(row);
+  if (alike.size() < 2 || 2 * alike.size() < rows.size()) return "";
+  return str(is_target ? "the target '" : "column '", table.names[column], "' is taken for ", rows.size(), is_target ? " classes" : " categories",
+             ", but ", alike.size(), " of them look like numbers: ", cells_text(table, column, alike), "; ", advice(table, column, rows, rules));
+}
+
+/// Whether a column that has no name in the file counts the rows, as the index of a data frame does.
+bool is_row_index(const Table& table, std::size_t column) {
+  std::unordered_set<std::string_view> seen;
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    const std::string_view field = table.field(r, column);
+    if (field.empty() || field.find_first_not_of("0123456789") != std::string_view::npos || !seen.insert(field).second) return false;
+  }
+  return column == 0;
+}
+
+bool is_empty(const Table& table, std::size_t column) {
+  for (std::size_t r = 0; r < table.rows(); ++r)
+    if (!table.field(r, column).empty()) return false;
+  return true;
+}
+
+/// Columns without a name are used if they hold data. Says what becomes of them.
+bool is_left_out(const Table& table, std::size_t column, const EncoderOptions& options) {
+  const std::string& name = table.names[column];
+  if (!contains(table.unnamed, name) || name == options.target || contains(options.categorical, name)) return false;
+  const bool empty = is_empty(table, column), index = is_row_index(table, column);
+  warn(options.log, str("column ", column + 1, " has no name",
+                        empty   ? " and no fields: it is left out"
+                        : index ? " and a different whole number in each row: it is taken for row numbers and left out"
+                                : str(": it is called ", name)));
+  return empty || index;
 }
 
 }  // namespace
@@ -79,12 +120,13 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
   if (!options.target.empty()) (void)table.column(options.target);
   for (const std::size_t row : options.rows)
     if (row >= table.rows()) throw UserError("encoder", str("row ", row, " is outside of [0, ", table.rows(), "), the rows of the table"));
-  if (options.decimal != '.' && options.decimal != ',') throw UserError("encoder", str("decimal must be . or , but is ", options.decimal));
   Encoder encoder;
-  encoder.rules_ = {options.missing, options.decimal};
+  encoder.rules_ = {options.missing, options.decimal, options.thousands, options.strip};
+  encoder.rules_.check("encoder");
   for (std::size_t c = 0; c < table.names.size(); ++c) {
-    if (contains(options.ignore, table.names[c])) continue;
-    if (table.names[c] == options.target) encoder.target_ = static_cast<std::ptrdiff_t>(encoder.columns_.size());
+    const std::string& name = table.names[c];
+    if (contains(options.ignore, name) || is_left_out(table, c, options)) continue;
+    if (name == options.target) encoder.target_ = static_cast<std::ptrdiff_t>(encoder.columns_.size());
     encoder.columns_.push_back(encoder.learnt(table, c, options));
   }
   if (encoder.columns_.size() <= (encoder.has_target() ? 1u : 0u)) throw UserError("encoder", "there is no column to predict from");
@@ -95,9 +137,10 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
   const std::string& name = table.names[number];
   const bool is_target = name == options.target;
   const Numbers numbers = numbers_of(table, number, rules_);
-  if (numbers.present == 0) throw UserError("encoder", str("column '", name, "' has no fields; leave it out with ignore"));
+  if (numbers.present == 0) throw UserError("encoder", str("column '", name, "' has no fields; leave it out with EncoderOptions::ignore"));
   if (is_target && numbers.present != table.rows())
-    throw UserError("encoder", str("the target '", name, "' is missing in ", table.rows() - numbers.present, " rows; leave those rows out"));
+    throw UserError("encoder",
+                    str("the target '", name, "' is missing in ", counted(table.rows() - numbers.present, "row"), "; leave such rows out"));
   std::vector<std::size_t> rows = options.rows;
   if (rows.empty()) {
     rows.resize(table.rows());
@@ -107,8 +150,7 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
   column.name = name;
   column.categorical = contains(options.categorical, name) || 2 * numbers.resembling < numbers.present;
   if (!column.categorical) {
-    if (!numbers.wrong.empty())
-      refuse(table, number, numbers, "fix them, say what they mean with missing or decimal, or name the column in categorical or ignore");
+    if (!numbers.wrong.empty()) refuse(table, number, numbers, advice(table, number, different_texts(table, number, rules_), rules_));
     // Mean and spread in one pass (Welford 1962).
     double mean = 0, spread = 0, count = 0;
     for (const std::size_t row : rows) {
@@ -126,20 +168,21 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
     rows.resize(table.rows());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
   }
-  std::unordered_set<std::string_view> categories;
+  std::sort(rows.begin(), rows.end());
+  Categories categories(rules_);
   for (const std::size_t row : rows)
-    if (const std::string_view field = table.field(row, number); !rules_.is_missing(field)) categories.insert(field);
-  if (categories.size() > most_categories)
-    throw UserError("encoder", str("column '", name, "' has ", categories.size(), " different texts, more than ", most_categories,
-                                   " categories; is it an identifier? leave it out with ignore"));
-  if (is_target && categories.size() == 1)
-    throw UserError("encoder", str("the target '", name, "' has a single class, '", *categories.begin(), "', so there is nothing to learn"));
-  column.categories.assign(categories.begin(), categories.end());
-  std::sort(column.categories.begin(), column.categories.end(), [&](const std::string& a, const std::string& b) {
-    const auto x = rules_.number(a), y = rules_.number(b);
-    if (x.has_value() != y.has_value()) return x.has_value();
-    return x && *x != *y ? *x < *y : a < b;
-  });
+    if (const std::string_view field = table.field(row, number); !rules_.is_missing(field)) categories.add(field);
+  const std::size_t count = categories.names().size();
+  if (const std::string why = contains(options.categorical, name) ? "" : likeness(table, number, rules_, is_target); !why.empty()) {
+    if (is_target || count > most_categories) throw UserError("encoder", why);
+    warn(options.log, why);
+  }
+  if (count > most_categories)
+    throw UserError("encoder", str("column '", name, "' has ", count, " different texts, more than ", most_categories,
+                                   " categories; is it an identifier? leave it out with EncoderOptions::ignore"));
+  if (is_target && count == 1)
+    throw UserError("encoder", str("the target '", name, "' has a single class, '", categories.names()[0], "', so there is nothing to learn"));
+  column.categories = categories.sorted();
   return column;
 }
 
@@ -176,7 +219,7 @@ float Encoder::standardized(const Table& table, std::size_t row, std::size_t num
   return result;
 }
 
-Tensor Encoder::features(const Table& table) const {
+Tensor Encoder::features(const Table& table, const Log& log) const {
   const std::int64_t cols = width();
   std::vector<float> data(table.rows() * static_cast<std::size_t>(cols));
   std::size_t first = 0;  // number of the column's first feature
@@ -184,12 +227,14 @@ Tensor Encoder::features(const Table& table) const {
     const Column& column = columns_[c];
     if (static_cast<std::ptrdiff_t>(c) == target_) continue;
     const std::size_t number = table.column(column.name);
-    const CategoryIndex categories(column.categories);
+    const Categories categories(column.categories, rules_);
+    ColumnSummary here;
     for (std::size_t r = 0; r < table.rows(); ++r) {
       float* row = data.data() + r * static_cast<std::size_t>(cols) + first;
       const std::string_view field = table.field(r, number);
       if (column.categorical) {
-        if (const std::size_t at = categories.place(field); at != none) row[at] = 1;
+        if (const auto category = categories.number(field)) row[*category] = 1;
+        else if (!rules_.is_missing(field) && here.unseen++ == 0) here.first_unseen = field;
       } else if (!rules_.is_missing(field)) {
         row[0] = standardized(table, r, number, column);
       } else if (column.missing) {
@@ -197,6 +242,9 @@ Tensor Encoder::features(const Table& table) const {
       }
     }
     first += static_cast<std::size_t>(column.width());
+    if (here.unseen)
+      warn(log, str("column '", column.name, "': unknown categories in ", here.unseen, " of ", table.rows(), " rows, '", here.first_unseen,
+                    "' first; they count as missing"));
   }
   return {data, {static_cast<std::int64_t>(table.rows()), cols}};
 }
@@ -206,14 +254,14 @@ Tensor Encoder::target(const Table& table) const {
   const std::size_t number = table.column(column.name);
   const auto rows = static_cast<std::int64_t>(table.rows());
   if (column.categorical) {
-    const CategoryIndex categories(column.categories);
+    const Categories categories(column.categories, rules_);
     std::vector<std::int32_t> classes;
     for (std::size_t r = 0; r < table.rows(); ++r) {
-      const std::size_t at = categories.place(table.field(r, number));
-      if (at == none)
+      const auto at = categories.number(table.field(r, number));
+      if (!at)
         throw UserError("encoder", str("line ", table.line(r), ": '", table.field(r, number), "' is not one of the ", column.categories.size(),
                                        " classes of '", column.name, "'"));
-      classes.push_back(static_cast<std::int32_t>(at));
+      classes.push_back(static_cast<std::int32_t>(*at));
     }
     return {classes, {rows}};
   }
@@ -234,10 +282,10 @@ std::vector<ColumnSummary> Encoder::summary(const Table& table) const {
     if (is_target && !table.has_column(column.name)) continue;
     ColumnSummary summary{column.name, is_target, column.categorical, column.categories.size()};
     const std::size_t number = table.column(column.name);
-    const CategoryIndex categories(column.categories);
+    const Categories categories(column.categories, rules_);
     for (std::size_t r = 0; r < table.rows(); ++r) {
       const std::string_view field = table.field(r, number);
-      if (column.categorical && categories.place(field) != none) continue;
+      if (column.categorical && categories.number(field)) continue;
       if (rules_.is_missing(field)) ++summary.missing;
       else if (column.categorical && summary.unseen++ == 0) summary.first_unseen = field;
     }
@@ -250,52 +298,5 @@ const std::vector<std::string>& Encoder::classes() const { return target_column(
 double Encoder::unscaled(double standardized) const { return standardized * target_unit() + target_column().mean; }
 double Encoder::target_unit() const { return target_column().deviation; }
 const std::string& Encoder::target_name() const { return target_column().name; }
-
-std::string Encoder::to_json() const {
-  nlohmann::ordered_json json{{"version", 1}, {"target", target_}, {"columns", nlohmann::ordered_json::array()}};
-  for (const Column& c : columns_)
-    json["columns"].push_back({{"name", c.name},
-                               {"categorical", c.categorical},
-                               {"mean", c.mean},
-                               {"deviation", c.deviation},
-                               {"missing", c.missing},
-                               {"categories", c.categories}});
-  if (rules_ != CellRules{}) json["missing"] = rules_.missing, json["decimal"] = std::string(1, rules_.decimal);
-  try {
-    return json.dump();
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError("encoder", str("names and categories must be UTF-8 (", error.what(), ")"));
-  }
-}
-
-Encoder Encoder::from_json(const std::string& text) {
-  Encoder encoder;
-  try {
-    check_json_depth(text, deepest_description, "encoder");
-    const auto json = nlohmann::json::parse(text);
-    if (json.at("version") != 1)
-      throw UserError("encoder", str("version ", json.at("version").dump(), " is not known; it needs a newer version of Sinter"));
-    for (const auto& c : json.at("columns"))
-      encoder.columns_.push_back({c.at("name"), c.at("categorical"), c.at("mean"), c.at("deviation"), c.at("missing"), c.at("categories")});
-    const auto& target = json.at("target");
-    if (!target.is_number_integer()) throw UserError("encoder", str("the description is damaged: target ", target.dump(), " is no whole number"));
-    encoder.target_ = target.get<std::ptrdiff_t>();
-    const std::string decimal = json.value("decimal", ".");
-    if (decimal != "." && decimal != ",") throw UserError("encoder", str("the description is damaged: decimal is '", decimal, "'"));
-    encoder.rules_ = {json.value("missing", std::vector<std::string>{}), decimal[0]};
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError("encoder", str("the description is damaged (", error.what(), ")"));
-  }
-  const auto count = static_cast<std::ptrdiff_t>(encoder.columns_.size());
-  if (encoder.target_ < -1 || encoder.target_ >= count)
-    throw UserError("encoder", str("the description is damaged: target ", encoder.target_, " of ", count, " columns"));
-  for (const Column& c : encoder.columns_) {
-    if (c.categorical ? c.missing : !c.categories.empty())
-      throw UserError("encoder", str("the description is damaged: column '", c.name, "' holds both numbers and categories"));
-    if (!std::isfinite(c.mean) || !(c.deviation > 0) || !std::isfinite(c.deviation))
-      throw UserError("encoder", str("the description is damaged: column '", c.name, "' has mean ", c.mean, " and deviation ", c.deviation));
-  }
-  return encoder;
-}
 
 }  // namespace sinter::data

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/core/tensor.h"
+#include "frontend/core/warn.h"
 #include "frontend/data/cell.h"
 #include "frontend/data/table.h"
 #include "frontend/train/dataset.h"
@@ -18,9 +19,12 @@ struct EncoderOptions {
   std::vector<std::string> ignore = {};       ///< columns that are left out
   std::vector<std::string> missing = {};      ///< texts that mean a missing value, besides the usual ones (CellRules)
   char decimal = '.';                         ///< decimal separator: '.' or ','
+  std::string thousands = {};                 ///< separator of groups of three digits, as "," in 25,500.00
+  std::vector<std::string> strip = {};        ///< texts around numbers that are dropped, as {"$", "EUR"} for $15.7 and 15.7 EUR
   /// Indices of the rows from which means, deviations and categories are learnt; empty: all. What a column holds and which classes the target has are
   /// decided by all rows.
   std::vector<std::size_t> rows = {};
+  Log log = {};  ///< receives warnings; without it they go to stderr
 };
 
 /// A column as the encoder treats it, and what a table has in it.
@@ -34,17 +38,21 @@ struct ColumnSummary {
 };
 
 /// What was learnt from a table, to convert others in the same way. CellRules decide which fields are missing or numbers. A column is numeric
-/// if at least half of the fields that are not missing resemble numbers; all of them must be numbers then.
+/// if at least half of the fields that are not missing resemble numbers; all of them must be numbers then. Numbers of the same value are one category
+/// (1, 1.0 and 01). A column without a name (Table::unnamed) is left out if it has no fields, or if it is the first and numbers the rows.
 class Encoder {
  public:
   /// Throws UserError for names that are not in the table; a field of a numeric column that is no number or beyond f32, with line, column and
-  /// text; a target with missing fields or a single class; a column without fields; and categories that are too many (more than 1000).
+  /// text; a target with missing fields or a single class; a column without fields; and categories that are too many (more than 1000). A column of
+  /// categories of which at least half look like numbers (25,500.00, $15.7, many -) is an error if it is the target, and else a warning, unless
+  /// `categorical` names it: both say which option reads them.
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
   /// [rows, width] f32. A number becomes (x - mean) / deviation, or 0 if it is missing; where the first table had missing ones, a 0/1 column
-  /// marks them. A category becomes one-hot, all zeros if it is missing or was not in the first table (summary() counts those). Throws UserError
-  /// for a table without one of the columns, and for a field of a numeric column that is no number, with line, column and text.
-  Tensor features(const Table& table) const;
+  /// marks them. A category becomes one-hot, all zeros if it is missing or was not in the first table; `log` (else stderr) gets a line for each
+  /// column that has such ones, which counts them and names the first. Throws UserError for a table without one of the columns, and for a field of a
+  /// numeric column that is no number, with line, column and text.
+  Tensor features(const Table& table, const Log& log = {}) const;
   /// Class numbers (i32 [rows]), or standardized numbers (f32 [rows, 1]). Throws UserError for a class that the first table lacks.
   Tensor target(const Table& table) const;
   /// Features and targets.
@@ -76,7 +84,7 @@ class Encoder {
     bool categorical = false;
     double mean = 0, deviation = 1;
     bool missing = false;                 ///< the first table had missing numbers
-    std::vector<std::string> categories;  ///< sorted; numbers by value
+    std::vector<std::string> categories;  ///< as first written, sorted; numbers by value
     std::int64_t width() const { return categorical ? static_cast<std::int64_t>(categories.size()) : missing ? 2 : 1; }
   };
   const Column& target_column() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/core/counted.h"
 #include "frontend/core/nearest.h"
 #include "ir/error.h"
 
@@ -11,7 +12,8 @@ Table::Table(std::vector<std::string> column_names, const std::vector<std::vecto
   const std::size_t rows = columns.empty() ? 0 : columns[0].size();
   const auto fits = [&](const std::vector<std::string>& column) { return column.size() == rows; };
   if (columns.size() != names.size() || !std::all_of(columns.begin(), columns.end(), fits))
-    throw UserError("table", str("needs a column for each of ", names.size(), " names, all with as many fields, got ", columns.size(), " columns"));
+    throw UserError("table",
+                    str("needs a column for each of ", names.size(), " names, all with as many fields, got ", counted(columns.size(), "column")));
   for (std::size_t row = 0; row < rows; ++row) {
     for (const std::vector<std::string>& column : columns) add_field(column[row]);
     end_row();
@@ -46,7 +48,7 @@ void Table::add_field(std::string_view text) {
 
 void Table::end_row(std::size_t line) {
   if (open_fields() != names.size())
-    throw UserError("table", str("a row needs a field for each of ", names.size(), " columns, got ", open_fields(), " fields"));
+    throw UserError("table", str("a row needs a field for each of ", names.size(), " columns, got ", counted(open_fields(), "field")));
   lines_.push_back(line);
 }
 

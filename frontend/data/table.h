@@ -18,7 +18,8 @@ class Table {
   /// From columns. Throws UserError if there is not one for each name, or one has another number of fields than the first.
   Table(std::vector<std::string> column_names, const std::vector<std::vector<std::string>>& columns);
 
-  std::vector<std::string> names;  ///< of the columns; as many as a row has fields
+  std::vector<std::string> names;         ///< of the columns; as many as a row has fields
+  std::vector<std::string> unnamed = {};  ///< those that read_csv gave to columns without a name
 
   std::size_t rows() const { return lines_.size(); }
   /// Throws UserError for an unknown name, with the nearest.

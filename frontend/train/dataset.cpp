@@ -77,10 +77,8 @@ std::vector<double> balanced_class_weights(const Tensor& y, std::int64_t classes
     if (c < 0 || c >= classes) throw UserError("class weights", str("class ", c, " is outside [0, ", classes, ")"));
     ++counts[static_cast<std::size_t>(c)];
   }
-  for (std::size_t c = 0; c < counts.size(); ++c) {
-    if (counts[c] == 0) throw UserError("class weights", str("class ", c, " has no samples; give the weights yourself"));
-    counts[c] = static_cast<double>(y.elements()) / (static_cast<double>(classes) * counts[c]);
-  }
+  const auto present = static_cast<double>(std::count_if(counts.begin(), counts.end(), [](double count) { return count > 0; }));
+  for (double& count : counts) count = count > 0 ? static_cast<double>(y.elements()) / (present * count) : 1;
   return counts;
 }
 

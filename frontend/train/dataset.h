@@ -31,8 +31,8 @@ namespace data {
 /// Whether targets are class numbers [samples]: integers, or bool for two classes.
 bool are_class_numbers(const Type& targets);
 
-/// One weight per class, so that all classes count the same: samples / (classes · samples of the class). Throws UserError for targets that are no
-/// class numbers in [0, classes) and for a class without samples.
+/// One weight per class, so that all classes count the same: samples / (classes that have samples · samples of the class); 1 for a class without
+/// samples. Throws UserError for targets that are no class numbers in [0, classes).
 std::vector<double> balanced_class_weights(const Tensor& y, std::int64_t classes);
 
 /// Training and test set of MNIST or a set in its format (Fashion-MNIST): the four IDX files, plain or gzipped, in one folder. Images as u8 [n, 784]

@@ -34,7 +34,7 @@ TEST_F(ForeignFiles, ArraysHaveSamplesAndClassNumbersOneEach) {
   write_bytes(file("scalar.npy"),
               std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size() + 1) + '\0' + header + "\n" + std::string(4, '\0'));
   EXPECT_THAT(sinter_with({"train", "--data", file("scalar.npy"), "--labels", labels}),
-              Fails(failure, HasSubstr("[train] an array must have samples as its first dimension, got f32[]")));
+              Fails(failure, HasSubstr("scalar.npy] an array must have samples as its first dimension, got f32[]")));
 }
 
 TEST_F(ForeignFiles, SettingsAreNumbersTextsAndLists) {

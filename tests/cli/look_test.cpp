@@ -17,7 +17,7 @@ void inject_fault() { ::setenv("SINTER_FAULT", "%0", 1); }
 TEST_F(Look, InspectPrintsWhatTheFileHolds) {
   EXPECT_THAT(
       sinter_with({"inspect", model()}),
-      Prints(AllOf(StartsWith("trained for 1 epochs, learning rate 0.001\npredict: x0 f32[N,6], to f32[N,1] in "), HasSubstr("\n101 numbers, "),
+      Prints(AllOf(StartsWith("trained for 1 epoch, learning rate 0.001\npredict: x0 f32[N,6], to f32[N,1] in "), HasSubstr("\n101 numbers, "),
                    HasSubstr("features: area area missing town=Bonn town=Kiel town=Ulm rooms\npredicts: price\n"))));
 }
 
@@ -25,7 +25,6 @@ TEST_F(Look, InspectPrintsTheGraphOfAStep) {
   const std::string saved = model();
   EXPECT_THAT(sinter_with({"inspect", saved, "--graph"}), Prints(StartsWith("graph predict")));
   EXPECT_THAT(sinter_with({"inspect", saved, "--graph", "--step", "train"}), Prints(StartsWith("graph train")));
-  EXPECT_THAT(sinter_with({"inspect", saved, "--step", "run"}), Fails(failure, "sinter: [--step] must be train or predict, got 'run'\n"));
 }
 
 TEST_F(Look, InspectDrawsTheGraphOfAStep) {

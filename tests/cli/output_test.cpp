@@ -200,17 +200,46 @@ TEST_F(Output, IsNeverWrittenOverAnInput) {
   refused({"predict", saved, "--data", fixture("x.npy"), "--labels", file("labels.npy"), "-o", file("labels.npy")}, "--out");
   refused({"inspect", saved, "--dot", saved}, "--dot");
   refused({"inspect", saved, "--svg", saved}, "--svg");
-  refused({"convert", saved, saved}, "out");
+  refused({"convert", saved, saved}, "--out");
 }
 
 TEST_F(Output, TwoOutputsAreTwoFiles) {
   write_bytes(file("old"), "");
   for (const std::string& path : {file("new"), file("old")})
     EXPECT_THAT(sinter_with(training() + Arguments{"-o", path, "--log", path}),
-                Fails(failure, StartsWith("sinter: [--log] names the same file as --out, " + path)));
+                Fails(failure, StartsWith("sinter: [--log] names the same path as --out, " + path)));
+  fs::create_symlink(file("later"), file("link"));  // to what does not exist yet
+  EXPECT_THAT(sinter_with(training() + Arguments{"-o", file("later"), "--log", file("link")}),
+              Fails(failure, StartsWith("sinter: [--log] names the same path as --out, ")));
   const std::optional<std::string> null = device("null", "/dev/null");
   SKIP_WITHOUT(null);
   EXPECT_EQ(sinter_with(training() + Arguments{"--log", *null, "--report", *null}).status, 0);
+}
+
+TEST_F(Output, FoldersAreNoOtherOutputsAndNoInputs) {
+  const auto refused = [&](const Arguments& options, const std::string& message) {
+    const Finished finished = sinter_with(training() + options);
+    EXPECT_THAT(finished, Fails(failure, StartsWith("sinter: [" + message))) << testing::PrintToString(options);
+    EXPECT_EQ(finished.out, "");  // nothing was trained
+  };
+  const std::string one = file("one"), folder_of = file("folder");
+  fs::create_directory(folder_of);
+  fs::create_directory_symlink(folder_of, file("alias"));
+  for (const char* option : {"--tensorboard", "--checkpoints"}) {
+    const std::string same = std::string(option) + "] names the same path as ";
+    refused({"-o", one, option, one}, same + "--out, ");
+    refused({"-o", one, option, one + "/"}, same + "--out, ");
+    refused({"--log", one, option, file("folder/../one")}, same + "--log, ");
+    refused({"-o", one, option, one + "/runs"},
+            std::string(option) + "] " + one + "/runs would lie in " + one + ", the file of --out; name another path");
+    refused({option, houses}, std::string(option) + "] would write into " + houses + ", which is an input; name another folder");
+    write_bytes(file("old"), "");
+    refused({option, file("old")}, std::string(option) + "] needs a folder, but " + file("old") + " is none; name another folder");
+    EXPECT_EQ(sinter_with(training() + Arguments{option, file(option)}).status, 0);  // one of its own
+  }
+  refused({"--checkpoints", folder_of, "--tensorboard", file("alias")}, "--tensorboard] names the same path as --checkpoints, ");
+  EXPECT_THAT(sinter_with({"train", "--data", folder_of, "--checkpoints", file("alias")}), Fails(failure, HasSubstr("which is an input")));
+  EXPECT_FALSE(fs::exists(one));
 }
 
 // ---- before training, and after ----
@@ -231,12 +260,13 @@ TEST_F(Output, IsTriedBeforeTheWorkBegins) {
 }
 
 TEST_F(Output, ALogOrAReportThatCannotBeWrittenLosesNoModel) {
-  write_bytes(file("file"), "");
+  fs::create_directory(file("events"));
+  write_bytes(file("events/train"), "");  // where a folder is to be
   const std::optional<std::string> full = device("full", "/dev/full");
   SKIP_WITHOUT(full);
   const std::vector<std::pair<Arguments, std::string>> cases{{{"--report", *full}, "cannot write the file: failed to write to it"},
                                                              {{"--log", *full}, "cannot write the file: failed to write to it"},
-                                                             {{"--tensorboard", file("file")}, "cannot write events for TensorBoard"}};
+                                                             {{"--tensorboard", file("events")}, "cannot write events for TensorBoard"}};
   for (const auto& [options, message] : cases) {
     fs::remove(file("model.sinter"));
     const Finished finished = sinter_with(training() + options);
@@ -244,7 +274,7 @@ TEST_F(Output, ALogOrAReportThatCannotBeWrittenLosesNoModel) {
     EXPECT_THAT(finished.out, HasSubstr("saved " + file("model.sinter")));
     EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--data", houses}).status, 0);
   }
-  const Finished both = sinter_with(training() + Arguments{"--log", *full, "--tensorboard", file("file")});
+  const Finished both = sinter_with(training() + Arguments{"--log", *full, "--tensorboard", file("events")});
   EXPECT_THAT(both, Fails(failure, AllOf(HasSubstr("cannot write the file"), HasSubstr("cannot write events for TensorBoard"))));
 }
 

@@ -65,7 +65,9 @@ TEST_F(Tables, ABadCellIsAnErrorUnlessItIsExplained) {
   for (const char* cell : {"-", "1.5 m", "n.a.", "2,5", "inf", "1e200"}) {
     EXPECT_THAT(
         sinter_with(train_on_numbers_with(cell)),
-        Fails(failure, HasSubstr(str("column 'x' holds numbers, but 1 of its 20 fields are not numbers that f32 can hold: line 9 '", cell, "';"))));
+        Fails(failure,
+              HasSubstr(str("numbers.csv] column 'x' holds numbers, but 1 of its 20 fields cannot be read as numbers that f32 can hold: line 9 '",
+                            cell, "';"))));
     EXPECT_FALSE(fs::exists(file("model.sinter")));
   }
   for (const char* cell : {"-", "n.a."})
@@ -77,24 +79,77 @@ TEST_F(Tables, ABadCellIsAnErrorUnlessItIsExplained) {
   EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--data", comma, "--delimiter", ";", "-o", file("y.csv")}), Field(&Finished::status, 0));
 }
 
+TEST_F(Tables, WhatLooksLikeNumbersIsToldWithTheOptionsThatReadIt) {
+  std::string text = "x,y\n", plain = "x,y\n";
+  for (int i = 0; i < 20; ++i) {
+    text += i % 5 == 0 ? "-," : str(i % 2 ? "\"$ " : "\"", i, ",500.5", i % 2 ? "\"" : " EUR\"", ",");
+    text += str(i, "\n");
+    plain += (i % 5 == 0 ? "NA" : str(i, "500.5")) + str(",", i, "\n");
+  }
+  const std::string data = table("prices.csv", text),
+                    advice =
+                        "read them with --thousands ',' and --strip '$,EUR' and --missing '-', or name the column in "
+                        "--categorical or --ignore\n";
+  const Arguments target{"train", "--data", data, "--target", "x", "--epochs", "1", "-o", file("model.sinter")};
+  EXPECT_THAT(sinter_with(target),
+              Fails(failure, AllOf(HasSubstr("prices.csv] the target 'x' is taken for 17 classes, but 16 of them look like numbers: "
+                                             "line 3 '$ 1,500.5', line 4 '2,500.5 EUR'"),
+                                   HasSubstr(advice))));
+  const Finished warned = sinter_with(train_on(data) + Arguments{"--quiet"});
+  EXPECT_EQ(warned.status, 0);
+  EXPECT_THAT(warned.err,
+              AllOf(testing::StartsWith("warning: column 'x' is taken for 17 categories, but 16 of them look like numbers: "), HasSubstr(advice)));
+
+  const Arguments reading{"--thousands", ",", "--strip", "$ EUR", "--missing", "-"};
+  EXPECT_THAT(sinter_with(train_on(data) + reading), Prints(HasSubstr("  x: numbers, 4 missing\n")));
+  const auto predicted = [&](const std::string& rows) { return sinter_with({"predict", file("model.sinter"), "--data", rows}).out; };
+  EXPECT_EQ(predicted(data), predicted(table("plain.csv", plain)));  // the file knows how
+  EXPECT_THAT(predicted(data), HasSubstr("\n"));
+  write_bytes(file("settings.json"), R"({"thousands": ",", "strip": ["$", "EUR"], "missing": "-"})");
+  EXPECT_THAT(sinter_with(train_on(data) + Arguments{"--config", file("settings.json")}), Prints(HasSubstr("  x: numbers, 4 missing\n")));
+  EXPECT_THAT(sinter_with(train_on(data) + Arguments{"--thousands", "5"}), Fails(failure, HasSubstr("[train] --thousands must separate digits: ")));
+  EXPECT_THAT(sinter_with(train_on(data) + Arguments{"--strip", "EUR 5"}), Fails(failure, HasSubstr("[train] --strip lists texts around numbers")));
+}
+
+TEST_F(Tables, ColumnsWithoutANameAreToldAndLeftOutIfTheyHoldNothing) {
+  std::string text = ",x,y,,\n";
+  for (int i = 0; i < 20; ++i) text += str(100 - i, ",", i, ",", 2 * i, ",,\n");
+  const Finished run = sinter_with(train_on(table("index.csv", text)));
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(run.err,
+            "warning: column 1 has no name and a different whole number in each row: it is taken for row numbers and left out\n"
+            "warning: column 4 has no name and no fields: it is left out\n"
+            "warning: column 5 has no name and no fields: it is left out\n");
+  EXPECT_THAT(run.out, HasSubstr("  x: numbers\n  y: numbers, the target\n  column_1: left out\n"));
+  EXPECT_EQ(sinter_with({"predict", file("model.sinter"), "--data", table("new.csv", "x\n1\n")}).status, 0);
+}
+
+TEST_F(Tables, CategoriesThatAreNumbersAreComparedAsNumbers) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 20; ++i) text += (i % 4 == 0 ? "1" : i % 4 == 1 ? "1.0" : i % 4 == 2 ? "01" : "2") + str(",", i, "\n");
+  EXPECT_THAT(sinter_with(train_on(table("codes.csv", text)) + Arguments{"--categorical", "x"}), Prints(HasSubstr("  x: 2 categories\n")));
+  const Finished run = sinter_with({"predict", file("model.sinter"), "--data", table("new.csv", "x\n1.00\n2\n3\n")});
+  EXPECT_EQ(run.err, "warning: column 'x': unknown categories in 1 of 3 rows, '3' first; they count as missing\n");
+}
+
 TEST_F(Tables, UnseenCategoriesAreCountedAndTold) {
   const std::string model = this->model();
   const std::string rows = table("new.csv", "area,town,rooms\n100,Bonn,2\n90,Graz,3\n,Wien,1\n80,,1\n");
   const Finished run = sinter_with({"predict", model, "--data", rows});
   EXPECT_EQ(run.status, 0);
-  EXPECT_EQ(run.err, "column 'town': 2 of 4 rows have categories that the model has not seen, 'Graz' first; they count as missing\n");
+  EXPECT_EQ(run.err, "warning: column 'town': unknown categories in 2 of 4 rows, 'Graz' first; they count as missing\n");
 }
 
 TEST_F(Tables, ATargetThatIsNotKnownYetIsPredictedAllTheSame) {
   const std::string model = this->model();
   const Finished numbers = sinter_with({"predict", model, "--data", table("new.csv", "area,town,rooms,price\n100,Bonn,2,\n90,Ulm,3,200\n")});
   EXPECT_EQ(numbers.status, 0);
-  EXPECT_EQ(numbers.err, "column 'price': 1 of 2 rows have no value, so predictions are not judged\n");
+  EXPECT_EQ(numbers.err, "warning: column 'price': no value in 1 of 2 rows, so predictions are not judged\n");
   EXPECT_EQ(std::count(numbers.out.begin(), numbers.out.end(), '\n'), 3);
   EXPECT_THAT(sinter_with(train_on(table("kinds.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n"))), Prints(HasSubstr("saved")));
   const Finished classes = sinter_with({"predict", file("model.sinter"), "--data", table("more.csv", "x,y\n1,a\n2,c\n")});
   EXPECT_EQ(classes.status, 0);
-  EXPECT_EQ(classes.err, "column 'y': 1 of 2 rows have classes that the model has not seen, 'c' first, so predictions are not judged\n");
+  EXPECT_EQ(classes.err, "warning: column 'y': unknown classes in 1 of 2 rows, 'c' first, so predictions are not judged\n");
 }
 
 TEST_F(Tables, ASingleClassIsRefused) {
@@ -140,9 +195,29 @@ TEST_F(Tables, TheNumberOfClassesMayBeTold) {
               Fails(failure, HasSubstr("[--classes] is for class numbers, but the targets in " + file("x.npy") + " are f32[3,2]")));
 }
 
-TEST_F(Tables, MissingTextsAreForTables) {
-  EXPECT_THAT(sinter_with(train_on_labels({0, 1}) + Arguments{"--missing", "-"}),
-              Fails(failure, HasSubstr("[--missing] is for the fields of a table, but " + file("x.npy") + " is no table")));
+TEST_F(Tables, ModelsOfTablesTakeTablesAndThoseOfArraysArrays) {
+  const std::string model = this->model();
+  EXPECT_THAT(sinter_with({"predict", model, "--data", fixture("x.npy")}),
+              Fails(failure, HasSubstr("x.npy] is no table, but the model was trained on one")));
+  EXPECT_THAT(sinter_with({"predict", model, "--data", houses, "--labels", fixture("labels.npy")}),
+              Fails(failure, HasSubstr("[--labels] is for .npy or IDX samples; the targets of a table are a column of it")));
+  const Arguments train = train_on_labels({0, 1, 1, 0});  // x.npy has two numbers per sample
+  EXPECT_THAT(sinter_with(train), Prints(HasSubstr("saved")));
+  const auto predict = [&](const Arguments& options) { return sinter_with(Arguments{"predict", file("model.sinter")} + options); };
+  const std::string x = file("x.npy"), y = file("y.npy"), more = fixture("x.npy");
+  EXPECT_THAT(predict({"--data", houses}), Fails(failure, HasSubstr("houses.csv] seems to be a table, but the model was trained on arrays")));
+  EXPECT_THAT(predict({"--data", more}), Fails(failure, testing::ContainsRegex("x.npy\\] has [0-9]+ numbers per sample, but the model takes 2\n")));
+  EXPECT_THAT(predict({"--data", x, "--labels", fixture("labels.npy")}),
+              Fails(failure, testing::ContainsRegex("labels.npy\\] has [0-9]+ targets, but the data has 4 samples; give one for each\n")));
+  EXPECT_THAT(predict({"--data", x, "--labels", x}), Fails(failure, HasSubstr("x.npy] has targets f32[4,2], but the model predicts class numbers")));
+  EXPECT_THAT(sinter_with({"train", "--data", more, "--labels", y}),
+              Fails(failure, testing::ContainsRegex("y.npy\\] has 4 targets, but .*x.npy has [0-9]+ samples; give one for each\n")));
+}
+
+TEST_F(Tables, WaysToReadFieldsAreForTables) {
+  for (const char* option : {"--missing", "--thousands", "--strip"})
+    EXPECT_THAT(sinter_with(train_on_labels({0, 1}) + Arguments{option, "x"}),
+                Fails(failure, HasSubstr(std::string("[") + option + "] is for the fields of a table, but " + file("x.npy") + " is no table")));
 }
 
 // ---- predictions ----

@@ -67,7 +67,7 @@ TEST_F(Terminal, GetsNoControlCharactersOfErrors) {
   write_bytes(file("settings.json"), R"({"\u001b[31m": 1})");
   fails(training() + Arguments{"--config", file("settings.json")}, failure, "there is no setting '\\x1b[31m'");
   write_bytes(file("settings.json"), R"({"dropout": "\u001b[31m"})");
-  fails(training() + Arguments{"--config", file("settings.json")}, bad_command_line, "--dropout: must be a number in [0, 1), got '\\x1b[31m'");
+  fails(training() + Arguments{"--config", file("settings.json")}, bad_command_line, "[--dropout] must be a number in [0, 1), got '\\x1b[31m'");
   const std::string header = R"({"\u001b[2J":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})";
   write_bytes(file("w.safetensors"), std::string{static_cast<char>(header.size())} + std::string(7, '\0') + header + "abcd");
   fails({"convert", file("w.safetensors"), file("w.npz")}, failure, "\\x1b[2J");

@@ -77,7 +77,7 @@ TEST_F(Train, GoesOnFromCheckpoints) {
   EXPECT_THAT(sinter_with(command), Prints(HasSubstr("saved")));
   EXPECT_EQ(predict(file("model.sinter")).out, expected);
   EXPECT_THAT(sinter_with(command + Arguments{"--batch-size", "16"}),
-              Fails(failure, HasSubstr("the checkpoint was made with batch_size 32, now it is 16")));
+              Fails(failure, HasSubstr("the checkpoint was made with --batch-size 32, now it is 16")));
 }
 
 // ---- arrays ----
@@ -113,9 +113,9 @@ TEST_F(Train, SaysWhatTheDataLacks) {
       {{"--data", "nowhere.csv", "--target", "price"}, "nowhere.csv] cannot open the file: No such file or directory"},
       {{"--data", houses, "--target", "prise"}, "there is no column 'prise'; the nearest is 'price'"},
       {{"--data", houses, "--target", "town"}, "the target 'town' is missing in "},
-      {{"--data", file("ragged.csv"), "--target", "a"}, "row 3 has 1 fields, but the first has 2"},
+      {{"--data", file("ragged.csv"), "--target", "a"}, "row 3 has 1 field, but the first has 2"},
       {{"--data", x}, "needs --labels FILE with the targets of "},
-      {{"--data", houses, "--labels", fixture("labels.npy")}, "--labels is for a .npy or IDX file"},
+      {{"--data", houses, "--labels", fixture("labels.npy")}, "[--labels] is for a .npy or IDX file"},
       {{"--data", x, "--target", "price"}, "--target, --categorical and --ignore name columns of a table, but "},
   };
   for (const auto& [arguments, message] : cases)

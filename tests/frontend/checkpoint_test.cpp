@@ -224,11 +224,11 @@ TEST(Checkpoint, OfAnotherRunIsRefused) {
     options.checkpoint = checkpoint;
     return error_of([&] { trainer.fit(data, options); });
   };
-  EXPECT_THAT(fit(9, {.batch_size = 4}), HasSubstr("the checkpoint was made with batch_size 8, now it is 4"));
-  EXPECT_THAT(fit(9, {.batch_size = 8, .seed = 6}), HasSubstr("the checkpoint was made with seed 5, now it is 6"));
+  EXPECT_THAT(fit(9, {.batch_size = 4}), HasSubstr("the checkpoint was made with FitOptions::batch_size 8, now it is 4"));
+  EXPECT_THAT(fit(9, {.batch_size = 8, .seed = 6}), HasSubstr("the checkpoint was made with FitOptions::seed 5, now it is 6"));
   EXPECT_THAT(fit(9, {.epochs = 3, .batch_size = 8, .seed = 5}),
               HasSubstr("has 'batch_norm_1.running_variance', which the trainer lacks; it is of another model or optimizer"));
-  EXPECT_THAT(fit(9, {.epochs = 1, .batch_size = 8, .seed = 5}), HasSubstr("the checkpoint is of epoch 2 but epochs is 1"));
+  EXPECT_THAT(fit(9, {.epochs = 1, .batch_size = 8, .seed = 5}), HasSubstr("the checkpoint is of epoch 2 but FitOptions::epochs is 1"));
   EXPECT_THAT(fit(9, {.epochs = 3, .batch_size = 8, .seed = 5}, 1), HasSubstr("of a fit that began after epoch 0, this one begins after epoch 1"));
   EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path, .keep = 0}}); }), HasSubstr("checkpoint.keep at least 1, got 0 and 0"));
 }

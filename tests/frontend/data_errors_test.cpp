@@ -74,7 +74,11 @@ TEST_F(DataErrors, OfSafetensors) {
   const auto file = [&](const std::string& header) { return write("file.safetensors", little_endian(header.size()) + header); };
   expect_errors(
       {{"file.safetensors] nests arrays and objects more than 3 deep", [&] { data::read_safetensors(file(R"({"a":{"shape":[[[[1]]]]}})")); }},
-       {"file.safetensors] the header is damaged (", [&] { data::read_safetensors(file(R"({"a":)")); }}});
+       {"file.safetensors] the header is damaged (", [&] { data::read_safetensors(file(R"({"a":)")); }},
+       {"needs a different name for each tensor, none of them '__metadata__', got 'a'", [&] {
+          const data::HostArray one{DType::f32, {1}, std::vector<std::byte>(4)};
+          data::write_safetensors(folder_.path + "/twice.safetensors", {{"a", one}, {"a", one}});
+        }}});
 }
 
 TEST_F(DataErrors, OfKerasWeights) {
@@ -89,18 +93,16 @@ TEST_F(DataErrors, OfEncoders) {
   EXPECT_TRUE(encoder.has_target());
   EXPECT_EQ(encoder.target_name(), "y");
   EXPECT_EQ(encoder.dataset(table).size(), 2);
-  const std::string unnamed = write("unnamed.csv", "a,\n1,2\n");
   const data::Table words{{"x", "y"}, {{"1"}, {"many"}}};
   expect_errors(
-      {{"column 2 has no name; does the file have a header?", [&] { data::read_csv(unnamed); }},
-       {"[encoder] the description is damaged ([json", [] { data::Encoder::from_json("{"); }},
+      {{"[encoder] the description is damaged ([json", [] { data::Encoder::from_json("{"); }},
        {"[encoder] the description is damaged: column 'x' has mean 0 and deviation -1",
         [] {
           data::Encoder::from_json(
               R"({"version":1,"target":-1,"columns":[{"name":"x","categorical":false,"mean":0,"deviation":-1,"missing":false,"categories":[]}]})");
         }},
        {"[encoder] was made without a target", [&] { (void)plain.target(table); }},
-       {"[encoder] column 'y' holds numbers, but 1 of its 1 fields are not numbers that f32 can hold: line 1 'many'; fix them",
+       {"[encoder] column 'y' holds numbers, but 1 of its 1 fields cannot be read as numbers that f32 can hold: line 1 'many'; fix them",
         [&] { (void)encoder.target(words); }},
        {"[encoder] version 7 is not known; it needs a newer version of Sinter", [] { data::Encoder::from_json(R"({"version":7})"); }},
        {"[encoder] the description is damaged: target 3 of 0 columns",

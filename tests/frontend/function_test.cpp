@@ -1,7 +1,9 @@
 // Functions of tensors: what the elementwise ones compute, and what is refused.
 #include <cmath>
 
+#include "frontend/core/counted.h"
 #include "frontend/core/nearest.h"
+#include "frontend/core/warn.h"
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test {
@@ -69,6 +71,22 @@ TEST(Function, NearestNamesAreThoseWithFewestEdits) {
   EXPECT_EQ(nearest_name("x", {}), "");
   EXPECT_EQ(nearest_hint("sigmod", known), "; the nearest is 'sigmoid'");
   EXPECT_EQ(nearest_hint("x", {}), "");
+}
+
+TEST(Function, CountsAreSingularOrPlural) {
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(std::size_t{2}, "row"), "2 rows");
+}
+
+TEST(Function, WarningsGoToTheLogOrToStderr) {
+  std::vector<std::string> lines;
+  const Log log = [&](const std::string& line) { lines.push_back(line); };
+  testing::internal::CaptureStderr();
+  warn(log, "one");
+  warn({}, "two");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "two\n");
+  EXPECT_EQ(lines, std::vector<std::string>{"one"});
 }
 
 TEST(Padding, CountsThePlacesAlongAnAxis) {

@@ -42,14 +42,20 @@ TEST_F(CsvFile, OtherDelimitersAndNoHeader) {
 }
 
 TEST_F(CsvFile, WhatIsWrongIsTold) {
-  EXPECT_THAT(error_of([&] { table("a,b\n1,2\n3\n"); }), HasSubstr("row 3 has 1 fields, but the first has 2; is a delimiter missing, or a quote?"));
+  EXPECT_THAT(error_of([&] { table("a,b\n1,2\n3\n"); }), HasSubstr("row 3 has 1 field, but the first has 2; is a delimiter missing, or a quote?"));
   EXPECT_THAT(error_of([&] { table("a,b\n1,\"2\n"); }), HasSubstr("is a quote missing?"));
   EXPECT_THAT(error_of([&] { table("a,b\n"); }), HasSubstr("has no rows after its header"));
   EXPECT_THAT(error_of([&] { table(""); }), HasSubstr("has no rows"));
   EXPECT_THAT(error_of([&] { table("a,a\n1,2\n"); }), HasSubstr("two columns are called 'a'"));
-  EXPECT_THAT(error_of([&] { table("a,\n1,2\n"); }), HasSubstr("column 2 has no name"));
   EXPECT_THAT(error_of([] { data::read_csv("/nowhere.csv"); }), HasSubstr("[/nowhere.csv]"));
   EXPECT_THAT(error_of([&] { (void)table("age,city\n1,2\n").column("aeg"); }), HasSubstr("there is no column 'aeg'; the nearest is 'age'"));
+}
+
+TEST_F(CsvFile, ColumnsWithoutANameAreCalledByTheirNumber) {
+  const data::Table t = table(",a,\n0,1,\n1,2,\n");
+  EXPECT_THAT(t.names, ElementsAre("column_1", "a", "column_3"));
+  EXPECT_THAT(t.unnamed, ElementsAre("column_1", "column_3"));
+  EXPECT_THAT(table("a,b\n1,2\n").unnamed, ElementsAre());
 }
 
 TEST_F(CsvFile, RowsKnowTheirLines) {
@@ -58,7 +64,7 @@ TEST_F(CsvFile, RowsKnowTheirLines) {
   EXPECT_EQ(t.line(0), 3u);
   EXPECT_EQ(t.line(1), 6u);
   EXPECT_EQ(t.line(2), 7u);
-  EXPECT_THAT(error_of([&] { table("a,b\n\n\n1\n"); }), HasSubstr("line 4: row 2 has 1 fields, but the first has 2"));
+  EXPECT_THAT(error_of([&] { table("a,b\n\n\n1\n"); }), HasSubstr("line 4: row 2 has 1 field, but the first has 2"));
 }
 
 TEST_F(CsvFile, AByteOrderMarkIsNoPartOfTheFirstName) {
@@ -122,7 +128,7 @@ TEST(Table, GrowsFieldByField) {
   t.add_field("1");
   EXPECT_EQ(t.open_fields(), 1u);
   EXPECT_EQ(t.rows(), 0u);
-  EXPECT_THAT(error_of([&] { t.end_row(); }), HasSubstr("a row needs a field for each of 2 columns, got 1 fields"));
+  EXPECT_THAT(error_of([&] { t.end_row(); }), HasSubstr("a row needs a field for each of 2 columns, got 1 field"));
   t.add_field("");
   t.end_row(7);
   t.add_row({"3", "4"});
@@ -151,7 +157,7 @@ TEST_F(CsvFile, IsQuotedWhereItMustBe) {
   t.add_row({"say \"hi\"", "two\nlines"});
   EXPECT_EQ(data::csv_text(t), "a,b;c\n\"x,y\",\" z\"\n\"say \"\"hi\"\"\",\"two\nlines\"\n");
   EXPECT_EQ(data::csv_text(t, ';'), "a;\"b;c\"\nx,y;\" z\"\n\"say \"\"hi\"\"\";\"two\nlines\"\n");
-  EXPECT_THAT(error_of([&] { t.add_row({"1"}); }), HasSubstr("a row needs a field for each of 2 columns, got 1 fields"));
+  EXPECT_THAT(error_of([&] { t.add_row({"1"}); }), HasSubstr("a row needs a field for each of 2 columns, got 1 field"));
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// Counts in messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/error.h"
+
+namespace sinter {
+
+/// "1 row", "2 rows".
+template <class Count>
+std::string counted(Count count, std::string_view noun) {
+  return str(count, " ", noun, count == 1 ? "" : "s");
+}
+
+}  // namespace sinter
