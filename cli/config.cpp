@@ -23,7 +23,8 @@ Json read(const std::string& path) {
     if (!json.is_object()) throw UserError(path, "must hold a JSON object: {\"hidden\": [64, 32], \"epochs\": 20}");
     return json;
   } catch (const nlohmann::json::exception& error) {
-    throw UserError(path, str("is not valid JSON (", error.what(), ")"));
+    const std::string_view reason = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    throw UserError(path, str("is not valid JSON: ", reason.substr(reason.find("] ") + 2)));
   }
 }
 
@@ -44,6 +45,8 @@ std::vector<std::string> arguments_of(const std::string& path, const CLI::App& c
     std::replace(name.begin(), name.end(), '_', '-');
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw UserError(path, str("there is no setting '", key, "'", nearest_hint(name, known)));
+    const bool flag = command.get_option("--" + name)->get_expected_max() == 0;
+    if (value.is_boolean() && !flag) throw UserError(path, str("'", key, "' must be a number, a text or a list of these, got ", value.dump()));
     if (value.is_boolean()) {
       if (value.get<bool>()) arguments.push_back("--" + name);
       continue;

@@ -156,7 +156,8 @@ Task from_arrays(const TaskSettings& s) {
     throw UserError(s.labels,
                     str("has ", counted(extent(y, 0), "target"), ", but ", s.data, " has ", counted(extent(x, 0), "sample"), "; give one for each"));
   const Dataset all{x, y, scale_of(x)};
-  at(s.data, [&] { all.check_finite("train"); });
+  at(s.data, [&] { Dataset(x, x).check_finite("train"); });
+  at(s.labels, [&] { all.check_finite("train"); });
   Task task = split(x, y, all.scale, Split(static_cast<std::size_t>(all.size()), s));
   set_sizes(task, s, s.labels, {y});
   return task;

@@ -15,10 +15,12 @@ using Phrase = std::pair<std::string_view, std::string_view>;
 constexpr std::array<Phrase, 2> renamed{{{"class_weights", "balance"}, {"every_steps", "checkpoint-every"}}};
 
 /// Advice that only a program can follow, and what to do instead.
-constexpr std::array<Phrase, 3> advice{{
+constexpr std::array<Phrase, 5> advice{{
     {"; load it with load_step", "; give a file that sinter train wrote"},
     {", as data::Encoder does", ""},
     {" at the start of fit", ""},
+    {"was made with other callbacks", "was made with another --patience, --log or --tensorboard"},
+    {"use the same callbacks", "use the same options"},
 }};
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }

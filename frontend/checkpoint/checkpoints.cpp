@@ -93,7 +93,12 @@ RunState Checkpoints::resume(RunState fresh) {
 }
 
 void Checkpoints::restore_callbacks() const {
-  for (std::size_t i = 0; i < options_.callbacks.size(); ++i) options_.callbacks[i]->restore(callbacks_.part(str(i, ".")));
+  for (std::size_t i = 0; i < options_.callbacks.size(); ++i) try {
+      options_.callbacks[i]->restore(callbacks_.part(str(i, ".")));
+    } catch (const UserError& error) {
+      throw UserError("checkpoint", str("was made with other callbacks (number ", i + 1, ": ", error.message(),
+                                        "); use the same callbacks, or a folder of its own for this run"));
+    }
 }
 
 // ---- save ----

@@ -1,8 +1,10 @@
 #include "frontend/checkpoint/identity.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "frontend/checkpoint/data_digest.h"
 #include "frontend/file/model_file.h"
@@ -75,10 +77,16 @@ std::vector<double> RunIdentity::rates(const std::vector<double>& steps) const {
 
 void RunIdentity::check(const SavedState& then) const {
   const auto of = [](const SavedState& state, const std::string& name) { return state.has(name) ? state.numbers(name) : std::vector<double>{}; };
-  for (const std::string name : {"batch_size", "steps_per_epoch", "samples of an epoch", "shuffle", "seed", "seed / 2^32", "class_weights"})
+  constexpr std::array<std::pair<const char*, const char*>, 7> settings{{{"batch_size", "FitOptions::batch_size"},
+                                                                         {"steps_per_epoch", "FitOptions::steps_per_epoch"},
+                                                                         {"samples of an epoch", "a number of samples per epoch of"},
+                                                                         {"shuffle", "FitOptions::shuffle"},
+                                                                         {"seed", "FitOptions::seed"},
+                                                                         {"seed / 2^32", "FitOptions::seed of which the upper half is"},
+                                                                         {"class_weights", "FitOptions::class_weights"}}};
+  for (const auto& [name, words] : settings)
     if (const std::vector<double> before = of(then, name), is = of(now_, name); then.has(name) && before != is)
-      throw UserError(str("the checkpoint was made with ", name.find(' ') == std::string::npos ? "FitOptions::" : "", name, " ", text_of(before),
-                          ", now it is ", text_of(is), use_the_same));
+      throw UserError(str("the checkpoint was made with ", words, " ", text_of(before), ", now it is ", text_of(is), use_the_same));
   if (!then.has("class_weights")) return;  // from a version that saved no more
   for (const char* name : {"data", "validation data"})
     if (of(then, name) != of(now_, name)) {

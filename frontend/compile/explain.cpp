@@ -52,8 +52,9 @@ std::string StepCore::explain() const {
   const Variant& variant = impl_->latest();
   const CompiledGraph& compiled = variant.compiled();
   TextStream out;
-  out << "step " << impl_->options.name << ", traced at " << Origin::from(impl_->where).text() << ", variants: " << impl_->variants.size()
-      << ", compiled " << impl_->compiles << (impl_->compiles == 1 ? " time\n" : " times\n");
+  const std::string place = Origin::from(impl_->where).text();  // none if it was loaded
+  out << "step " << impl_->options.name << (place.empty() ? "" : ", traced at ") << place << ", variants: " << impl_->variants.size() << ", compiled "
+      << impl_->compiles << (impl_->compiles == 1 ? " time\n" : " times\n");
   explain_inputs(out, compiled.graph);
   explain_constants(out, compiled.graph);
   out << "passes:\n";

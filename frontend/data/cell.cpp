@@ -71,7 +71,8 @@ std::string ungrouped(std::string_view number, std::string_view separator) {
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
-  while (remove_prefix(text, spaces) || remove_suffix(text, spaces)) {
+  const auto may_be_space = [](char c) { return c == ' ' || c == '\t' || static_cast<unsigned char>(c) >= 0x80; };
+  while (!text.empty() && (may_be_space(text.front()) || may_be_space(text.back())) && (remove_prefix(text, spaces) || remove_suffix(text, spaces))) {
   }
   return text;
 }

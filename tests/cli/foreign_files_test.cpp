@@ -41,6 +41,11 @@ TEST_F(ForeignFiles, SettingsAreNumbersTextsAndLists) {
   write_bytes(file("settings.json"), R"({"epochs": {"first": 3}})");
   EXPECT_THAT(sinter_with(training() + Arguments{"--config", file("settings.json")}),
               Fails(failure, HasSubstr("'epochs' must be a number, a text, true, false or a list of these, got {\"first\":3}")));
+  for (const char* value : {"true", "false"}) {
+    write_bytes(file("settings.json"), std::string(R"({"hidden": )") + value + "}");
+    EXPECT_THAT(sinter_with(training() + Arguments{"--config", file("settings.json")}),
+                Fails(failure, HasSubstr(std::string("'hidden' must be a number, a text or a list of these, got ") + value)));
+  }
 }
 
 }  // namespace

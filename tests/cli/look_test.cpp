@@ -41,7 +41,8 @@ TEST_F(Look, InspectDrawsTheGraphOfAStep) {
 
 TEST_F(Look, ExplainTellsWhatTheCompilerDid) {
   const std::string saved = model();
-  EXPECT_THAT(sinter_with({"explain", saved}), Prints(AllOf(StartsWith("step predict"), HasSubstr("kernels:"), HasSubstr("threads at N = 64: "))));
+  EXPECT_THAT(sinter_with({"explain", saved}),
+              Prints(AllOf(StartsWith("step predict, variants: 1"), HasSubstr("kernels:"), HasSubstr("threads at N = 64: "))));
   EXPECT_THAT(sinter_with({"explain", saved, "--step", "train", "--batch-size", "7"}),
               Prints(AllOf(StartsWith("step train"), HasSubstr("threads at N = 7: "))));
 }

@@ -203,7 +203,8 @@ TEST_F(Options, OfASettingsFileAreCheckedAlike) {
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
               Fails(failure, HasSubstr("settings.json] nests arrays and objects more than 8 deep (byte 18)")));
   write_bytes(file("settings.json"), R"({"epochs": 5)");
-  EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}), Fails(failure, HasSubstr("settings.json] is not valid JSON (")));
+  EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}),
+              Fails(failure, HasSubstr("settings.json] is not valid JSON: parse error at line 1, column 13")));
   write_bytes(file("settings.json"), R"([5])");
   EXPECT_THAT(sinter_with({"train", "--config", file("settings.json")}), Fails(failure, HasSubstr("settings.json] must hold a JSON object")));
   EXPECT_THAT(sinter_with({"train", "--config", file("nowhere.json")}),

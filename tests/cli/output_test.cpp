@@ -211,6 +211,9 @@ TEST_F(Output, TwoOutputsAreTwoFiles) {
   fs::create_symlink(file("later"), file("link"));  // to what does not exist yet
   EXPECT_THAT(sinter_with(training() + Arguments{"-o", file("later"), "--log", file("link")}),
               Fails(failure, StartsWith("sinter: [--log] names the same path as --out, ")));
+  const auto in_folder = [&] { ASSERT_EQ(::chdir(folder.path.c_str()), 0); };
+  EXPECT_THAT(sinter_with(training() + Arguments{"-o", "other", "--log", file("other")}, in_folder),
+              Fails(failure, StartsWith("sinter: [--log] names the same path as --out, ")));
   const std::optional<std::string> null = device("null", "/dev/null");
   SKIP_WITHOUT(null);
   EXPECT_EQ(sinter_with(training() + Arguments{"--log", *null, "--report", *null}).status, 0);

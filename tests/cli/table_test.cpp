@@ -2,6 +2,8 @@
 #include <sinter/sinter.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <regex>
 
 #include "frontend/data/npy.h"
@@ -212,6 +214,17 @@ TEST_F(Tables, ModelsOfTablesTakeTablesAndThoseOfArraysArrays) {
   EXPECT_THAT(predict({"--data", x, "--labels", x}), Fails(failure, HasSubstr("x.npy] has targets f32[4,2], but the model predicts class numbers")));
   EXPECT_THAT(sinter_with({"train", "--data", more, "--labels", y}),
               Fails(failure, testing::ContainsRegex("y.npy\\] has 4 targets, but .*x.npy has [0-9]+ samples; give one for each\n")));
+}
+
+TEST_F(Tables, NumbersOfArraysAreFinite) {
+  const Arguments command = train_on_labels({0, 1, 1, 0});
+  std::string x = read_bytes(file("x.npy"));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(x.data() + x.size() - sizeof nan, &nan, sizeof nan);
+  write_bytes(file("nan.npy"), x);
+  const std::string message = "has nan at [3, 1], sample number first; leave such samples out or fill them in\n";
+  EXPECT_THAT(sinter_with(command + Arguments{"--data", file("nan.npy")}), Fails(failure, HasSubstr("nan.npy] x " + message)));
+  EXPECT_THAT(sinter_with(command + Arguments{"--labels", file("nan.npy")}), Fails(failure, HasSubstr("nan.npy] y " + message)));
 }
 
 TEST_F(Tables, WaysToReadFieldsAreForTables) {

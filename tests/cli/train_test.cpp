@@ -78,6 +78,11 @@ TEST_F(Train, GoesOnFromCheckpoints) {
   EXPECT_EQ(predict(file("model.sinter")).out, expected);
   EXPECT_THAT(sinter_with(command + Arguments{"--batch-size", "16"}),
               Fails(failure, HasSubstr("the checkpoint was made with --batch-size 32, now it is 16")));
+  EXPECT_THAT(sinter_with(command + Arguments{"--validation-split", "0"}),
+              Fails(failure, HasSubstr("the checkpoint was made with a number of samples per epoch of 192, now it is 240; use the same")));
+  EXPECT_THAT(sinter_with(command + Arguments{"--epochs", "2"}), Fails(failure, HasSubstr("the checkpoint is of epoch 4 but --epochs is 2")));
+  EXPECT_THAT(sinter_with(command + Arguments{"--patience", "3"}),
+              Fails(failure, HasSubstr("[checkpoint] was made with another --patience, --log or --tensorboard (number 1: ")));
 }
 
 // ---- arrays ----

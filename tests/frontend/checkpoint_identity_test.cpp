@@ -106,7 +106,8 @@ TEST(CheckpointIdentity, OtherOptions) {
   EXPECT_THAT(after([](Program& p) { p.fit.class_weights = {}; }), HasSubstr("was made with FitOptions::class_weights 1 2, now it is none"));
   EXPECT_THAT(after([](Program& p) { p.fit.shuffle = false; }), HasSubstr("was made with FitOptions::shuffle 1, now it is 0"));
   EXPECT_THAT(after([](Program& p) { p.fit.steps_per_epoch = 6; }), HasSubstr("was made with FitOptions::steps_per_epoch 0, now it is 6"));
-  EXPECT_THAT(after([](Program& p) { p.fit.seed += std::uint64_t{1} << 32; }), HasSubstr("was made with seed / 2^32 0, now it is 1"));
+  EXPECT_THAT(after([](Program& p) { p.fit.seed += std::uint64_t{1} << 32; }),
+              HasSubstr("was made with FitOptions::seed of which the upper half is 0, now it is 1"));
   EXPECT_THAT(after([](Program& p) { p.optimizer.learning_rate = 0.03; }),
               HasSubstr("was made with a learning rate of 0.02 at the start of fit, now it is 0.03"));
 }
