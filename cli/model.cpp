@@ -2,6 +2,8 @@
 
 #include <sinter/graph.h>
 
+#include "cli/words.h"
+
 namespace sinter::cli {
 
 std::int64_t outputs_of(Trainer& trainer, const std::string& path) {
@@ -21,7 +23,7 @@ std::int64_t inputs_of(Trainer& trainer, const std::string& path) {
 }
 
 data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
-  data::Encoder encoder = data::Encoder::from_json(trainer.metadata("encoder"));
+  data::Encoder encoder = at(path, [&] { return data::Encoder::from_json(trainer.metadata("encoder")); });
   const Type input = trainer.predict_step().traced_graph().inputs()[0].type, features{DType::f32, {Dim::batch(), encoder.width()}};
   const std::int64_t outputs = outputs_of(trainer, path),
                      wanted = encoder.is_classification() ? static_cast<std::int64_t>(encoder.classes().size()) : 1;

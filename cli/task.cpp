@@ -102,7 +102,7 @@ std::string columns_text(const data::Table& table, const data::Encoder& encoder)
     text += str("  ", printable(column.name), ": ", column.categorical ? str(column.categories, kind) : "numbers",
                 column.is_target ? ", the target" : "");
     if (column.missing) text += str(", ", column.missing, " missing");
-    if (column.unseen) text += str(", ", column.unseen, " with categories that only held-out rows have");
+    if (column.unseen) text += str(", ", counted(column.unseen, "field"), " with categories that only held-out rows have");
     text += "\n";
     used.push_back(column.name);
   }

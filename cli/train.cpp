@@ -98,23 +98,25 @@ void load_back(const std::string& path) {
 void run(const Settings& s) {
   (void)hidden_units(s);
   (void)at("--activation", [&] { return nn::parse_activation(s.activation); });
+  if (s.checkpoint_every && s.checkpoints.empty()) throw UserError("--checkpoint-every", "needs --checkpoints FOLDER");
   check_outputs({.files = {{"--out", s.out}, {"--log", s.log}, {"--report", s.report}},
                  .folders = {{"--checkpoints", s.checkpoints}, {"--tensorboard", s.tensorboard}}},
                 {s.task.data, s.task.labels, s.config});
   const Task task = load_task(s.task);
+  if (s.balance && !task.classes) throw UserError("--balance", "is for classes, but the targets are numbers");
   seed(s.task.seed);
   nn::Sequential model = make_model(s, task.inputs, task.outputs);
   std::vector<metric::Pointer> metrics;
   if (!task.classes) metrics = {metric::r2(), metric::scaled(task.encoder ? task.encoder->target_unit() : 1, metric::root_mean_squared_error())};
   Trainer trainer(model, task.classes ? loss::sparse_categorical_crossentropy_from_logits : loss::mean_squared_error, make_optimizer(s),
-                  {.mode = s.eager ? Mode::eager : Mode::graph, .threads = s.threads, .metrics = metrics});
+                  {.mode = s.eager ? Mode::eager : Mode::graph, .threads = s.threads, .metrics = metrics, .log = warn_on_stderr});
   FitOptions options{.epochs = s.epochs,
                      .batch_size = s.batch_size,
                      .validation = task.validation,
                      .seed = s.task.seed,
                      .verbose = !s.quiet,
                      .stop_on_interrupt = true};
-  if (s.balance && task.classes) options.class_weights = data::balanced_class_weights(task.train.y, task.outputs);
+  if (s.balance) options.class_weights = data::balanced_class_weights(task.train.y, task.outputs);
   options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
   LaterErrors errors;
   add_callbacks(options, s, task, errors);

@@ -74,8 +74,11 @@ CellRules changed(CellRules rules, const Separators& separators, const std::vect
   return rules;
 }
 
+constexpr std::size_t most_texts = 5;  ///< to strip, and that are missing values
+
+/// Adds a text that is new, until the list is too long for advice.
 void add_once(std::vector<std::string>& list, std::string_view text) {
-  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.emplace_back(text);
+  if (!text.empty() && list.size() <= most_texts && std::find(list.begin(), list.end(), text) == list.end()) list.emplace_back(text);
 }
 
 std::string quoted(const std::string& text) {
@@ -112,7 +115,6 @@ bool looks_like_number(std::string_view text) {
 }
 
 std::string reading_advice(const std::vector<std::string_view>& texts, const CellRules& rules) {
-  constexpr std::size_t most = 5;  // texts to strip, and texts that are missing values
   std::vector<std::string> strip, missing;
   std::vector<std::string_view> numbers;
   for (const std::string_view text : texts) {
@@ -127,7 +129,7 @@ std::string reading_advice(const std::vector<std::string_view>& texts, const Cel
     for (const std::string_view part : {parts.before, parts.behind})
       if (std::find(rules.strip.begin(), rules.strip.end(), part) == rules.strip.end()) add_once(strip, part);
   }
-  if (numbers.empty() || strip.size() > most || missing.size() > most) return "";
+  if (numbers.empty() || strip.size() > most_texts || missing.size() > most_texts) return "";
   std::vector<Separators> candidates{{rules.decimal, rules.thousands.c_str()}};
   candidates.insert(candidates.end(), all_separators.begin(), all_separators.end());
   std::string separators;  // the first that read all, and another if 1,234 may be both

@@ -76,6 +76,8 @@ TEST_F(Train, GoesOnFromCheckpoints) {
   fs::remove(file("checkpoints") + "/checkpoint-000000000024.sinter");  // as if it had died there
   EXPECT_THAT(sinter_with(command), Prints(HasSubstr("saved")));
   EXPECT_EQ(predict(file("model.sinter")).out, expected);
+  write_bytes(file("checkpoints") + "/checkpoint-000000000024.sinter", "damaged");
+  EXPECT_THAT(sinter_with(command).err, AllOf(StartsWith("warning: ["), HasSubstr("checkpoint-000000000024.sinter")));
   EXPECT_THAT(sinter_with(command + Arguments{"--batch-size", "16"}),
               Fails(failure, HasSubstr("the checkpoint was made with --batch-size 32, now it is 16")));
   EXPECT_THAT(sinter_with(command + Arguments{"--validation-split", "0"}),
@@ -121,6 +123,8 @@ TEST_F(Train, SaysWhatTheDataLacks) {
       {{"--data", file("ragged.csv"), "--target", "a"}, "row 3 has 1 field, but the first has 2"},
       {{"--data", x}, "needs --labels FILE with the targets of "},
       {{"--data", houses, "--labels", fixture("labels.npy")}, "[--labels] is for a .npy or IDX file"},
+      {{"--data", houses, "--target", "price", "--balance"}, "sinter: [--balance] is for classes, but the targets are numbers\n"},
+      {{"--data", houses, "--target", "price", "--checkpoint-every", "3"}, "sinter: [--checkpoint-every] needs --checkpoints FOLDER\n"},
       {{"--data", x, "--target", "price"}, "--target, --categorical and --ignore name columns of a table, but "},
   };
   for (const auto& [arguments, message] : cases)
