@@ -219,6 +219,7 @@ Seeds encoder_seeds() {
   return {{"numbers", encoder_of_seeds("area").to_json()},
           {"classes", encoder_of_seeds("town").to_json()},
           {"no-target", encoder_of_seeds("").to_json()},
+          {"rules", data::Encoder::fit(table_for_encoder(), {.missing = {"-"}, .thousands = ",", .strip = {"$", "EUR"}}).to_json()},
           {"deep", std::string(100, '[')}};
 }
 
