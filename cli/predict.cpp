@@ -145,9 +145,11 @@ void run(const Settings& s) {
 void add_predict(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("predict", "Predict from a table or from arrays");
-  command->add_option("model", s->model, "Model file from sinter train")->required();
-  command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")->required();
-  command->add_option("--labels", s->labels, "Targets of .npy or IDX samples, to evaluate the predictions");
+  command->add_option("model", s->model, "Model file from sinter train")->required()->check(not_empty());
+  command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")
+      ->required()
+      ->check(not_empty());
+  command->add_option("--labels", s->labels, "Targets of .npy or IDX samples, to evaluate the predictions")->check(not_empty());
   command->add_option("-o,--out", s->out, "CSV file to write; without it the predictions are printed")->check(not_empty());
   command->add_option("--delimiter", s->delimiter, "Separator between the fields of the data")->check(field_separator());
   command->add_option("--encoding", s->encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());

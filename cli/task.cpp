@@ -196,7 +196,8 @@ Tensor targets_of(const std::string& path) {
 
 Task load_task(const TaskSettings& s) {
   if (s.data.empty()) throw UserError("train", "needs --data; see sinter train --help");
-  const bool folder = std::filesystem::is_directory(s.data), table = !folder && data::is_table(s.data);
+  std::error_code error;  // of what cannot be opened, which its reader says
+  const bool folder = std::filesystem::is_directory(s.data, error), table = !folder && data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
     throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is no table; give --labels FILE"));
   for (const auto& [option, value] : {std::pair{"--missing", &s.missing}, {"--thousands", &s.thousands}, {"--strip", &s.strip}})

@@ -140,9 +140,9 @@ void run(const Settings& s) {
 
 void add_options(CLI::App& command, Settings& s) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
-  command.add_option("--data", s.task.data, "CSV file with a header, samples as .npy or IDX, or a folder with MNIST's IDX files");
-  command.add_option("--target", s.task.target, "Column of the CSV file to predict: numbers, or classes if it holds texts");
-  command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32");
+  command.add_option("--data", s.task.data, "CSV file with a header, samples as .npy or IDX, or a folder with MNIST's IDX files")->check(not_empty());
+  command.add_option("--target", s.task.target, "Column of the CSV file to predict: numbers, or classes if it holds texts")->check(not_empty());
+  command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32")->check(not_empty());
   command.add_option("-o,--out", s.out, "Model file to write")->check(not_empty());
   command.add_option("--hidden", s.hidden, "Units of the hidden layers, a list with commas");
   command.add_option("--activation", s.activation, "Activation of the hidden layers: relu, tanh, gelu, ...");

@@ -159,6 +159,9 @@ TEST_F(Options, RefuseWhatIsNoNumberOfTheirKind) {
       {"--threads", "a whole number from 0 to 1024", {"-1", "1025", "2.0", "", "all"}},
       {"--seed", "a whole number from 0 to 18446744073709551615", {"-1", "18446744073709551616", "1.5", "010", ""}},
       {"--delimiter", "one character, no quote and no end of line", {"", "59", ";;", "\"", "\n", "tab", "€"}},
+      {"--data", "a name", {""}},
+      {"--target", "a name", {""}},
+      {"--labels", "a name", {""}},
       {"--out", "a name", {""}},
       {"--log", "a name", {""}},
       {"--report", "a name", {""}},
@@ -174,6 +177,8 @@ TEST_F(Options, RefuseWhatIsNoNumberOfTheirKind) {
     const char *command, *option, *value, *rule;
   } others[] = {{"predict", "--delimiter", "59", "one character"},
                 {"predict", "--out", "", "a name"},
+                {"predict", "--data", "", "a name"},
+                {"predict", "--labels", "", "a name"},
                 {"inspect", "--dot", "", "a name"},
                 {"inspect", "--svg", "", "a name"},
                 {"explain", "--batch-size", "0", "a whole number"},
@@ -185,6 +190,9 @@ TEST_F(Options, RefuseWhatIsNoNumberOfTheirKind) {
     EXPECT_THAT(sinter_with({command, "model.sinter", option, value}),
                 Fails(bad_command_line, StartsWith("sinter: [" + std::string(option) + "] must be " + rule)))
         << command << " " << option;
+  for (const char* command : {"predict", "inspect", "explain", "verify", "bench"})
+    EXPECT_THAT(sinter_with({command, ""}), Fails(bad_command_line, "sinter: [model] must be a name, got ''\n")) << command;
+  EXPECT_THAT(sinter_with({"convert", "", "w.npz"}), Fails(bad_command_line, "sinter: [in] must be a name, got ''\n"));
   EXPECT_FALSE(std::filesystem::exists(file("model.sinter")));
 }
 
