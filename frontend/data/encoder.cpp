@@ -60,12 +60,12 @@ std::vector<std::size_t> different_texts(const Table& table, std::size_t column,
 }
 
 /// What to do about texts that were probably meant as numbers.
-std::string advice(const Table& table, std::size_t column, const std::vector<std::size_t>& rows, const CellRules& rules) {
+std::string advice(const Table& table, std::size_t column, const std::vector<std::size_t>& rows, const CellRules& rules, bool is_target) {
   std::vector<std::string_view> texts;
   for (const std::size_t row : rows) texts.push_back(table.field(row, column));
   const std::string reading = reading_advice(texts, rules);
-  return str(reading.empty() ? "fix them" : "read them with ", reading,
-             ", or name the column in EncoderOptions::categorical or EncoderOptions::ignore");
+  return str(reading.empty() ? "fix them" : "read them with ", reading, ", or name the column in EncoderOptions::categorical",
+             is_target ? ", if they are classes" : " or EncoderOptions::ignore");
 }
 
 [[noreturn]] void refuse(const Table& table, std::size_t column, const Numbers& numbers, const std::string& advice) {
@@ -81,7 +81,8 @@ std::string likeness(const Table& table, std::size_t column, const CellRules& ru
     if (const std::string_view field = table.field(row, column); rules.number(field) || looks_like_number(field)) alike.push_back(row);
   if (alike.size() < 2 || 2 * alike.size() < rows.size()) return "";
   return str(is_target ? "the target '" : "column '", table.names[column], "' is taken for ", rows.size(), is_target ? " classes" : " categories",
-             ", but ", alike.size(), " of them look like numbers: ", cells_text(table, column, alike), "; ", advice(table, column, rows, rules));
+             ", but ", alike.size(), " of them look like numbers: ", cells_text(table, column, alike), "; ",
+             advice(table, column, rows, rules, is_target));
 }
 
 /// Whether a column that has no name in the file counts the rows, as the index of a data frame does.
@@ -118,6 +119,8 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
   for (const auto* names : {&options.categorical, &options.ignore})
     for (const std::string& name : *names) (void)table.column(name);
   if (!options.target.empty()) (void)table.column(options.target);
+  if (contains(options.ignore, options.target))
+    throw UserError("encoder", str("the target '", options.target, "' is named in EncoderOptions::ignore too; name it in one of them"));
   for (const std::size_t row : options.rows)
     if (row >= table.rows()) throw UserError("encoder", str("row ", row, " is outside of [0, ", table.rows(), "), the rows of the table"));
   Encoder encoder;
@@ -150,7 +153,7 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
   column.name = name;
   column.categorical = contains(options.categorical, name) || 2 * numbers.resembling < numbers.present;
   if (!column.categorical) {
-    if (!numbers.wrong.empty()) refuse(table, number, numbers, advice(table, number, different_texts(table, number, rules_), rules_));
+    if (!numbers.wrong.empty()) refuse(table, number, numbers, advice(table, number, different_texts(table, number, rules_), rules_, is_target));
     // Mean and spread in one pass (Welford 1962).
     double mean = 0, spread = 0, count = 0;
     for (const std::size_t row : rows) {

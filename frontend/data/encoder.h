@@ -42,10 +42,10 @@ struct ColumnSummary {
 /// (1, 1.0 and 01). A column without a name (Table::unnamed) is left out if it has no fields, or if it is the first and numbers the rows.
 class Encoder {
  public:
-  /// Throws UserError for names that are not in the table; a field of a numeric column that is no number or beyond f32, with line, column and
-  /// text; a target with missing fields or a single class; a column without fields; and categories that are too many (more than 1000). A column of
-  /// categories of which at least half look like numbers (25,500.00, $15.7, many -) is an error if it is the target, and else a warning, unless
-  /// `categorical` names it: both say which option reads them.
+  /// Throws UserError for names that are not in the table; a target that is to be ignored; a field of a numeric column that is no number or beyond
+  /// f32, with line, column and text; a target with missing fields or a single class; a column without fields; and categories that are too many (more
+  /// than 1000). A column of categories of which at least half look like numbers (25,500.00, $15.7, many -) is an error if it is the target, and else
+  /// a warning, unless `categorical` names it: both say which option reads them.
   static Encoder fit(const Table& table, const EncoderOptions& options);
 
   /// [rows, width] f32. A number becomes (x - mean) / deviation, or 0 if it is missing; where the first table had missing ones, a 0/1 column

@@ -55,6 +55,8 @@ TEST(Encoder, RefusesWhatItCannotUse) {
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,\n2,\n"), {}); }),
               HasSubstr("column 'y' has no fields; leave it out with EncoderOptions::ignore"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,2\n"), {.target = "z"}); }), HasSubstr("there is no column 'z'"));
+  EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,2\n"), {.target = "y", .ignore = {"y"}}); }),
+              HasSubstr("the target 'y' is named in EncoderOptions::ignore too; name it in one of them"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("y\n1\n2\n"), {.target = "y"}); }), HasSubstr("there is no column to predict from"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,a\n2,a\n"), {.target = "y"}); }),
               HasSubstr("the target 'y' has a single class, 'a', so there is nothing to learn"));
