@@ -1,5 +1,6 @@
 #include "frontend/core/operands.h"
 
+#include "frontend/core/number.h"
 #include "frontend/core/ops/arithmetic.h"
 #include "frontend/core/ops/comparison.h"
 
@@ -8,8 +9,8 @@ namespace sinter {
 namespace {
 
 Tensor number(double value, DType dtype, const std::source_location& where) {
+  if (const std::string wrong = misfit(value, dtype); !wrong.empty()) fail(where, wrong);
   const double exact = is_float(dtype) ? static_cast<double>(static_cast<float>(value)) : value;
-  if (ir::wrap(dtype, exact) != exact && exact == exact) fail(where, str("the number ", value, " is not exact in ", dtype));
   if (Trace* trace = Trace::current()) return trace->apply(ir::Constant{exact, dtype}, {}, where);
   return Tensor::filled({dtype, {}}, exact);
 }

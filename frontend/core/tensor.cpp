@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "frontend/core/number.h"
 #include "frontend/core/trace.h"
 #include "frontend/data/narrow.h"
 
@@ -61,9 +62,9 @@ Tensor Tensor::zeros(const Type& type) {
 }
 
 Tensor Tensor::filled(const Type& type, double value) {
+  if (const std::string wrong = misfit(value, type.dtype); !wrong.empty()) throw UserError("Tensor::filled", wrong);
   Tensor result = zeros(type);
   const Layout at = result.view().layout();
-  if (type.dtype == DType::boolean) value = value != 0;
   with_element_type(type.dtype, [&]<class T>(T) {
     T* data = result.view().as<T>();
     for (std::int64_t r = 0; r < at.rows; ++r) std::fill_n(data + r * at.stride, at.cols, static_cast<T>(value));

@@ -49,6 +49,7 @@ class Tensor {
   /// Dense row-major bytes of any element type, copied.
   static Tensor from_bytes(const Type& type, const void* data);
   static Tensor zeros(const Type& type);
+  /// Throws UserError for a number that the type does not hold: u8 300, i32 0.5, NaN but in f32.
   static Tensor filled(const Type& type, double value);
 
   const Type& type() const { return type_; }

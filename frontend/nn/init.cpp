@@ -85,7 +85,9 @@ Initializer ones() { return constant(1); }
 
 Initializer uniform(float low, float high) {
   if (!(low <= high)) throw UserError("init", str("uniform needs low <= high, got ", low, " and ", high));
-  return [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return low + (high - low) * random.uniform(); }); };
+  if (!std::isfinite(low) || !std::isfinite(high)) throw UserError("init", str("uniform needs finite bounds, got ", low, " and ", high));
+  const auto width = static_cast<double>(high) - static_cast<double>(low);
+  return [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return low + width * random.uniform(); }); };
 }
 
 Initializer normal(float mean, float deviation) {

@@ -1,5 +1,7 @@
 #include "frontend/nn/normalization.h"
 
+#include "frontend/core/number.h"
+
 namespace sinter::nn {
 
 namespace {
@@ -11,7 +13,7 @@ void require_features(const std::string& name, const Tensor& x, std::int64_t fea
 
 void check(const char* layer, std::int64_t features, double epsilon) {
   if (features < 1) throw UserError(layer, str("needs at least 1 feature, got ", features));
-  if (!(epsilon > 0)) throw UserError(layer, str("epsilon must be positive, got ", epsilon));
+  if (const std::string rule = not_positive(epsilon); !rule.empty()) throw UserError(layer, str("epsilon ", rule, ", got ", epsilon));
 }
 
 Tensor scaled(const Tensor& x, const Parameter& gamma, const Parameter& beta) {

@@ -2,11 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "frontend/core/nearest.h"
+#include "frontend/core/number.h"
 #include "frontend/core/trace.h"
 
 namespace sinter::optim {
+
+namespace {
+/// A loaded state; a count, which earlier versions kept in f32, as the u32 that it is now.
+Tensor as_state(const Tensor& loaded, const Type& type) {
+  const bool is_count = type == Type{DType::u32, {}} && loaded.type() == Type{};
+  return is_count ? Tensor::filled(type, loaded.item()) : loaded;
+}
+}  // namespace
 
 Optimizer::Optimizer(std::string name, double learning_rate, const Common& common) : name_(std::move(name)), common_(common) {
   require_at_least_0("the learning rate", learning_rate);
@@ -24,7 +34,7 @@ void Optimizer::require_in_0_1(const char* what, double value) const {
   if (!(value >= 0 && value < 1)) throw UserError(name_, str(what, " must be in [0, 1), got ", value));
 }
 void Optimizer::require_positive(const char* what, double value) const {
-  if (!(value > 0) || !std::isfinite(value)) throw UserError(name_, str(what, " must be a positive number, got ", value));
+  if (const std::string rule = not_positive(value); !rule.empty()) throw UserError(name_, str(what, " ", rule, ", got ", value));
 }
 void Optimizer::require_at_least_0(const char* what, double value) const {
   if (!(value >= 0) || value > 3e38) throw UserError(name_, str(what, " must be a finite number of at least 0, got ", value));
@@ -83,7 +93,7 @@ Tensor Optimizer::rate() const { return group_ && group_->rate != 1 ? learning_r
 double Optimizer::decay(double usual) const { return group_ && group_->weight_decay ? *group_->weight_decay : usual; }
 
 std::vector<Tensor> Optimizer::accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {
-  const Parameter calls = scalar("accumulated", 0);
+  const Parameter calls = counter("accumulated");
   const Tensor count = calls + 1;
   updates_ = equal(count, common_.accumulate);
   calls.assign(where(updates_, 0, count));
@@ -110,9 +120,10 @@ void Optimizer::set(const Parameter& parameter, const Tensor& value) {
 
 Tensor Optimizer::step_number() {
   if (!step_.defined()) {
-    const Parameter steps = scalar("step", 0);
-    step_ = steps + 1;
-    set(steps, step_);
+    const Parameter steps = counter("step");
+    const Tensor now = minimum(steps, std::numeric_limits<std::uint32_t>::max() - 1) + 1;
+    set(steps, now);
+    step_ = cast(now, DType::f32);
   }
   return step_;
 }
@@ -129,9 +140,8 @@ Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string&
     if (slot.owner == owner && slot.name == slot_name) return slot.value;
   Tensor value = Tensor::filled(type, initial);
   if (const auto found = loaded_->find(full_name); found != loaded_->end()) {
-    if (found->second.type() != type)
-      throw UserError(name_, str("the loaded state '", full_name, "' must be ", type, ", got ", found->second.type()));
-    value = found->second;
+    value = as_state(found->second, type);
+    if (value.type() != type) throw UserError(name_, str("the loaded state '", full_name, "' must be ", type, ", got ", value.type()));
     loaded_->erase(found);
   }
   slots_->push_back({owner, slot_name, Parameter(full_name, value, false)});
@@ -145,6 +155,8 @@ Parameter Optimizer::slot(const Parameter& parameter, const std::string& slot_na
 Parameter Optimizer::scalar(const std::string& scalar_name, double initial) {
   return find(nullptr, name_ + "/" + scalar_name, scalar_name, {}, initial);
 }
+
+Parameter Optimizer::counter(const std::string& counter_name) { return find(nullptr, name_ + "/" + counter_name, counter_name, {DType::u32, {}}, 0); }
 
 std::vector<Parameter> Optimizer::state() const {
   std::vector<Parameter> result{learning_rate_};
@@ -164,6 +176,7 @@ void Optimizer::load_state(std::span<const std::pair<std::string, Tensor>> state
   for (const Parameter& p : known) {
     const auto found = rest.find(p.name());
     if (found == rest.end()) throw UserError(name_, str("the state '", p.name(), "' is missing"));
+    found->second = as_state(found->second, p.type());
     if (found->second.type() != p.type()) throw UserError(name_, str("the state '", p.name(), "' is ", p.type(), ", got ", found->second.type()));
   }
   for (const Parameter& p : known) {

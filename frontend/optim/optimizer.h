@@ -73,7 +73,9 @@ class Optimizer {
   Parameter slot(const Parameter& parameter, const std::string& slot_name, double initial = 0);
   /// A scalar of the optimizer's own: `nadam/momentum_product`.
   Parameter scalar(const std::string& scalar_name, double initial);
-  /// t, an f32 scalar.
+  /// A count of the optimizer's own, from 0: u32, because f32 cannot count beyond 2^24.
+  Parameter counter(const std::string& counter_name);
+  /// t, rounded to an f32 scalar.
   Tensor step_number();
   /// 1 - base^t, exact to rounding: the bias correction of averages that start at 0 (Kingma and Ba 2015).
   Tensor bias_correction(double base);

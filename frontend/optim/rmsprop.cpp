@@ -19,7 +19,7 @@ void RMSprop::update_one(const Parameter& w, const Tensor& gradient) {
     const Parameter slot_mean = slot(w, "mean");
     const Tensor mean = slot_mean * options_.rho + g * (1 - options_.rho);
     set(slot_mean, mean);
-    variance = v - square(mean);
+    variance = maximum(v - square(mean), 0);  // rounding makes it negative where the gradient is constant
   }
   const Tensor root = options_.epsilon_outside ? sqrt(variance) + options_.epsilon : sqrt(variance + options_.epsilon);
   if (options_.momentum == 0) return set(w, w - rate() * g / root);

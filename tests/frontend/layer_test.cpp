@@ -102,7 +102,7 @@ TEST(LayerNorm, NormalizesEachSample) {
   for (const float x : mean(y, {-1}).to_vector<float>()) EXPECT_NEAR(x, 0, 1e-6);
   for (const float x : variance(y, {-1}).to_vector<float>()) EXPECT_NEAR(x, 1, 1e-5);
   EXPECT_EQ(norm.parameters().size(), 2u);
-  EXPECT_THAT(error_of([] { nn::LayerNorm(4, {.epsilon = 0}); }), HasSubstr("[LayerNorm] epsilon must be positive, got 0"));
+  EXPECT_THAT(error_of([] { nn::LayerNorm(4, {.epsilon = 0}); }), HasSubstr("[LayerNorm] epsilon must be a positive number, got 0"));
 }
 
 TEST(Embedding, PicksRows) {

@@ -104,7 +104,7 @@ TEST(OptimizerState, IsLoadedByName) {
   first.update(std::array{w}, std::array{g});
   ASSERT_EQ(first.state().size(), second.state().size());
   for (std::size_t i = 0; i < first.state().size(); ++i)
-    EXPECT_EQ(first.state()[i].read().to_vector<float>(), second.state()[i].read().to_vector<float>()) << first.state()[i].name();
+    EXPECT_EQ(min(equal(first.state()[i], second.state()[i])).item(), 1) << first.state()[i].name();
   optim::Adam third;
   using Entry = std::pair<std::string, Tensor>;
   third.load_state(std::array{Entry{"adam/learning_rate", Tensor(0.5f)}, Entry{"adam/w/m", Tensor(1.0f)}});

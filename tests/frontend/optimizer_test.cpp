@@ -111,6 +111,59 @@ TEST(Optimizer, AveragesAreExchangedAndBack) {
   EXPECT_EQ(w.read().item(), -1);
 }
 
+/// v - m² is 0 there but for rounding, which made it negative after 265 updates.
+TEST(Optimizer, CenteredUnderAConstantGradientStaysFinite) {
+  for (const Mode mode : modes())
+    for (const bool outside : {false, true}) {
+      const Parameter w("w", Tensor({0.0f}, {1}));
+      optim::RMSprop rmsprop({.learning_rate = 1e-6, .rho = 0.95, .centered = true, .epsilon_outside = outside});
+      auto step = compile(
+          [&](const Tensor& g) {
+            rmsprop.update(std::array{w}, std::array{g});
+            return w.read();
+          },
+          {.mode = mode, .kinds = {InputKind::fixed}});
+      const Tensor gradient({3.0f}, {1});
+      float before = 0;
+      for (int i = 0; i < 400; ++i) {
+        const float now = step(gradient).to_vector<float>()[0];
+        ASSERT_LT(now, before) << i;
+        before = now;
+      }
+    }
+}
+
+/// f32, in which earlier versions counted, has no whole number between 2^24 and 2^24 + 2.
+TEST(Optimizer, CountsBeyondTheWholeNumbersOfF32) {
+  constexpr int many = 1 << 24;
+  const Parameter w("w", Tensor({0.0f}, {1}));
+  optim::Adam adam({.common = {.accumulate = many + 2}});
+  const auto update = [&] { adam.update(std::array{w}, std::array{Tensor({1.0f}, {1})}); };
+  const auto state = [&](const std::string& name) -> Tensor {
+    for (const Parameter& p : adam.state())
+      if (p.name() == name) return p;
+    return {};
+  };
+  const Tensor begun(static_cast<float>(many)), zeros({0.0f}, {1});
+  adam.load_state(std::vector<std::pair<std::string, Tensor>>{{"adam/learning_rate", Tensor(0.1f)},
+                                                              {"adam/accumulated", begun},
+                                                              {"adam/step", begun},
+                                                              {"adam/w/accumulated", zeros},
+                                                              {"adam/w/m", zeros},
+                                                              {"adam/w/v", zeros}});
+  update();
+  EXPECT_EQ(state("adam/accumulated").item(), many + 1);
+  EXPECT_EQ(w.read().item(), 0);
+  update();
+  EXPECT_EQ(state("adam/accumulated").item(), 0);
+  EXPECT_EQ(state("adam/step").item(), many + 1);
+  EXPECT_LT(w.read().item(), 0);
+  std::vector<std::pair<std::string, Tensor>> saved;
+  for (const Parameter& p : adam.state()) saved.emplace_back(p.name(), p.name() == "adam/step" ? begun : Tensor(p));
+  adam.load_state(saved);  // a count in f32 for one that is there already
+  EXPECT_EQ(state("adam/step").item(), many);
+}
+
 TEST(Optimizer, RefusesWhatIsOutOfRange) {
   using namespace optim;
   EXPECT_USER_ERROR(SGD({.learning_rate = -1}), "[sgd] the learning rate must be a finite number of at least 0, got -1");
@@ -118,6 +171,7 @@ TEST(Optimizer, RefusesWhatIsOutOfRange) {
   EXPECT_USER_ERROR(SGD({.nesterov = true}), "[sgd] nesterov needs a momentum above 0");
   EXPECT_USER_ERROR(RMSprop({.rho = 1}), "[rmsprop] rho must be in [0, 1), got 1");
   EXPECT_USER_ERROR(RMSprop({.epsilon = 0}), "[rmsprop] epsilon must be a positive number, got 0");
+  EXPECT_USER_ERROR(RMSprop({.epsilon = 1e-50}), "[rmsprop] epsilon must be a number that f32 holds, from 1.18e-38 to 3.40e38, got 1e-50");
   EXPECT_USER_ERROR(Adagrad({.initial_sum = -2}), "[adagrad] initial_sum must be a finite number of at least 0, got -2");
   EXPECT_USER_ERROR(Adadelta({.rho = -0.5}), "[adadelta] rho must be in [0, 1), got -0.5");
   EXPECT_USER_ERROR(Adam({.beta2 = 1}), "[adam] beta2 must be in [0, 1), got 1");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontend/core/number.h"
 #include "frontend/core/operands.h"
 
 namespace sinter {
@@ -180,6 +181,7 @@ Tensor pad(const Arg& arg, std::int64_t axis, std::int64_t before, std::int64_t 
   const Tensor x = arg.as(DType::f32);
   const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
   fixed_size(x, at, "pad", arg.where());
+  if (const std::string wrong = misfit(static_cast<double>(value), x.dtype()); !wrong.empty()) fail(arg.where(), str("pad: ", wrong));
   return apply(ir::Pad{static_cast<std::int64_t>(at), before, after, value}, {&x}, arg.where());
 }
 
