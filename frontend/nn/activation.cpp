@@ -14,7 +14,11 @@ Tensor gelu(const Tensor& x, bool approximate) {
   if (approximate) return x * 0.5 * (1.0 + tanh(x * 0.7978845608028654 * (1.0 + 0.044715 * square(x))));
   return x * 0.5 * (1.0 + erf(x * 0.7071067811865476));
 }
-Tensor softplus(const Tensor& x) { return relu(x) + log1p(exp(-abs(x))); }
+// Both parts have their gradient at 0 from above: together 1/2.
+Tensor softplus(const Tensor& x) {
+  const Tensor negative = x < 0;
+  return where(negative, 0, x) + log1p(exp(where(negative, x, -x)));
+}
 Tensor softsign(const Tensor& x) { return x / (1.0 + abs(x)); }
 Tensor silu(const Tensor& x) { return x * sigmoid(x); }
 Tensor mish(const Tensor& x) { return x * tanh(softplus(x)); }

@@ -1,11 +1,23 @@
 #include "frontend/nn/loss.h"
 
 #include <cmath>
+#include <limits>
 
 #include "frontend/core/trace.h"
-#include "frontend/nn/activation.h"
 
 namespace sinter {
+
+namespace {
+
+constexpr double greatest_number = std::numeric_limits<float>::max();
+
+/// The value, but 0 where it is infinite and its weight is 0: weight · counted(value, weight) takes 0 · infinity for 0, and so do its gradients.
+Tensor counted(const Tensor& value, const Tensor& weight) { return where(logical_and(weight == 0, abs(value) > greatest_number), 0, value); }
+
+/// |x|, with the gradient 1 at 0: even functions of x get their gradient there from one side.
+Tensor size_of(const Tensor& x) { return where(x < 0, -x, x); }
+
+}  // namespace
 
 Tensor Loss::operator()(const Tensor& prediction, const Tensor& target) const {
   const Tensor v = values(prediction, target);
@@ -17,10 +29,10 @@ Tensor Loss::operator()(const Tensor& prediction, const Tensor& target, const Te
   if (v.rank() == 0) throw UserError(name_, "the loss is one number for the whole batch, so samples cannot be weighted; return one value per sample");
   if (weight.rank() != 1 || weight.dim(0) != v.dim(0) || weight.dtype() != DType::f32)
     throw UserError(name_, str("weights must be f32[", v.dim(0), "], one per sample, got ", weight.type()));
-  if (v.rank() == 1) return mean(v * weight);
   std::vector<Dim> dims(v.rank(), 1);
   dims[0] = v.dim(0);
-  return mean(v * reshape(weight, dims));
+  const Tensor w = reshape(weight, dims);
+  return mean(counted(v, w) * w);
 }
 
 Losses::Losses(std::vector<OutputLoss> list) : list_(std::move(list)) {
@@ -100,7 +112,7 @@ Loss categorical(CrossentropyOptions options) {
   return {name, [=](const Tensor& p, const Tensor& target) {
             const Tensor one_hot = one_hot_targets(p, target, name);  // checks the predictions first
             const Tensor y = smoothed(one_hot, options.label_smoothing, static_cast<double>(p.dim(1).factor()));
-            if (options.from_logits) return -sum(y * log_softmax(p), {-1});
+            if (options.from_logits) return -sum(y * counted(log_softmax(p), one_hot), {-1});
             return -sum(y * log(clip(p / sum(p, {-1}, true), epsilon, 1 - epsilon)), {-1});
           }};
 }
@@ -121,8 +133,12 @@ Loss binary(CrossentropyOptions options) {
   const char* name = options.from_logits ? "binary_crossentropy_from_logits" : "binary_crossentropy";
   check(options, name);
   return {name, [=](const Tensor& p, const Tensor& target) {
-            const Tensor y = smoothed(numbers_like(p, target, name), options.label_smoothing, 2);
-            if (options.from_logits) return relu(p) - p * y + log1p(exp(-abs(p)));
+            const Tensor given = numbers_like(p, target, name), y = smoothed(given, options.label_smoothing, 2);
+            if (options.from_logits) {
+              const Tensor size = size_of(p);
+              const auto against = [&](const Tensor& t) { return where(p < 0, t, 1 - t); };  // how far the sign of p is wrong
+              return counted(size, against(given)) * against(y) + log1p(exp(-size));
+            }
             const Tensor q = clip(p, epsilon, 1 - epsilon);
             return -(y * log(q) + (1 - y) * log(1 - q));
           }};
@@ -145,16 +161,16 @@ const Loss mean_squared_logarithmic_error =
 Loss huber(float delta) {
   if (!(delta > 0)) throw UserError("huber", str("delta must be positive, got ", delta));
   return {"huber", [=](const Tensor& p, const Tensor& target) {
-            const Tensor apart = abs(p - numbers_like(p, target, "huber"));
-            return where(apart <= delta, square(apart) * 0.5, (apart - delta / 2) * delta);
+            const Tensor apart = abs(p - numbers_like(p, target, "huber")), near = minimum(apart, delta);
+            return square(near) * 0.5 + (apart - near) * delta;
           }};
 }
 
 const Loss log_cosh = elementwise("log_cosh", [](const Tensor& p, const Tensor& y) {
-  const Tensor apart = p - y;
-  return apart + softplus(apart * -2) - double{static_cast<float>(std::log(2.0))};
+  const Tensor apart = size_of(p - y);
+  return apart + log1p(exp(apart * -2)) - double{static_cast<float>(std::log(2.0))};
 });
-const Loss poisson = elementwise("poisson", [](const Tensor& p, const Tensor& y) { return p - y * log(p + epsilon); });
+const Loss poisson = elementwise("poisson", [](const Tensor& p, const Tensor& y) { return p - y * log(minimum(p, greatest_number) + epsilon); });
 const Loss cosine_distance = elementwise("cosine_distance", [](const Tensor& p, const Tensor& y) {
   return 1 - sum(p * y, {-1}) * rsqrt(maximum(sum(square(p), {-1}), 1e-12)) * rsqrt(maximum(sum(square(y), {-1}), 1e-12));
 });
