@@ -16,7 +16,7 @@ Matrix symmetric(const Call& call, const Tensor& a) {
   return (m + m.transpose()) / 2;
 }
 
-Tensor rounded_vector(const Vector& v) { return rounded(v, {v.size()}); }
+Tensor rounded_vector(const Call& call, const Vector& v) { return rounded(call, v, {v.size()}); }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ QR qr(const Arg& arg) {
   const Eigen::Index k = std::min(found.rows(), found.cols());
   const Matrix q = found.householderQ() * Matrix::Identity(found.rows(), k);
   const Matrix r = found.matrixQR().topRows(k).triangularView<Eigen::Upper>();
-  const auto results = with_gradient(std::span(&a, 1), {rounded(q), rounded(r)}, qr_gradient(call));
+  const auto results = with_gradient(std::span(&a, 1), {rounded(call, q), rounded(call, r)}, qr_gradient(call));
   return {results[0], results[1]};
 }
 
@@ -38,7 +38,8 @@ SVD svd(const Arg& arg) {
   require_matrix(call, a);
   const Eigen::BDCSVD<Matrix> found(elements(a), Eigen::ComputeThinU | Eigen::ComputeThinV);
   const auto results = with_gradient(
-      std::span(&a, 1), {rounded(found.matrixU()), rounded_vector(found.singularValues()), rounded(found.matrixV().transpose())}, svd_gradient(call));
+      std::span(&a, 1), {rounded(call, found.matrixU()), rounded_vector(call, found.singularValues()), rounded(call, found.matrixV().transpose())},
+      svd_gradient(call));
   return {results[0], results[1], results[2]};
 }
 
@@ -47,7 +48,8 @@ Eigh eigh(const Arg& arg) {
   const Tensor a = arg.as(DType::f32);
   const Eigen::SelfAdjointEigenSolver<Matrix> found(symmetric(call, a));
   if (found.info() != Eigen::Success) throw InternalError("linalg::eigh", str("no convergence for ", a.type()));
-  const auto results = with_gradient(std::span(&a, 1), {rounded_vector(found.eigenvalues()), rounded(found.eigenvectors())}, eigh_gradient(call));
+  const auto results =
+      with_gradient(std::span(&a, 1), {rounded_vector(call, found.eigenvalues()), rounded(call, found.eigenvectors())}, eigh_gradient(call));
   return {results[0], results[1]};
 }
 
@@ -60,7 +62,7 @@ Tensor cholesky(const Arg& arg) {
     const double least = m.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff();
     call.fail(str("needs a positive definite matrix, got ", a.type(), " whose least eigenvalue is ", least, "; add a multiple of the identity"));
   }
-  return with_gradient({a}, rounded(found.matrixL()), cholesky_gradient(call));
+  return with_gradient({a}, rounded(call, found.matrixL()), cholesky_gradient(call));
 }
 
 }  // namespace sinter::linalg

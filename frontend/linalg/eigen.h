@@ -10,7 +10,8 @@
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
-#include "frontend/core/tensor.h"
+#include "frontend/core/finite.h"
+#include "frontend/linalg/operand.h"
 
 namespace sinter::linalg {
 
@@ -27,11 +28,15 @@ inline Matrix elements(const Tensor& tensor) {
   return rows.cast<double>();
 }
 
-/// Rounded to f32, under a shape of as many elements.
-inline Tensor rounded(const Matrix& elements, const Shape& shape) {
+/// A result rounded to f32, under a shape of as many elements. Throws UserError for one that is beyond f32.
+inline Tensor rounded(const Call& call, const Matrix& elements, const Shape& shape) {
   const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = elements.cast<float>();
-  return {std::span<const float>(rows.data(), static_cast<std::size_t>(rows.size())), shape};
+  const Tensor result(std::span<const float>(rows.data(), static_cast<std::size_t>(rows.size())), shape);
+  if (const auto found = first_non_finite(result))
+    call.fail(str("gives ", elements(found->place / elements.cols(), found->place % elements.cols()), shape.rank() ? " at " : "",
+                  shape.rank() ? place_text(shape, found->place) : "", ", which is beyond f32; scale the operands"));
+  return result;
 }
-inline Tensor rounded(const Matrix& elements) { return rounded(elements, Shape{elements.rows(), elements.cols()}); }
+inline Tensor rounded(const Call& call, const Matrix& elements) { return rounded(call, elements, Shape{elements.rows(), elements.cols()}); }
 
 }  // namespace sinter::linalg

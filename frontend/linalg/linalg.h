@@ -1,7 +1,7 @@
 // Linear algebra on single matrices: systems of equations, inverses and decompositions. Computed in double precision by Eigen, rounded to f32 at the
 // end. Eager only: inside a trace they throw UserError. Gradients flow through every result, and have gradients themselves.
 //
-// Operands are f32 matrices of finite numbers, at least 1 x 1: anything else is a UserError that names it.
+// Operands are f32 matrices of finite numbers, at least 1 x 1: anything else is a UserError that names it, and so is a result beyond f32.
 #pragma once
 
 #include <optional>

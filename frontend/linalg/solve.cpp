@@ -61,19 +61,19 @@ Matrix solution(const Decomposed& a, const Matrix& b) { return a.v * a.s.cwiseIn
 Tensor solve(const Call& call, const Tensor& a, const Tensor& b) {
   const Factored factored = factor(call, a, "; lstsq gives the solution of least squares and least norm");
   require_right_side(call, a, b);
-  return with_gradient({a, b}, rounded(solution(factored, elements(b)), b.shape()), solve_gradient(call));
+  return with_gradient({a, b}, rounded(call, solution(factored, elements(b)), b.shape()), solve_gradient(call));
 }
 
 Tensor inv(const Call& call, const Tensor& a) {
   const Factored factored = factor(call, a, "; pinv gives the pseudo-inverse");
   const Eigen::Index n = factored.rows.size();
-  return with_gradient({a}, rounded(solution(factored, Matrix::Identity(n, n))), inv_gradient());
+  return with_gradient({a}, rounded(call, solution(factored, Matrix::Identity(n, n))), inv_gradient());
 }
 
 Tensor pinv(const Call& call, const Tensor& a, std::optional<double> rcond) {
   const Decomposed decomposed = decompose(call, a, rcond);
   const Eigen::Index rows = decomposed.u.rows();
-  return with_gradient({a}, rounded(solution(decomposed, Matrix::Identity(rows, rows))), pinv_gradient());
+  return with_gradient({a}, rounded(call, solution(decomposed, Matrix::Identity(rows, rows))), pinv_gradient());
 }
 
 Tensor solve(const Arg& a, const Arg& b) { return solve({"linalg::solve", a.where()}, a.as(DType::f32), b.as(DType::f32)); }
@@ -84,7 +84,8 @@ Tensor det(const Arg& arg) {
   const Call call{"linalg::det", arg.where()};
   const Tensor a = arg.as(DType::f32);
   require_square(call, a);
-  return with_gradient({a}, Tensor(static_cast<float>(elements(a).partialPivLu().determinant())), det_gradient(call));
+  const Matrix value = Matrix::Constant(1, 1, elements(a).partialPivLu().determinant());
+  return with_gradient({a}, rounded(call, value, {}), det_gradient(call));
 }
 
 Tensor lstsq(const Arg& left, const Arg& right, std::optional<double> rcond) {
@@ -92,7 +93,7 @@ Tensor lstsq(const Arg& left, const Arg& right, std::optional<double> rcond) {
   const Tensor a = left.as(DType::f32), b = right.as(DType::f32);
   const Decomposed decomposed = decompose(call, a, rcond);
   require_right_side(call, a, b);
-  return with_gradient({a, b}, rounded(solution(decomposed, elements(b)), b.shape().with(0, a.dim(1))), lstsq_gradient(call, rcond));
+  return with_gradient({a, b}, rounded(call, solution(decomposed, elements(b)), b.shape().with(0, a.dim(1))), lstsq_gradient(call, rcond));
 }
 
 }  // namespace sinter::linalg

@@ -170,6 +170,22 @@ TEST(LinalgErrors, OfNumbersThatAreNotFinite) {
   EXPECT_THAT(error_of([&] { linalg::solve(unit, nan); }), HasSubstr("needs finite numbers, got nan at [0] of f32[2]"));
 }
 
+TEST(LinalgErrors, OfResultsBeyondF32) {
+  const Tensor tiny({1e-40f, 0, 0, 1}, {2, 2}), great({3e38f, 3e38f, 3e38f, -3e38f}, {2, 2}), one({1, 1}, {2}), thin({1e-30f, 1e-30f}, {2, 1});
+  const auto beyond = [](const auto& call, const std::string& name, const std::string& number) {
+    EXPECT_THAT(error_of(call), testing::ContainsRegex("linalg::" + name + " gives " + number + ", which is beyond f32; scale the operands"));
+  };
+  beyond([&] { linalg::inv(tiny); }, "inv", "1\\.0000.e\\+40 at \\[0, 0\\]");
+  beyond([&] { linalg::det(great); }, "det", "-1\\.8e\\+77");
+  beyond([&] { linalg::solve(tiny, one); }, "solve", "1\\.0000.e\\+40 at \\[0\\]");
+  beyond([&] { linalg::pinv(tiny, 0); }, "pinv", "1\\.0000.e\\+40 at \\[0, 0\\]");
+  beyond([&] { linalg::lstsq(thin, Tensor({1e30f, 1e30f}, {2})); }, "lstsq", "1e\\+60 at \\[0\\]");
+  beyond([&] { linalg::qr(great); }, "qr", "-4\\.2426.*e\\+38 at \\[0, 0\\]");
+  beyond([&] { linalg::svd(great); }, "svd", "4\\.2426.*e\\+38 at \\[0\\]");
+  beyond([&] { linalg::eigh(great); }, "eigh", "-4\\.2426.*e\\+38 at \\[0\\]");
+  EXPECT_EQ(linalg::inv(Tensor({1e-30f, 0, 0, 1}, {2, 2})).to_vector<float>()[0], 1 / 1e-30f);
+}
+
 TEST(LinalgErrors, OfATrace) {
   NEEDS_CODEGEN();
   const Tensor unit({1, 0, 0, 1}, {2, 2});
