@@ -1,4 +1,4 @@
-// Reductions, running sums and comparisons of integers and bool: exact, wrapping as the element type does.
+// Reductions, running sums and comparisons of integers and bool: exact. Products wrap as the element type does; sums: integer_sum_test.cpp.
 #include <numeric>
 
 #include "tests/frontend/mistakes.h"
@@ -14,15 +14,14 @@ constexpr std::int32_t least = -2147483647 - 1, most = 2147483647;
 Tensor whole(const std::vector<std::int32_t>& values, const Shape& shape) { return {values, shape}; }
 
 TEST(WholeNumbers, AreSummedExactly) {
-  const Tensor x = whole({16777217, 2, -5, most, 1, 7}, {2, 3});  // no f32 holds the first
+  const Tensor x = whole({16777217, 2, -5, most - 16777217, -1, 4}, {2, 3});  // no f32 holds the first
   EXPECT_EQ(to_string(sum(x).type()), "i32[]");
-  EXPECT_EQ(sum(x, {1}).to_vector<std::int32_t>()[0], 16777214);
-  EXPECT_EQ(sum(x, {1}).to_vector<std::int32_t>()[1], least + 7) << "wraps";
-  EXPECT_THAT(sum(x, {0}, true).to_vector<std::int32_t>(), ElementsAre(least + 16777216, 3, 2));
-  EXPECT_THAT(cumsum(x, 1).to_vector<std::int32_t>(), ElementsAre(16777217, 16777219, 16777214, most, least, least + 7));
+  EXPECT_THAT(sum(x, {1}).to_vector<std::int32_t>(), ElementsAre(16777214, most - 16777214));
+  EXPECT_THAT(sum(x, {0}, true).to_vector<std::int32_t>(), ElementsAre(most, 1, -1));
+  EXPECT_THAT(cumsum(x, 1).to_vector<std::int32_t>(), ElementsAre(16777217, 16777219, 16777214, most - 16777217, most - 16777218, most - 16777214));
   EXPECT_THAT(prod(whole({65536, 65535, 3, -4}, {2, 2}), {1}).to_vector<std::int32_t>(), ElementsAre(-65536, -12));
   EXPECT_THAT(prod(cast(whole({65536, 65535, 3, 4}, {2, 2}), DType::u32), {1}).to_vector<std::uint32_t>(), ElementsAre(4294901760u, 12u));
-  EXPECT_EQ(sum(cast(whole({-1, 2}, {2}), DType::u32)).item(), 1);
+  EXPECT_EQ(sum(cast(whole({-2, 1}, {2}), DType::u32)).item(), 4294967295.0);
 }
 
 TEST(WholeNumbers, HaveAGreatestAndALeast) {
@@ -95,7 +94,7 @@ TEST(WholeNumbers, EqualityOfParametersIsIdentity) {
 TEST(WholeNumbers, AreTheSameCompiled) {
   NEEDS_CODEGEN();
   auto step = compile([](const Tensor& x) {
-    const Tensor i = cast(x * 3e9f, DType::i32), u = cast(i, DType::u32), yes = x > 0;
+    const Tensor i = cast(x * 4e5f, DType::i32), u = cast(i, DType::u32), yes = x > 0;
     return std::tuple(sum(i), sum(i, {1}), prod(u, {0}), max(i, {1}), min(u, {0}), min(i, {0, 1}), cumsum(i, 0), mean(i, {1}), sum(yes),
                       min(yes, {1}), mean(yes), sum(i * 3 + cast(yes, DType::i32), {0}));
   });

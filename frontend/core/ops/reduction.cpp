@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "frontend/core/exact_sum.h"
 #include "frontend/core/operands.h"
 #include "frontend/core/ops.h"
 
@@ -25,9 +26,11 @@ std::vector<std::size_t> Axes::resolve(const Shape& shape) const {
 
 namespace {
 
-/// Reduces runs of adjacent axes from the last to the first, so that the remaining axes keep their numbers.
+/// Reduces runs of adjacent axes from the last to the first, so that the remaining axes keep their numbers. Integers are those of numbers();
+/// `summed` names the function whose totals must be exact.
 template <class Op>
-Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
+Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims, const char* summed = nullptr) {
+  const std::source_location& where = arg.where();
   Tensor x = arg.as(DType::f32);
   const Shape shape = x.shape();
   std::vector<char> reduced(shape.rank());
@@ -40,22 +43,40 @@ Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims) {
       --last;
       continue;
     }
+    if (summed) require_exact({x, first, last}, summed, where);
+    x = numbers({x, where});
     Op op;
     op.first = static_cast<std::int64_t>(first);
     op.last = static_cast<std::int64_t>(last);
-    x = apply(op, {&x}, arg.where());
+    x = apply(op, {&x}, where);
     last = first;
   }
-  return keepdims ? reshape({x, arg.where()}, kept) : x;
+  x = numbers({x, where});
+  return keepdims ? reshape({x, where}, kept) : x;
+}
+
+/// Whether f32 holds every sum of so many elements exactly.
+bool is_exact_in_f32(DType dtype, Dim count) {
+  const std::int64_t most = dtype == DType::boolean ? 1 : dtype == DType::u8 ? 255 : 0;
+  return most && count.is_fixed() && count.factor() <= (std::int64_t{1} << 24) / most;
+}
+
+/// The sum of integers in f32, rounded once even where it cancels: their wrapping sum is exact but for multiples of 2^32, which the f32 sum tells.
+Tensor rounded_sum(const Arg& x, const Axes& axes, bool keepdims) {
+  const auto at = [&](const Tensor& t) { return Arg(t, x.where()); };
+  const Tensor wrapped = cast(at(reduce<ir::Sum>(x, axes, keepdims)), DType::f32);
+  const Tensor rough = reduce<ir::Sum>(at(cast(x, DType::f32)), axes, keepdims);
+  const Tensor turns = round(at(at(at(rough) - at(wrapped)) * Arg(0x1p-32, x.where())));
+  return at(wrapped) + at(at(turns) * Arg(0x1p32, x.where()));
 }
 
 }  // namespace
 
-Tensor sum(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Sum>({numbers(x), x.where()}, axes, keepdims); }
-Tensor prod(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Prod>({numbers(x), x.where()}, axes, keepdims); }
+Tensor sum(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Sum>(x, axes, keepdims, "sum"); }
+Tensor prod(const Arg& x, const Axes& axes, bool keepdims) { return reduce<ir::Prod>(x, axes, keepdims); }
 
 Tensor max(const Arg& x, const Axes& axes, bool keepdims) {
-  const Tensor greatest = reduce<ir::Max>({numbers(x), x.where()}, axes, keepdims);
+  const Tensor greatest = reduce<ir::Max>(x, axes, keepdims);
   return cast({greatest, x.where()}, x.as(DType::f32).dtype());
 }
 
@@ -68,7 +89,9 @@ Tensor mean(const Arg& x, const Axes& axes, bool keepdims) {
   const Shape shape = x.as(DType::f32).shape();
   Dim count = 1;
   for (const std::size_t axis : with_origin(x, [&] { return axes.resolve(shape); })) count = count * shape[axis];
-  const Tensor total = reduce<ir::Sum>({cast(x, DType::f32), x.where()}, axes, keepdims);
+  const DType dtype = x.as(DType::f32).dtype();
+  const bool plain = is_float(dtype) || is_exact_in_f32(dtype, count);
+  const Tensor total = plain ? reduce<ir::Sum>({cast(x, DType::f32), x.where()}, axes, keepdims) : rounded_sum(x, axes, keepdims);
   if (count.is_fixed()) return Arg(total, x.where()) / Arg(static_cast<double>(count.factor()), x.where());
   return Arg(total, x.where()) / Arg(apply(ir::Extent{count}, {}, x.where()), x.where());
 }
@@ -89,7 +112,9 @@ Tensor variance(const Arg& x, const Axes& axes, bool keepdims) {
 
 Tensor cumsum(const Arg& arg, std::int64_t axis) {
   const Tensor x = numbers(arg);
-  return apply(ir::Cumsum{static_cast<std::int64_t>(resolved_axis(axis, x.rank(), arg.where())), false}, {&x}, arg.where());
+  const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
+  require_exact({arg.as(DType::f32), at, at + 1, true}, "cumsum", arg.where());
+  return apply(ir::Cumsum{static_cast<std::int64_t>(at), false}, {&x}, arg.where());
 }
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// Reductions over axes, and running sums. Integers stay integers: u8 and bool are summed and multiplied as i32 (a sum of bool counts), and i32
-// and u32 wrap on overflow.
+// Reductions over axes, and running sums. Integers stay integers: u8 and bool are summed and multiplied as i32 (a sum of bool counts). A sum that
+// does not fit its type is an error; compiled sums of i32 and u32, and all products, wrap.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,10 @@ class Axes {
  private:
   std::optional<std::vector<std::int64_t>> list_;
 };
+/// Throws UserError for a sum of integers that does not fit: of values where they are known, of u8 and bool in a trace for more elements than can be
+/// summed without a look at them.
 Tensor sum(const Arg& x, const Axes& axes = {}, bool keepdims = false);
-/// The sum divided by the number of elements (with N as at run time). For integers and bool, of their f32 values.
+/// The sum divided by the number of elements (with N as at run time). For integers and bool f32, of their exact sum.
 Tensor mean(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor min(const Arg& x, const Axes& axes = {}, bool keepdims = false);
@@ -31,7 +33,7 @@ Tensor prod(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 Tensor logsumexp(const Arg& x, const Axes& axes = {}, bool keepdims = false);
 /// Mean squared distance from the mean.
 Tensor variance(const Arg& x, const Axes& axes = {}, bool keepdims = false);
-/// Running sums along an axis.
+/// Running sums along an axis. Throws UserError as sum does.
 Tensor cumsum(const Arg& x, std::int64_t axis = -1);
 
 }  // namespace sinter
