@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t evaluation_block = 1024;
 
-std::string epoch_line(const EpochResult& r, std::int64_t epochs, bool watched) {
+std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
   TextStream line;
   line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
        << r.loss;
@@ -33,7 +33,7 @@ std::string epoch_line(const EpochResult& r, std::int64_t epochs, bool watched) 
   if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
   if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
   add_metrics("validation ", r.validation_metrics);
-  if (!std::isfinite(r.loss) && !watched) line << " (FitOptions::find_non_finite finds the source of the first such number)";
+  if (!std::isfinite(r.loss)) line << " (not finite; a lower learning rate may help)";
   return line.str();
 }
 
@@ -119,6 +119,14 @@ Tensor Trainer::Impl::step_weights(const Dataset& data, const Tensor& weights) {
   weighted = weighted || weights.defined();
   if (!weighted || weights.defined()) return weights;
   return Tensor::filled({DType::f32, {data.size()}}, 1);
+}
+
+std::vector<Tensor> Trainer::Impl::predictions_of(const Dataset& data, const Tensor& rows) {
+  std::vector<Tensor> x;
+  for (const Tensor& table : data.x) x.push_back(gather_rows(table, rows));
+  std::vector<const Tensor*> in;
+  for (const Tensor& part : x) in.push_back(&part);
+  return predict->call(in);
 }
 
 // ---- loops ----
@@ -270,7 +278,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       result.validation_accuracy = judged.accuracy;
       result.validation_metrics = judged.metrics;
     }
-    if (fit.verbose) progress.end_epoch(epoch_line(result, last_epoch, fit.find_non_finite));
+    if (fit.verbose) progress.end_epoch(epoch_line(result, last_epoch));
     if (fit.on_epoch) fit.on_epoch(result);
     for (const auto& callback : fit.callbacks) callback->on_epoch_end(self, result);
     at.history.push_back(result);
@@ -292,9 +300,14 @@ Evaluation Trainer::evaluate(const Dataset& data) {
   impl.accept(data, "evaluate");
   const Piece piece{data, impl.step_weights(data, data.weights)};
   Tally tally(impl.layout, impl.options.metrics);
-  for (std::int64_t first = 0; first < data.size(); first += evaluation_block)
-    tally.run(*impl.evaluate, piece, Impl::row_numbers(first, std::min(evaluation_block, data.size() - first)));
-  return {tally.mean_loss(), tally.accuracy(), tally.metrics()};
+  std::int64_t nan_samples = 0;
+  for (std::int64_t first = 0; first < data.size(); first += evaluation_block) {
+    const Tensor rows = Impl::row_numbers(first, std::min(evaluation_block, data.size() - first));
+    tally.run(*impl.evaluate, piece, rows);
+    if (const auto counted = tally.nan_samples()) nan_samples += *counted;
+    else if (!std::isfinite(tally.results()[0].item())) nan_samples += count_nan_samples(impl.predictions_of(data, rows));
+  }
+  return {tally.mean_loss(), tally.accuracy(), tally.metrics(), nan_samples};
 }
 
 double Trainer::train_on_batch(const Tensors& x, const Tensors& y) {

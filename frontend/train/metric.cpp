@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iomanip>
 #include <limits>
-#include <numeric>
+#include <optional>
 
 namespace sinter {
 
@@ -53,6 +53,10 @@ namespace {
 void Metric::save(SavedState&) const { fail_to_save(name_); }
 void Metric::restore(const SavedState&) { fail_to_save(name_); }
 
+bool has_nan(std::span<const float> numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](float x) { return x != x; });
+}
+
 namespace metric {
 
 Pointer of_output(std::size_t number, Pointer metric) {
@@ -81,16 +85,31 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : std:
 /// The class of a sample's target: its number, or the index of its greatest element.
 std::int64_t target_class(const MetricBatch& batch, std::int64_t sample, const std::string& name) {
   const double* y = batch.target.data() + sample * batch.target_width;
-  const std::int64_t c = batch.target_width == 1 ? static_cast<std::int64_t>(*y) : std::max_element(y, y + batch.target_width) - y;
-  if (c < 0 || c >= batch.width) throw UserError(name, str("class ", c, " is outside [0, ", batch.width, "), the classes that are predicted"));
-  return c;
+  const double c = batch.target_width == 1 ? *y : static_cast<double>(std::max_element(y, y + batch.target_width) - y);
+  if (!(c >= 0 && c < static_cast<double>(batch.width)))
+    throw UserError(name, str("class ", c, " is outside [0, ", batch.width, "), the classes that are predicted"));
+  if (c != std::floor(c)) throw UserError(name, str("needs class numbers, got ", c));
+  return static_cast<std::int64_t>(c);
 }
 
-const float* prediction_of(const MetricBatch& batch, std::int64_t sample) { return batch.prediction.data() + sample * batch.width; }
+std::span<const float> prediction_of(const MetricBatch& batch, std::int64_t sample) {
+  return batch.prediction.subspan(static_cast<std::size_t>(sample * batch.width), static_cast<std::size_t>(batch.width));
+}
+
+/// The class that is predicted: the first of the greatest; none if a prediction is NaN.
+std::optional<std::int64_t> predicted_class(std::span<const float> prediction) {
+  if (has_nan(prediction)) return std::nullopt;
+  return std::max_element(prediction.begin(), prediction.end()) - prediction.begin();
+}
 
 void require_numbers(const MetricBatch& batch, const std::string& name) {
   if (batch.width != batch.target_width)
     throw UserError(name, str("needs as many numbers per sample in predictions as in targets, got ", batch.width, " and ", batch.target_width));
+}
+
+/// Throws UserError unless a target is 0 or 1.
+void require_yes_or_no(double target, const std::string& name) {
+  if (target != 0 && target != 1) throw UserError(name, str("targets must be 0 or 1, got ", target));
 }
 
 /// A weighted mean of a value per sample, or per number.
@@ -101,8 +120,9 @@ class Mean : public Metric {
   void reset() override { total_ = weights_ = 0; }
   void update(const MetricBatch& batch) override {
     for (std::int64_t i = 0; i < batch.samples; ++i) {
-      const double w = batch.weight_of(i);
-      total_ += w * of_(batch, i);
+      const double w = batch.weight_of(i), value = of_(batch, i);
+      if (w == 0) continue;
+      total_ += w * value;
       weights_ += w;
     }
   }
@@ -121,10 +141,11 @@ class RootMean : public Mean {
   double result() const override { return std::sqrt(Mean::result()); }
 };
 
-Pointer classes(std::string name, std::function<bool(const float* prediction, std::int64_t width, std::int64_t actual)> right) {
+Pointer classes(std::string name, std::function<bool(std::span<const float> prediction, std::int64_t actual)> right) {
   return std::make_shared<Mean>(name, [name, right = std::move(right)](const MetricBatch& batch, std::int64_t i) {
     if (batch.width < 2) throw UserError(name, "needs predictions of at least 2 classes; for binary targets there is binary_accuracy");
-    return right(prediction_of(batch, i), batch.width, target_class(batch, i, name)) ? 1.0 : 0.0;
+    const std::int64_t actual = target_class(batch, i, name);
+    return right(prediction_of(batch, i), actual) ? 1.0 : 0.0;
   });
 }
 
@@ -134,7 +155,8 @@ Mean::Of numbers(std::string name, double (*f)(double p, double y)) {
     require_numbers(batch, name);
     double total = 0;
     for (std::int64_t k = 0; k < batch.width; ++k)
-      total += f(static_cast<double>(prediction_of(batch, i)[k]), batch.target[static_cast<std::size_t>(i * batch.width + k)]);
+      total +=
+          f(static_cast<double>(prediction_of(batch, i)[static_cast<std::size_t>(k)]), batch.target[static_cast<std::size_t>(i * batch.width + k)]);
     return total / static_cast<double>(batch.width);
   };
 }
@@ -149,8 +171,10 @@ class YesNo : public Metric {
     require_numbers(batch, name());
     for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
       const double y = batch.target[static_cast<std::size_t>(i)];
-      if (y != 0 && y != 1) throw UserError(name(), str("targets must be 0 or 1, got ", y));
-      counts_[y == 1][static_cast<double>(batch.prediction[static_cast<std::size_t>(i)]) >= threshold_] += batch.weight_of(i / batch.width);
+      require_yes_or_no(y, name());
+      const auto p = static_cast<double>(batch.prediction[static_cast<std::size_t>(i)]);
+      const bool yes = y == 1, predicted = std::isnan(p) ? !yes : p >= threshold_;
+      counts_[yes][predicted] += batch.weight_of(i / batch.width);
     }
   }
   double result() const override { return result_(counts_[1][1], counts_[0][1], counts_[1][0], counts_[0][0]); }
@@ -171,26 +195,26 @@ class Auc : public Metric {
     require_numbers(batch, name());
     for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
       const double y = batch.target[static_cast<std::size_t>(i)];
-      if (y != 0 && y != 1) throw UserError(name(), str("targets must be 0 or 1, got ", y));
+      require_yes_or_no(y, name());
       seen_.push_back({batch.prediction[static_cast<std::size_t>(i)], y == 1, batch.weight_of(i / batch.width)});
     }
   }
   double result() const override {
     std::vector<Seen> sorted = seen_;
-    std::sort(sorted.begin(), sorted.end(), [](const Seen& a, const Seen& b) { return a.prediction < b.prediction; });
+    const auto ordered = std::partition(sorted.begin(), sorted.end(), [](const Seen& s) { return !std::isnan(s.prediction); });
+    std::sort(sorted.begin(), ordered, [](const Seen& a, const Seen& b) { return a.prediction < b.prediction; });
     double no_below = 0, pairs = 0, yes = 0;
-    for (std::size_t i = 0; i < sorted.size();) {
+    for (auto i = sorted.begin(); i != ordered;) {
       double yes_here = 0, no_here = 0;
-      std::size_t next = i;
-      for (; next < sorted.size() && sorted[next].prediction == sorted[i].prediction; ++next)
-        (sorted[next].yes ? yes_here : no_here) += sorted[next].weight;
-      if (next == i) return std::numeric_limits<double>::quiet_NaN();  // a prediction is NaN
+      const float prediction = i->prediction;
+      for (; i != ordered && i->prediction == prediction; ++i) (i->yes ? yes_here : no_here) += i->weight;
       pairs += yes_here * (no_below + no_here / 2);
       no_below += no_here;
       yes += yes_here;
-      i = next;
     }
-    return ratio(pairs, yes * no_below);
+    double no = no_below;
+    for (auto i = ordered; i != sorted.end(); ++i) (i->yes ? yes : no) += i->weight;
+    return ratio(pairs, yes * no);
   }
   void save(SavedState& state) const override {
     std::vector<double> seen;
@@ -235,11 +259,11 @@ class R2 : public Metric {
     require_numbers(batch, name());
     for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
       const double w = batch.weight_of(i / batch.width), y = batch.target[static_cast<std::size_t>(i)];
+      if (w == 0) continue;
       const double apart = static_cast<double>(batch.prediction[static_cast<std::size_t>(i)]) - y;
       errors_ += w * apart * apart;
       // Mean and spread in one pass (West 1979).
       weights_ += w;
-      if (weights_ == 0) continue;
       const double before = mean_;
       mean_ += w / weights_ * (y - before);
       spread_ += w * (y - before) * (y - mean_);
@@ -261,16 +285,17 @@ Pointer scaled(double factor, Pointer metric) {
 }
 
 Pointer accuracy() {
-  return classes("accuracy", [](const float* p, std::int64_t width, std::int64_t actual) { return std::max_element(p, p + width) - p == actual; });
+  return classes("accuracy", [](std::span<const float> p, std::int64_t actual) { return predicted_class(p) == actual; });
 }
 
 Pointer top_k_accuracy(std::int64_t k) {
   if (k < 1) throw UserError("top_k_accuracy", str("k must be at least 1, got ", k));
-  return classes(str("top_", k, "_accuracy"), [k](const float* p, std::int64_t width, std::int64_t actual) {
+  return classes(str("top_", k, "_accuracy"), [k](std::span<const float> p, std::int64_t actual) {
     // Equal predictions keep their order.
+    const auto own = static_cast<std::size_t>(actual);
     std::int64_t before = 0;
-    for (std::int64_t c = 0; c < width; ++c) before += p[c] > p[actual] || (p[c] == p[actual] && c < actual);
-    return before < k;
+    for (std::size_t c = 0; c < p.size(); ++c) before += p[c] > p[own] || (p[c] == p[own] && c < own);
+    return before < k && !has_nan(p);
   });
 }
 
@@ -301,52 +326,76 @@ Pointer root_mean_squared_error() {
 Pointer r2() { return std::make_shared<R2>(); }
 
 ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : Metric("confusion_matrix"), classes_(classes) {
-  if (classes < 2) throw UserError("confusion_matrix", str("needs at least 2 classes, got ", classes));
-  reset();
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (classes < 2 || classes > most) throw UserError("confusion_matrix", str("needs at least 2 classes and at most ", most, ", got ", classes));
 }
 
-void ConfusionMatrix::reset() { counts_.assign(static_cast<std::size_t>(classes_ * classes_), 0.0); }
+void ConfusionMatrix::reset() { counts_.clear(); }
 
 void ConfusionMatrix::update(const MetricBatch& batch) {
   if (batch.width != classes_) throw UserError(name(), str("was made for ", classes_, " classes, got predictions of ", batch.width));
-  for (std::int64_t i = 0; i < batch.samples; ++i) {
-    const float* p = prediction_of(batch, i);
-    const std::int64_t predicted = std::max_element(p, p + classes_) - p;
-    counts_[static_cast<std::size_t>(target_class(batch, i, name()) * classes_ + predicted)] += batch.weight_of(i);
-  }
+  for (std::int64_t i = 0; i < batch.samples; ++i)
+    counts_[{target_class(batch, i, name()), predicted_class(prediction_of(batch, i)).value_or(classes_)}] += batch.weight_of(i);
 }
 
 double ConfusionMatrix::result() const {
-  double right = 0;
-  for (std::int64_t c = 0; c < classes_; ++c) right += count(c, c);
-  return ratio(right, std::accumulate(counts_.begin(), counts_.end(), 0.0));
+  double right = 0, all = 0;
+  for (const auto& [pair, count] : counts_) {
+    if (pair.first == pair.second) right += count;
+    all += count;
+  }
+  return ratio(right, all);
 }
 
-void ConfusionMatrix::save(SavedState& state) const { state.set("counts", counts_); }
+void ConfusionMatrix::save(SavedState& state) const {
+  std::vector<double> saved;
+  for (const auto& [pair, count] : counts_) saved.insert(saved.end(), {static_cast<double>(pair.first), static_cast<double>(pair.second), count});
+  state.set("counts", std::move(saved));
+}
 
 void ConfusionMatrix::restore(const SavedState& state) {
-  const std::vector<double>& counts = state.numbers("counts");
-  if (counts.size() != counts_.size()) throw UserError(name(), str("needs ", counts_.size(), " saved counts, got ", counts.size()));
-  counts_ = counts;
+  const std::vector<double>& saved = state.numbers("counts");
+  if (saved.size() % 3) throw UserError(name(), str("needs three saved numbers per count, got ", saved.size()));
+  reset();
+  for (std::size_t i = 0; i < saved.size(); i += 3) {
+    const double actual = saved[i], predicted = saved[i + 1], most = static_cast<double>(classes_);
+    if (!(actual >= 0 && actual < most && predicted >= 0 && predicted <= most))
+      throw UserError(name(), str("saved classes ", actual, " and ", predicted, " are outside [0, ", classes_, ")"));
+    counts_[{static_cast<std::int64_t>(actual), static_cast<std::int64_t>(predicted)}] = saved[i + 2];
+  }
 }
 
 double ConfusionMatrix::count(std::int64_t actual, std::int64_t predicted) const {
   if (actual < 0 || actual >= classes_ || predicted < 0 || predicted >= classes_)
     throw UserError(name(), str("classes ", actual, " and ", predicted, " must be in [0, ", classes_, ")"));
-  return counts_[static_cast<std::size_t>(actual * classes_ + predicted)];
+  const auto found = counts_.find({actual, predicted});
+  return found == counts_.end() ? 0 : found->second;
+}
+
+double ConfusionMatrix::undecided(std::int64_t actual) const {
+  if (actual < 0 || actual >= classes_) throw UserError(name(), str("class ", actual, " must be in [0, ", classes_, ")"));
+  const auto found = counts_.find({actual, classes_});
+  return found == counts_.end() ? 0 : found->second;
 }
 
 std::string ConfusionMatrix::to_text() const {
+  constexpr std::int64_t most = 1000;
+  if (classes_ > most) throw UserError(name(), str("text is for at most ", most, " classes, got ", classes_, "; count() gives single numbers"));
   TextStream out;
   std::size_t width = 1;
-  for (const double c : counts_) width = std::max(width, str(c).size());
+  bool any_undecided = false;
+  for (const auto& [pair, count] : counts_) {
+    width = std::max(width, str(count).size());
+    any_undecided = any_undecided || pair.second == classes_;
+  }
   const auto cell = [&](const auto& value) { out << std::setw(static_cast<int>(width) + 1) << value; };
   cell("");
   for (std::int64_t c = 0; c < classes_; ++c) cell(c);
-  out << "  <- predicted\n";
+  out << "  <- predicted" << (any_undecided ? ", undecided" : "") << "\n";
   for (std::int64_t r = 0; r < classes_; ++r) {
     cell(r);
     for (std::int64_t c = 0; c < classes_; ++c) cell(count(r, c));
+    if (any_undecided) cell(undecided(r));
     out << "\n";
   }
   return out.str();

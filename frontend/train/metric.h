@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/checkpoint/saved_state.h"
@@ -52,8 +54,15 @@ class Metric {
   std::vector<double> target_;
 };
 
+/// Whether any of them is NaN.
+bool has_nan(std::span<const float> numbers);
+
 /// Metrics: pointers, because a Trainer and its caller share them. Predictions of classes are [N, C] with class numbers or one-hot targets;
 /// binary predictions are probabilities [N] or [N, 1], true where >= `threshold` (for logits: 0), with targets 0 and 1.
+///
+/// A prediction that is NaN is wrong. Metrics that count: a sample with a NaN among its predictions of classes is no hit, a binary prediction that is
+/// NaN counts as the answer that is not the target's, and a pair with one is not in the right order. Metrics that measure errors are NaN. Infinite
+/// predictions are numbers like others. A sample of weight 0 does not count, whatever its prediction is.
 namespace metric {
 
 using Pointer = std::shared_ptr<Metric>;
@@ -84,10 +93,10 @@ Pointer root_mean_squared_error();
 /// 1 - sum (p - y)² / sum (y - mean y)², over all numbers.
 Pointer r2();
 
-/// How often a class (row) was predicted as each class (column). result() is the accuracy.
+/// How often a class (row) was predicted as each class (column). result() is the accuracy. Takes memory for the pairs that occur.
 class ConfusionMatrix : public Metric {
  public:
-  /// Throws UserError for fewer than 2 classes.
+  /// Throws UserError for fewer than 2 classes and more than 2^31 - 1.
   explicit ConfusionMatrix(std::int64_t classes);
   void reset() override;
   void update(const MetricBatch& batch) override;
@@ -95,12 +104,15 @@ class ConfusionMatrix : public Metric {
   void save(SavedState& state) const override;
   void restore(const SavedState& state) override;
   double count(std::int64_t actual, std::int64_t predicted) const;
-  /// Rows and columns with the class numbers around them.
+  /// How often samples of the class had a NaN among their predictions: these were predicted as no class.
+  double undecided(std::int64_t actual) const;
+  /// Rows and columns with the class numbers around them, and a column of undecided samples if there are any. Throws UserError for more than 1000
+  /// classes.
   std::string to_text() const;
 
  private:
   std::int64_t classes_;
-  std::vector<double> counts_;
+  std::map<std::pair<std::int64_t, std::int64_t>, double> counts_;  ///< by actual and predicted class, `classes_` for undecided samples
 };
 
 }  // namespace metric

@@ -28,6 +28,18 @@ std::vector<std::size_t> ResultLayout::results() const {
   return kept;
 }
 
+std::int64_t count_nan_samples(std::span<const Tensor> predictions) {
+  std::vector<char> bad;
+  for (const Tensor& prediction : predictions) {
+    if (prediction.elements() == 0) continue;
+    const std::vector<float> numbers = prediction.to_vector<float>();
+    const auto samples = static_cast<std::size_t>(prediction.dim(0).factor()), width = numbers.size() / samples;
+    bad.resize(samples);
+    for (std::size_t i = 0; i < samples; ++i) bad[i] = bad[i] || has_nan(std::span(numbers).subspan(i * width, width));
+  }
+  return std::count(bad.begin(), bad.end(), 1);
+}
+
 Tally::Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics)
     : layout_(layout), metrics_(metrics), out_(layout.count), losses_(layout.outputs.size()), correct_(layout.outputs.size()) {
   for (const metric::Pointer& metric : metrics_) metric->reset();
@@ -53,6 +65,14 @@ void Tally::run(StepCore& step, const Piece& piece, const Tensor& rows) {
     metric->add(out_[*layout_.outputs[i].prediction], gather_rows(piece.data.y[i], rows),
                 piece.data.weights.defined() ? gather_rows(piece.data.weights, rows) : Tensor());
   }
+}
+
+std::optional<std::int64_t> Tally::nan_samples() const {
+  std::vector<Tensor> predictions;
+  for (const ResultLayout::Output& output : layout_.outputs)
+    if (output.prediction) predictions.push_back(out_[*output.prediction]);
+  if (predictions.empty()) return std::nullopt;
+  return count_nan_samples(predictions);
 }
 
 SavedState Tally::save() const {

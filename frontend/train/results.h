@@ -29,6 +29,9 @@ struct ResultLayout {
   ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics);
 };
 
+/// How many samples have a NaN among their predictions [N, ...], of any output.
+std::int64_t count_nan_samples(std::span<const Tensor> predictions);
+
 /// Data that a step is run on, and the weight of each sample in the loss: the data's own weights times those of the classes; undefined: 1.
 struct Piece {
   Dataset data;
@@ -42,6 +45,8 @@ class Tally {
 
   /// Runs a step on some rows of the data. Allocates only for metrics.
   void run(StepCore& step, const Piece& piece, const Tensor& rows);
+  /// How many of the samples of the last run have a NaN among their predictions; nothing if it returned none.
+  std::optional<std::int64_t> nan_samples() const;
   /// The inputs and results of the last run.
   std::span<const Tensor* const> inputs() const { return in_; }
   std::span<const Tensor> results() const { return out_; }

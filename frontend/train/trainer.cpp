@@ -63,7 +63,10 @@ std::vector<Tensor> results(const Tensor& total, std::span<const Tensor> losses,
   for (std::size_t i = 0; i < layout.outputs.size(); ++i) {
     const ResultLayout::Output& at = layout.outputs[i];
     if (at.loss) result[*at.loss] = losses[i];
-    if (at.correct) result[*at.correct] = sum(cast(equal(argmax(predictions[i]), cast(y[i], DType::i32)), DType::f32));
+    if (at.correct) {
+      const Tensor hit = equal(argmax(predictions[i]), cast(y[i], DType::i32)), greatest = max(predictions[i], {-1});
+      result[*at.correct] = sum(logical_and(hit, equal(greatest, greatest)));  // NaN, if there is one, is the greatest
+    }
     if (at.prediction) result[*at.prediction] = predictions[i];
   }
   return result;

@@ -73,6 +73,9 @@ struct Evaluation {
   double loss = 0;
   std::optional<double> accuracy;
   std::vector<std::pair<std::string, double>> metrics = {};
+  /// Samples with a NaN among their predictions, which are wrong by accuracy and every metric. Where there are no metrics, they are sought among the
+  /// samples whose loss is not finite.
+  std::int64_t nan_samples = 0;
 };
 
 class Trainer {

@@ -45,6 +45,8 @@ struct Trainer::Impl {
   Spec float_spec() const { return {{DType::f32, x_types[0].shape.with(0, Dim::batch())}, InputKind::batch}; }
   /// The weights that a step on this data takes: ones, if it takes any and there are none.
   Tensor step_weights(const Dataset& data, const Tensor& weights);
+  /// The predictions for some rows of the data.
+  std::vector<Tensor> predictions_of(const Dataset& data, const Tensor& rows);
   /// What `predict` returns for data of the known types.
   std::vector<Type> prediction_types() const;
   /// Throws UserError if the model's forward pass reads a trainable parameter that is not the model's.

@@ -88,7 +88,7 @@ TEST(Metric, RefusesWhatItCannotJudge) {
   EXPECT_THAT(error_of([&] { metric::f1()->add(Tensor({0.5f}, {1}), y); }), HasSubstr("[f1] targets must be 0 or 1, got 3"));
   EXPECT_THAT(error_of([&] { metric::accuracy()->add(Tensor({0.5f}, {1}), y); }), HasSubstr("for binary targets there is binary_accuracy"));
   EXPECT_THAT(error_of([] { metric::top_k_accuracy(0); }), HasSubstr("k must be at least 1, got 0"));
-  EXPECT_THAT(error_of([] { metric::ConfusionMatrix(1); }), HasSubstr("needs at least 2 classes, got 1"));
+  EXPECT_THAT(error_of([] { metric::ConfusionMatrix(1); }), HasSubstr("needs at least 2 classes and at most 2147483647, got 1"));
 }
 
 }  // namespace

@@ -224,7 +224,7 @@ TEST(MetricErrors, SayWhatIsWrong) {
        {"[auc] needs three saved numbers per prediction, got 2", [] { metric::auc()->restore(saved("seen", {1, 2})); }},
        {"[top_k_accuracy] k must be at least 1, got 0", [] { metric::top_k_accuracy(0); }},
        {"[confusion_matrix] was made for 3 classes, got predictions of 2", [&] { matrix.add(p, y); }},
-       {"[confusion_matrix] needs 9 saved counts, got 1", [&] { matrix.restore(saved("counts", {1})); }},
+       {"[confusion_matrix] needs three saved numbers per count, got 1", [&] { matrix.restore(saved("counts", {1})); }},
        {"[confusion_matrix] classes 3 and 0 must be in [0, 3)", [&] { (void)matrix.count(3, 0); }}});
 }
 
