@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/config.h"
+#include "cli/finite_run.h"
 #include "cli/later.h"
 #include "cli/model.h"
 #include "cli/options.h"
@@ -120,6 +121,12 @@ void run(const Settings& s) {
   options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
   LaterErrors errors;
   add_callbacks(options, s, task, errors);
+  const auto finite = std::make_shared<FiniteRun>(model.parameters(), FiniteRunOptions{.out = s.out,
+                                                                                       .checkpoints = s.checkpoints,
+                                                                                       .learning_rate = s.learning_rate,
+                                                                                       .checkpoint_every = s.checkpoint_every,
+                                                                                       .restores_best = s.patience > 0});
+  options.callbacks.push_back(finite);
   // Metadata is made before training, so that no later failure can cost the trained model.
   if (task.encoder) trainer.set_metadata("encoder", checked_json(*task.encoder));
   trainer.set_metadata("task", task.classes ? "classes" : "numbers");
@@ -129,9 +136,12 @@ void run(const Settings& s) {
               << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns
               << model.summary({DType::f32, {Dim::batch(), task.inputs}});
   const std::vector<EpochResult> history = trainer.fit(task.train, options);
+  const Evaluation judged = trainer.evaluate(task.validation ? *task.validation : task.train);
+  finite->require_saveable(judged.loss);
+  if (!finite->stopped().empty()) std::cout << finite->stopped() << "\n";
   trainer.save(s.out);
   load_back(s.out);
-  print(trainer.evaluate(task.validation ? *task.validation : task.train), task);
+  print(judged, task);
   std::cout << "saved " << s.out << "\n";
   const report::Options report{.title = s.out, .sample = &task.train, .batch_size = s.batch_size};
   if (!s.report.empty()) errors.attempt([&] { report::write_html(s.report, trainer, history, report); });

@@ -106,6 +106,38 @@ TEST_F(Train, LearnsAFolderOfMnist) {
               Prints(ContainsRegex("validation: accuracy [78]")));
 }
 
+// ---- models that are not finite ----
+
+TEST_F(Train, SavesNoModelThatIsNotFinite) {
+  const Arguments hopeless = training() + Arguments{"--epochs", "3", "--learning-rate", "1e38"};
+  const auto told = AllOf(StartsWith("sinter: [train] the model must stay finite, but after "),
+                          HasSubstr("; lower --learning-rate, now 1e+38. Nothing was written to " + file("model.sinter")));
+  EXPECT_THAT(sinter_with(hopeless), Fails(failure, told));
+  EXPECT_FALSE(fs::exists(file("model.sinter")));
+  // One step: parameters and loss are finite, but no later loss would be.
+  const Arguments one_step{"--epochs", "1", "--batch-size", "1000", "--validation-split", "0", "--optimizer", "sgd", "--learning-rate", "1e30"};
+  EXPECT_THAT(sinter_with(training() + one_step), Fails(failure, HasSubstr("the model must stay finite, but at the end the loss is inf; lower")));
+  EXPECT_FALSE(fs::exists(file("model.sinter")));
+  const Finished shown = sinter_with({"train", "--data", houses, "--target", "price", "--learning-rate", "1e38", "-o", file("model.sinter")});
+  EXPECT_EQ(shown.status, failure);
+  EXPECT_THAT(shown.out + shown.err, Not(HasSubstr("FitOptions")));
+}
+
+TEST_F(Train, KeepsCheckpointsFromBeforeAModelThatIsNotFinite) {
+  const Arguments command =
+      training() +
+      Arguments{"--epochs", "9", "--optimizer", "sgd", "--learning-rate", "100", "--checkpoints", file("checkpoints"), "--checkpoint-every", "1"};
+  EXPECT_THAT(sinter_with(command), Fails(failure, HasSubstr("; " + file("checkpoints") + " keeps the checkpoints before")));
+  EXPECT_FALSE(fs::exists(file("model.sinter")));
+  EXPECT_THAT(sinter_with(command), Fails(failure, HasSubstr("the model must stay finite, but after step ")));  // from a checkpoint that is finite
+}
+
+TEST_F(Train, GoesBackToTheBestEpochFromAModelThatIsNotFinite) {
+  const Arguments command = training() + Arguments{"--epochs", "40", "--optimizer", "sgd", "--learning-rate", "0.5", "--patience", "40"};
+  EXPECT_THAT(sinter_with(command), Prints(AllOf(HasSubstr(": training ended there, with the model of the best epoch\n"), HasSubstr("saved "))));
+  EXPECT_THAT(predict(file("model.sinter")).out, Not(HasSubstr("nan")));
+}
+
 // ---- what does not fit ----
 
 TEST_F(Train, SaysWhatTheDataLacks) {
