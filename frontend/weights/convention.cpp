@@ -69,13 +69,18 @@ Tensor channels_last(const std::string& layer, const Tensor& weight, const Shape
   return reshape(permuted(apart, order), {weight.dim(0), weight.dim(1)});
 }
 
-/// "fc10" after "fc2": numbers in names compare as numbers.
-bool natural_less(std::string_view a, std::string_view b) {
+/// The order of two names, in which numbers compare as numbers: "fc10" is after "fc2".
+struct NaturalOrder {
+  bool less = false;
+  bool by_number = false;  ///< the first difference is between two numbers
+};
+
+NaturalOrder natural_order(std::string_view a, std::string_view b) {
   std::size_t i = 0, j = 0;
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   while (i < a.size() && j < b.size()) {
     if (!digit(a[i]) || !digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
+      if (a[i] != b[j]) return {a[i] < b[j], false};
       ++i, ++j;
       continue;
     }
@@ -86,11 +91,13 @@ bool natural_less(std::string_view a, std::string_view b) {
       return text.substr(first, at - first);
     };
     const std::string_view x = number(a, i), y = number(b, j);
-    if (x.size() != y.size()) return x.size() < y.size();
-    if (x != y) return x < y;
+    if (x.size() != y.size()) return {x.size() < y.size(), true};
+    if (x != y) return {x < y, true};
   }
-  return a.size() - i < b.size() - j;
+  return {a.size() - i < b.size() - j, false};
 }
+
+bool natural_less(std::string_view a, std::string_view b) { return natural_order(a, b).less; }
 
 /// The tensors of a layer of a file by their own names, and its path.
 struct Layer {
@@ -171,6 +178,19 @@ std::vector<Layer> in_order_of(std::span<const nn::Module::Layer> here, std::vec
   return ordered;
 }
 
+/// Throws UserError if two layers could change places and their names do not number them: whose weights are whose is then a guess.
+void require_only_order(std::span<const nn::Module::Layer> here, std::span<const Layer> there) {
+  for (std::size_t i = 0; i < here.size(); ++i)
+    for (std::size_t k = i + 1; k < here.size(); ++k) {
+      if (natural_order(there[i].path, there[k].path).by_number || !fits(here[i], there[k]) || !fits(here[k], there[i])) continue;
+      std::string list;
+      for (const Layer& layer : there) list += (list.empty() ? "\"" : ", \"") + layer.path + "\"";
+      throw UserError("load", str("layers '", there[i].path, "' and '", there[k].path, "' of the file both fit '", here[i].path, "' and '",
+                                  here[k].path, "', and no number in their names tells their order; give the layers in the order of the model's, ",
+                                  "LoadOptions{.layers = {", list, "}} if it is this one"));
+    }
+}
+
 /// Throws UserError for a dense layer after the Flatten of a convolution's images whose shape was not given.
 void require_flattened(std::span<const nn::Module::Layer> here, const LoadOptions& options) {
   for (const auto& [wanted, image] : options.flattened)
@@ -235,7 +255,10 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
                                 "; name those to take, in order, in LoadOptions::layers"));
   require_flattened(here, options);
   if (options.layers.empty())
-    if (std::vector<Layer> ordered = in_order_of(here, there); !ordered.empty()) there = std::move(ordered);
+    if (std::vector<Layer> ordered = in_order_of(here, there); !ordered.empty()) {
+      require_only_order(here, ordered);
+      there = std::move(ordered);
+    }
   StateDict result;
   for (std::size_t i = 0; i < here.size(); ++i) {
     const Kind& kind = *kind_of(here[i]);

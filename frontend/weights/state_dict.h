@@ -18,15 +18,15 @@ StateDict state_dict(const nn::Module& model);
 /// Whose names and layouts the tensors of a file have.
 enum class Convention {
   sinter,  ///< names are those of the parameters
-  /// Layers are matched in the order of their names (fc2 before fc10), by kind and shape where that does not fit the model, or in the order of
-  /// `layers`; weights are [out, in, kernel...].
+  /// Layers are matched by kind and shape; those of one kind and shape in the order of the numbers in their names (fc2 before fc10), or all in the
+  /// order of `layers`. Where names tell no order (encoder, decoder), `layers` must. Weights are [out, in, kernel...].
   pytorch,
   keras,  ///< layers of a kind are matched in the order of their numbers (dense, dense_1)
 };
 
 struct LoadOptions {
   Convention convention = Convention::sinter;
-  /// PyTorch: names of its layers (the part before `.weight`) in the order of the model's layers, if sorting by name does not give that order.
+  /// PyTorch: names of its layers (the part before `.weight`) in the order of the model's layers, if their numbers and shapes do not tell that order.
   std::vector<std::string> layers = {};
   /// PyTorch: dense layers of the model after a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W]. A dense layer
   /// after a convolution, with more inputs than that has features, must be named.
