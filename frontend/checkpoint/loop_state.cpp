@@ -14,7 +14,7 @@ void save_state(const std::string& path, const std::vector<StatePart>& parts) {
     for (const Parameter& p : parts[i].parameters()) {
       std::string name = str(i, "/", p.name());
       if (std::any_of(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; }))
-        throw UserError("save_state", str("part ", i, " has two parameters '", p.name(), "'; give each its own name"));
+        throw UserError("save_state", str("part ", i, " has two parameters '", p.name(), "'; name them or their modules with set_name"));
       all.emplace_back(std::move(name), p);
     }
   weights::write(path, all);
@@ -33,7 +33,7 @@ void load_state(const std::string& path, const std::vector<StatePart>& parts) {
   // All is checked before anything is assigned.
   for (std::size_t i = 0; i < parts.size(); ++i) {
     std::vector<std::string> known;
-    for (const Parameter& p : parts[i].parameters()) {
+    for (const Parameter& p : parts[i].optimizer() ? parts[i].optimizer()->created_state() : parts[i].parameters()) {
       known.push_back(p.name());
       const auto found = std::find_if(of_part[i].begin(), of_part[i].end(), [&](const auto& entry) { return entry.first == p.name(); });
       if (found == of_part[i].end()) throw UserError(path, str("part ", i, " needs '", p.name(), "', which the file lacks"));

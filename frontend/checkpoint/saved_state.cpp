@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "frontend/core/name.h"
+
 namespace sinter {
 
 namespace {
@@ -22,6 +24,16 @@ void take(const std::map<std::string, T>& from, const std::string& prefix, std::
 }
 
 }  // namespace
+
+void SavedState::set(const std::string& name, std::vector<double> numbers) {
+  require_name("checkpoint", name);
+  numbers_[name] = std::move(numbers);
+}
+
+void SavedState::set(const std::string& name, const Tensor& tensor) {
+  require_name("checkpoint", name);
+  tensors_[name] = tensor;
+}
 
 const std::vector<double>& SavedState::numbers(const std::string& name) const { return find(numbers_, name, "numbers"); }
 const Tensor& SavedState::tensor(const std::string& name) const { return find(tensors_, name, "tensor"); }

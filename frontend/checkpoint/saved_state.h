@@ -11,9 +11,10 @@ namespace sinter {
 
 class SavedState {
  public:
-  void set(const std::string& name, std::vector<double> numbers) { numbers_[name] = std::move(numbers); }
-  void set(const std::string& name, double number) { numbers_[name] = {number}; }
-  void set(const std::string& name, const Tensor& tensor) { tensors_[name] = tensor; }
+  /// Each throws UserError for a name that no file can hold: see require_name.
+  void set(const std::string& name, std::vector<double> numbers);
+  void set(const std::string& name, double number) { set(name, std::vector<double>{number}); }
+  void set(const std::string& name, const Tensor& tensor);
 
   bool has(const std::string& name) const { return numbers_.contains(name) || tensors_.contains(name); }
   /// What was set, bit for bit. Each throws UserError if there is nothing of this name and kind.

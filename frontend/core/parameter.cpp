@@ -2,16 +2,22 @@
 
 #include <atomic>
 
+#include "frontend/core/name.h"
 #include "frontend/core/record_node.h"
 #include "frontend/core/trace.h"
 
 namespace sinter {
 
 Parameter::Parameter(std::string name, const Tensor& initial, bool trainable) {
-  if (name.empty()) throw UserError("Parameter", "a parameter needs a name");
+  require_name("Parameter", name);
   if (!initial.buffer())
     throw UserError(name, "a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace");
   cell_ = std::make_shared<Cell>(Cell{std::move(name), initial.type(), trainable, 0, initial.buffer()});
+}
+
+void Parameter::set_name(std::string name) {
+  require_name("Parameter", name);
+  cell_->name = std::move(name);
 }
 
 void Cell::changed() {

@@ -46,11 +46,15 @@ struct Cell {
 class Parameter {
  public:
   Parameter() = default;
-  /// Throws UserError for an empty name or a traced or missing initial value. Created inside a trace, it starts with this value too.
+  Parameter(const Parameter&) = default;  // also serves as the move: a module that was moved from stays usable
+  Parameter& operator=(const Parameter&) = default;
+  /// Throws UserError for a name that is empty, no UTF-8, too long or has control characters, and for a traced or missing initial value. Created
+  /// inside a trace, it starts with this value too.
   Parameter(std::string name, const Tensor& initial, bool trainable = true);
 
   const std::string& name() const { return cell_->name; }
-  void set_name(std::string name) { cell_->name = std::move(name); }
+  /// Throws UserError for a name that the constructor would refuse.
+  void set_name(std::string name);
   const Type& type() const { return cell_->type; }
   const Shape& shape() const { return cell_->type.shape; }
   /// Whether it is not frozen. A compiled step may depend on it: the step is traced again after it has changed.

@@ -8,6 +8,7 @@
 #include <new>
 #include <set>
 
+#include "frontend/core/name.h"
 #include "frontend/data/npy.h"
 #include "ir/error.h"
 #include "runtime/file/disk.h"
@@ -77,6 +78,7 @@ NamedArrays read_npz(const std::filesystem::path& path) {
     const std::string at = str(where, ", ", name);
     if (!name.ends_with(extension)) throw UserError(at, "is no .npy file; an .npz holds nothing else");
     name.resize(name.size() - extension.size());
+    require_name(where, name);
     arrays.emplace_back(name, parse_npy(unpack(archive, i, members[i], at), at));
   }
   return arrays;
@@ -94,13 +96,14 @@ void write_npz(const std::filesystem::path& path, const NamedArrays& arrays) {
   zip_source_keep(memory.get());  // the archive has a reference of its own
   std::set<std::string> names;
   for (const auto& [name, array] : arrays) {
+    if (!name.empty()) require_name(where, name);
     if (name.empty() || !names.insert(name).second) throw UserError(where, str("needs a different name for each array, got '", name, "'"));
     members.push_back(npy_bytes(array, str(where, ", ", name)));
     zip_source_t* source = zip_source_buffer(archive.get(), members.back().data(), members.back().size(), 0);
     const zip_int64_t member = zip_file_add(archive.get(), (name + std::string(extension)).c_str(), source, ZIP_FL_ENC_UTF_8);
     if (member < 0) {
       zip_source_free(source);
-      throw UserError(where, str("cannot hold '", name, "' (", zip_strerror(archive.get()), ")"));
+      throw InternalError("npz", str("the archive in memory cannot hold '", name, "' (", zip_strerror(archive.get()), ")"));
     }
     zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(member), ZIP_CM_STORE, 0);
     zip_file_set_mtime(archive.get(), static_cast<zip_uint64_t>(member), 315532800, 0);  // 1980, so that equal arrays give equal files

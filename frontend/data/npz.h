@@ -17,7 +17,7 @@ using NamedArrays = std::vector<std::pair<std::string, HostArray>>;
 /// refuse.
 NamedArrays read_npz(const std::filesystem::path& path);
 
-/// As numpy.savez does, atomically: the whole file or none. Throws UserError for a name that is empty or given twice.
+/// As numpy.savez does, atomically: the whole file or none. Throws UserError for a name that is given twice, and what require_name does.
 void write_npz(const std::filesystem::path& path, const NamedArrays& arrays);
 
 }  // namespace sinter::data

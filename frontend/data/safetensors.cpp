@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/core/json_depth.h"
+#include "frontend/core/name.h"
 #include "frontend/data/extents.h"
 #include "frontend/data/narrow.h"
 #include "ir/error.h"
@@ -82,6 +83,7 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
     if (!header.is_object()) throw UserError(where, "the header is no JSON object; the file is damaged");
     for (const auto& [name, value] : header.items()) {
       if (name == metadata_name) continue;
+      require_name(where, name);
       const std::string at = str(where, ", ", name), type_name = value.at("dtype").get<std::string>();
       const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.name == type_name; });
       if (type == stored_types.end()) throw UserError(at, str("element type ", type_name, " is not supported; store it as F32"));
@@ -119,6 +121,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedArrays& arr
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   std::uint64_t offset = 0;
   for (const auto& [name, array] : arrays) {
+    if (!name.empty()) require_name(where, name);
     if (name.empty() || name == metadata_name || header.contains(name))
       throw UserError(where, str("needs a different name for each tensor, none of them '", metadata_name, "', got '", name, "'"));
     const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&, d = array.dtype](const Stored& s) { return s.dtype == d; });

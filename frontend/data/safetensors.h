@@ -11,7 +11,7 @@ namespace sinter::data {
 /// `[file] …` for a missing, truncated or damaged file, overlapping tensors, another type, and values that do not fit.
 NamedArrays read_safetensors(const std::filesystem::path& path);
 
-/// Writes atomically: the whole file or none. Throws UserError for a name that is empty, given twice or reserved.
+/// Writes atomically: the whole file or none. Throws UserError for a name that is given twice or reserved, and what require_name does.
 void write_safetensors(const std::filesystem::path& path, const NamedArrays& arrays);
 
 }  // namespace sinter::data

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "frontend/core/name.h"
+
 namespace sinter {
 
 runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer) {
@@ -48,6 +50,7 @@ ModelFile model_of(const runtime::Archive& archive, const std::string& where) {
   for (const runtime::NamedGraph& named : archive.graphs) {
     Traced traced{named.graph, {}, {}};
     for (const ir::StateSpec& state : named.graph.states()) {
+      require_name(where, state.name);
       const auto [known, fresh] = states.try_emplace(state.name, file.states.size());
       if (fresh) file.states.emplace_back(state.name, arrays.find(state.name, state.type), state.trainable);
       const Parameter& cell = file.states[known->second];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/core/name.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/publish.h"
 #include "frontend/core/trace.h"
@@ -18,9 +19,16 @@ TrainingScope::TrainingScope() : outer_(training) { training = true; }
 TrainingScope::~TrainingScope() { training = outer_; }
 bool is_training() { return training; }
 
-Module::Module(std::string kind, std::string path) : state_(std::make_shared<State>(State{std::move(kind), std::move(path), true, {}, {}})) {}
+Module::Module(std::string kind, std::string path) : state_(std::make_shared<State>(State{std::move(kind), std::move(path), true, {}, {}})) {
+  require_name_in_path("Module", state_->kind);
+  if (!state_->name.empty()) require_name("Module", state_->name);
+}
 
 const std::string& Module::name() const { return state_->name; }
+void Module::set_name(const std::string& name) {
+  require_name("Module", name);
+  state_->rename(name);
+}
 const std::string& Module::kind() const { return state_->kind; }
 
 Tensor Module::operator()(const Tensor& x) {
@@ -51,6 +59,7 @@ Parameter Module::add(std::string name, const Tensor& initial, Penalty penalty) 
 Parameter Module::add_state(std::string name, const Tensor& initial) { return add(std::move(name), initial, false, {}); }
 
 Parameter Module::add(std::string name, const Tensor& initial, bool trains, Penalty penalty) {
+  require_name_in_path(state_->label(), name);
   for (const State::Own& own : state_->own)
     if (own.name == name) throw UserError(state_->label(), str("has a parameter '", name, "' already; give each its own name"));
   state_->own.push_back({Parameter(state_->name + "." + name, initial, trains && state_->trainable), std::move(name), trains, penalty});
@@ -79,7 +88,7 @@ void Module::State::rename(const std::string& path) {
     const std::size_t old = state->name.empty() ? 0 : state->name.size() + 1;
     for (const auto& child : state->children) stack.push_back({child.get(), now + "." + child->name.substr(old)});
     state->name = now;
-    for (Own& own : state->own) own.parameter.set_name(now + "." + own.name);
+    for (Own& own : state->own) own.parameter.cell()->name = now + "." + own.name;  // of names that were checked, however deep
   }
 }
 

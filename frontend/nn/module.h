@@ -47,10 +47,13 @@ bool is_training();
 class Module {
  public:
   /// `kind` names the module within others, with a number: "dense" becomes `dense_1`. A module on its own has its kind, or `path`, as its path.
+  /// Throws UserError for a kind that is no name, or has a '.' or '/'.
   explicit Module(std::string kind) : Module(kind, kind) {}
   Module(std::string kind, std::string path);
-  Module(const Module&) = default;  // also serves as the move: the source stays usable
+  Module(const Module&) = default;
   Module& operator=(const Module&) = default;
+  Module(Module&&) = delete;  // classes derived from it are copied where they would be moved: the source stays usable
+  Module& operator=(Module&&) = delete;
   virtual ~Module() = default;
 
   /// The output for one batch. Called eagerly and in a trace.
@@ -63,6 +66,10 @@ class Module {
   std::vector<Tensor> call_all(std::span<const Tensor> in);
 
   const std::string& name() const;
+  /// Names it, all below it, and their parameters: those of a Sequential named `encoder` are encoder.dense_1.weight. Optimizers name their slots
+  /// after them. A parent that it is added to names it again. Throws UserError for a name that is empty, no UTF-8, too long or has control
+  /// characters.
+  void set_name(const std::string& name);
   const std::string& kind() const;
   /// Parameters of this module and its children, in order of registration; one that is reached twice (tied weights) is listed once.
   std::vector<Parameter> parameters() const;
@@ -96,7 +103,7 @@ class Module {
   std::string summary_all(std::span<const Type> inputs);
 
  protected:
-  /// Throws UserError for a negative penalty and for a name that this module already uses.
+  /// Throws UserError for a negative penalty, for a name that this module already uses, and for one with a '.' or '/'.
   Parameter add(std::string name, const Tensor& initial, Penalty penalty);
   Parameter add(std::string name, const Tensor& initial) { return add(std::move(name), initial, Penalty{}); }
   /// A value that is saved but not trained: statistics, counters.

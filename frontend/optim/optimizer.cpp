@@ -63,7 +63,7 @@ void Optimizer::update(std::span<const Parameter> parameters, std::span<const Te
       trained.push_back(parameters[i]), used.push_back(gradients[i]), groups.push_back(all_groups[i]);
   if (trained.empty() && !parameters.empty()) return;
   if (common_.accumulate > 1) used = accumulated(trained, used);
-  used = clip_gradients(used, common_.clip);
+  used = clip_gradients(used, common_.clip, trained);
   begin();
   for (std::size_t i = 0; i < trained.size(); ++i) {
     group_ = groups[i];
@@ -134,33 +134,57 @@ Tensor Optimizer::decayed(const Parameter& w, const Tensor& g, double usual) con
 
 // ---- state ----
 
-Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string& full_name, const std::string& slot_name, const Type& type,
-                          double initial) {
+void Optimizer::name_slots() const {
+  std::map<std::string, std::vector<const Cell*>> owners;  // of one name, in the order of their first slots
+  for (const Slot& slot : *slots_) {
+    std::string full_name = name_ + "/" + slot.name;
+    if (slot.owner) {
+      std::vector<const Cell*>& same = owners[slot.owner->name];
+      const auto place = std::find(same.begin(), same.end(), slot.owner.get());
+      const auto number = place - same.begin() + 1;
+      if (place == same.end()) same.push_back(slot.owner.get());
+      full_name = str(name_, "/", slot.owner->name, number > 1 ? str("#", number) : "", "/", slot.name);
+    }
+    slot.value.cell()->name = std::move(full_name);
+  }
+}
+
+Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string& slot_name, const Type& type, double initial) {
   for (const Slot& slot : *slots_)
     if (slot.owner == owner && slot.name == slot_name) return slot.value;
-  Tensor value = Tensor::filled(type, initial);
-  if (const auto found = loaded_->find(full_name); found != loaded_->end()) {
-    value = as_state(found->second, type);
-    if (value.type() != type) throw UserError(name_, str("the loaded state '", full_name, "' must be ", type, ", got ", value.type()));
-    loaded_->erase(found);
+  slots_->push_back({owner, slot_name, Parameter(slot_name, Tensor::filled(type, initial), false)});
+  const Parameter created = slots_->back().value;
+  name_slots();
+  const auto found = std::find_if(loaded_->begin(), loaded_->end(), [&](const Parameter& p) { return p.name() == created.name(); });
+  if (found == loaded_->end()) return created;
+  const Tensor value = as_state(Tensor(found->cell()->type, found->cell()->buffer), type);
+  if (value.type() != type) {
+    slots_->pop_back();
+    throw UserError(name_, str("the loaded state '", found->name(), "' must be ", type, ", got ", found->type()));
   }
-  slots_->push_back({owner, slot_name, Parameter(full_name, value, false)});
+  slots_->back().value = found->type() == type ? *found : Parameter(found->name(), value, false);
+  loaded_->erase(found);
   return slots_->back().value;
 }
 
 Parameter Optimizer::slot(const Parameter& parameter, const std::string& slot_name, double initial) {
-  return find(parameter.cell(), name_ + "/" + parameter.name() + "/" + slot_name, slot_name, parameter.type(), initial);
+  return find(parameter.cell(), slot_name, parameter.type(), initial);
 }
 
-Parameter Optimizer::scalar(const std::string& scalar_name, double initial) {
-  return find(nullptr, name_ + "/" + scalar_name, scalar_name, {}, initial);
-}
+Parameter Optimizer::scalar(const std::string& scalar_name, double initial) { return find(nullptr, scalar_name, {}, initial); }
 
-Parameter Optimizer::counter(const std::string& counter_name) { return find(nullptr, name_ + "/" + counter_name, counter_name, {DType::u32, {}}, 0); }
-
-std::vector<Parameter> Optimizer::state() const {
+std::vector<Parameter> Optimizer::created_state() const {
+  name_slots();
   std::vector<Parameter> result{learning_rate_};
   for (const Slot& slot : *slots_) result.push_back(slot.value);
+  return result;
+}
+
+Parameter Optimizer::counter(const std::string& counter_name) { return find(nullptr, counter_name, {DType::u32, {}}, 0); }
+
+std::vector<Parameter> Optimizer::state() const {
+  std::vector<Parameter> result = created_state();
+  result.insert(result.end(), loaded_->begin(), loaded_->end());
   return result;
 }
 
@@ -172,18 +196,22 @@ void Optimizer::load_state(std::span<const std::pair<std::string, Tensor>> state
       throw UserError(name_, str("'", name, "' is no state of this optimizer, whose names begin with ", name_, "/"));
     rest.insert_or_assign(name, tensor.detach());
   }
-  const std::vector<Parameter> known = this->state();
+  const std::vector<Parameter> known = created_state();
   for (const Parameter& p : known) {
     const auto found = rest.find(p.name());
     if (found == rest.end()) throw UserError(name_, str("the state '", p.name(), "' is missing"));
     found->second = as_state(found->second, p.type());
     if (found->second.type() != p.type()) throw UserError(name_, str("the state '", p.name(), "' is ", p.type(), ", got ", found->second.type()));
   }
+  std::vector<std::pair<Parameter, Tensor>> values;
   for (const Parameter& p : known) {
-    p.assign(rest.at(p.name()));
+    values.emplace_back(p, rest.at(p.name()));
     rest.erase(p.name());
   }
-  *loaded_ = std::move(rest);
+  std::vector<Parameter> later;
+  for (const auto& [name, tensor] : rest) later.emplace_back(name, tensor, false);
+  for (const auto& [parameter, value] : values) parameter.assign(value);
+  *loaded_ = std::move(later);
 }
 
 void Optimizer::exchange_averages() {
@@ -201,7 +229,7 @@ void Optimizer::exchange_averages() {
 
 // ---- clipping ----
 
-std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& limits) {
+std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& limits, std::span<const Parameter> of) {
   for (const auto& [what, limit] : {std::pair{"value", limits.value}, {"norm", limits.norm}, {"global_norm", limits.global_norm}})
     if (!(limit >= 0) || !std::isfinite(limit)) throw UserError("clip", str(what, " must be a finite number of at least 0, got ", limit));
   std::vector<Tensor> result(gradients.begin(), gradients.end());
@@ -214,7 +242,11 @@ std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip
   }
   if (limits.global_norm > 0) {
     Tensor squares;
-    for (const Tensor& g : result) squares = squares.defined() ? squares + sum(square(g)) : sum(square(g));
+    const auto squares_of = [&](std::size_t i) {
+      const LayerScope scope(of.empty() ? current_layer() : of[i].name());  // by which with_frozen finds them
+      return sum(square(result[i]));
+    };
+    for (std::size_t i = 0; i < result.size(); ++i) squares = i ? squares + squares_of(i) : squares_of(i);
     const Tensor factor = scale(squares, limits.global_norm);
     for (Tensor& g : result) g = g * factor;
   }

@@ -20,8 +20,9 @@ struct Clip {
   double norm = 0;         ///< each gradient to at most this Euclidean norm
   double global_norm = 0;  ///< all gradients together to at most this Euclidean norm
 };
+/// `of`: the parameters that they belong to, if known; in a recorded step that is loaded, those that are frozen then do not count in the global norm.
 /// Throws UserError for limits that are negative or not finite.
-std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& clip);
+std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& clip, std::span<const Parameter> of = {});
 
 /// Parameters that are trained differently from the rest.
 struct Group {
@@ -57,8 +58,11 @@ class Optimizer {
   /// Swaps each parameter's value with its moving average: call it before evaluation or saving, and again to continue training. Throws UserError
   /// without average_decay, inside a trace and before the first update.
   void exchange_averages();
-  /// Learning rate, counters and slots, for files. Slots are created by the first update.
+  /// Learning rate, counters and slots, for files; also what load_state() was given for slots that do not exist yet. Slots are created by the first
+  /// update. Each is named after its parameter, adam/encoder.dense_1.weight/m, the second parameter of one name as dense.weight#2.
   std::vector<Parameter> state() const;
+  /// The same without what load_state() was given for slots that do not exist yet.
+  std::vector<Parameter> created_state() const;
   /// Assigns what state() returned, by name; slots that do not exist yet start with it. Throws UserError, and assigns nothing, for another type and
   /// for a state that the list lacks.
   void load_state(std::span<const std::pair<std::string, Tensor>> state) const;
@@ -97,7 +101,9 @@ class Optimizer {
     std::string name;
     Parameter value;
   };
-  Parameter find(const std::shared_ptr<Cell>& owner, const std::string& full_name, const std::string& slot_name, const Type& type, double initial);
+  Parameter find(const std::shared_ptr<Cell>& owner, const std::string& slot_name, const Type& type, double initial);
+  /// Names slots after what their owners are called now.
+  void name_slots() const;
   /// The group of each parameter, null for none.
   std::vector<const Group*> groups_of(std::span<const Parameter> parameters) const;
   std::vector<Tensor> accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
@@ -107,11 +113,10 @@ class Optimizer {
   Common common_;
   Parameter learning_rate_;
   std::shared_ptr<std::vector<Slot>> slots_ = std::make_shared<std::vector<Slot>>();
-  Tensor updates_;                ///< while accumulating: whether this call updates
-  Tensor step_;                   ///< t, while an update runs
-  const Group* group_ = nullptr;  ///< of the parameter that is being updated
-  std::shared_ptr<std::map<std::string, Tensor>> loaded_ =
-      std::make_shared<std::map<std::string, Tensor>>();  ///< initial values of slots that do not exist yet
+  Tensor updates_;                                                                               ///< while accumulating: whether this call updates
+  Tensor step_;                                                                                  ///< t, while an update runs
+  const Group* group_ = nullptr;                                                                 ///< of the parameter that is being updated
+  std::shared_ptr<std::vector<Parameter>> loaded_ = std::make_shared<std::vector<Parameter>>();  ///< for slots that do not exist yet
 };
 
 struct SGDOptions {

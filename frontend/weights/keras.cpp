@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/core/name.h"
 #include "frontend/weights/hdf5.h"
 #include "ir/error.h"
 
@@ -39,6 +40,7 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
       }
       for (const auto& [number, data_set] : file.members(object, layer)) {
         const std::string name = inside(layer, number);
+        require_name(path.string(), name);
         arrays.emplace_back(name, file.read(data_set, name));
       }
     }

@@ -66,7 +66,7 @@ TEST_F(DataErrors, OfNpz) {
        {"strange.npz, a.npy] is damaged or packed in a way that cannot be read; copy or write the file again", [&] { data::read_npz(strange); }},
        {"needs a different name for each array, got 'a'", [&] { data::write_npz(good, {{"a", one}, {"a", one}}); }},
        {"there are no arrays to write; an .npz file holds at least one", [&] { data::write_npz(good, {}); }},
-       {"good.npz] cannot hold '\\xff' (", [&] { data::write_npz(good, {{"\xff", one}}); }},
+       {"good.npz] a name must be UTF-8 without control characters, got '\\xff'", [&] { data::write_npz(good, {{"\xff", one}}); }},
        {"folder.npz] cannot write the file: failed to create it (", [&] { data::write_npz(folder_.path + "/no/folder.npz", {{"a", one}}); }}});
 }
 

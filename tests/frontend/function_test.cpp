@@ -147,7 +147,7 @@ TEST(FunctionErrors, OfTensors) {
        {"[Tensor::dim] axis 2 does not exist in [2,3], which has 2 dimensions", [&] { (void)x.dim(2); }},
        {"item() of a tensor that was never set", [] { (void)Tensor().item(); }},
        {"to_vector of another element type than the tensor's, which is f32[2,3]", [&] { (void)x.to_vector<std::int32_t>(); }},
-       {"[Parameter] a parameter needs a name", [&] { Parameter("", x); }},
+       {"[Parameter] a name must not be empty; give one", [&] { Parameter("", x); }},
        {"[w] a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace", [] { Parameter("w", Tensor()); }},
        {"[Parameter] reading a parameter that was never set", [] { (void)Parameter().read(); }},
        {"assigning to a parameter that was never set", [&] { Parameter().assign(x); }},

@@ -81,7 +81,8 @@ TEST(LoopState, OfOtherPartsIsRefusedAndChangesNothing) {
     Same() : Module("same") { b.set_name("same.a"); }
     Tensor forward(const Tensor& x) override { return x; }
   };
-  EXPECT_THAT(error_of([&] { save_state(path, Same()); }), HasSubstr("[save_state] part 0 has two parameters 'same.a'; give each its own name"));
+  EXPECT_THAT(error_of([&] { save_state(path, Same()); }),
+              HasSubstr("[save_state] part 0 has two parameters 'same.a'; name them or their modules with set_name"));
 }
 
 TEST(LoopState, PartsSayWhatTheyHold) {
