@@ -6,8 +6,10 @@
 
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
+#include "frontend/core/assignment_log.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/interpret.h"
+#include "frontend/core/name.h"
 
 namespace sinter {
 
@@ -30,6 +32,17 @@ Spec Spec::table(DType dtype, const std::vector<std::int64_t>& dims) { return {t
 
 namespace {
 
+/// The term of a parameter's gradient in the global norm that clip_gradients limits becomes 0.
+void leave_out_of_norm(ir::Graph& graph, const std::string& parameter) {
+  for (ir::NodeId id = 0; id < graph.size(); ++id) {
+    const ir::Node& node = graph.node(id);
+    const auto is_elsewhere = [&](ir::NodeId user) { return graph.node(user).origin.layer != parameter; };
+    if (node.dead || node.origin.layer != parameter || node.type != Type{} || std::none_of(node.users.begin(), node.users.end(), is_elsewhere))
+      continue;
+    graph.replace_all_uses(id, graph.add(ir::Constant{0, DType::f32}, {}).id);
+  }
+}
+
 /// A recorded graph in which frozen parameters keep their values, and so do their optimizer slots, `adam/dense_1.weight/m`.
 Traced with_frozen(Traced traced) {
   ir::Graph& graph = traced.graph;
@@ -38,6 +51,7 @@ Traced with_frozen(Traced traced) {
     if (!graph.states()[i].trainable || graph.updates()[i] == ir::no_node) continue;
     traced.flags.push_back({{cell, &cell->trainable}, cell->trainable});
     if (cell->trainable) continue;
+    leave_out_of_norm(graph, graph.states()[i].name);
     for (std::size_t k = 0; k < traced.cells.size(); ++k)
       if (k == i || graph.states()[k].name.find("/" + graph.states()[i].name + "/") != std::string::npos) graph.clear_update(k);
   }
@@ -50,6 +64,7 @@ StepCore::StepCore(Function function, StepOptions options, std::source_location 
   impl_->function = std::move(function);
   impl_->options = std::move(options);
   impl_->where = where;
+  require_name("compile", impl_->options.name);
 }
 
 StepCore::StepCore(Traced traced, StepOptions options) : impl_(std::make_unique<Impl>()) {
@@ -169,6 +184,16 @@ const Variant& StepCore::Impl::latest() const {
 
 // ---- eager ----
 
+void StepCore::Impl::require_traceable(std::span<const Tensor* const> in) {
+  std::vector<Spec> specs = specs_of(in);
+  if (std::find(traceable.begin(), traceable.end(), specs) != traceable.end()) return;
+  try {
+    (void)trace(specs);
+  } catch (const NoTracedValue&) {  // it looks at values, which is what eager mode is for
+  }
+  traceable.push_back(std::move(specs));
+}
+
 std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> in) {
   if (!recorded && !published) {
     if (!seen) {
@@ -176,9 +201,12 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
       const std::lock_guard lock(changing);
       seen = std::move(specs);
     }
+    require_traceable(in);
     std::vector<Tensor> inputs;
     for (const Tensor* tensor : in) inputs.push_back(is_float(tensor->dtype()) ? watch(tensor->detach()) : *tensor);
+    AssignmentLog log;
     std::vector<Tensor> out = function(inputs);
+    log.keep();
     for (Tensor& tensor : out) tensor = tensor.detach();
     return out;
   }

@@ -32,6 +32,7 @@ using InputKind = ir::InputSpec::Kind;
 struct Spec {
   Type type;
   InputKind kind = InputKind::batch;
+  bool operator==(const Spec&) const = default;
   /// Among the dimensions of a batch input: the length T, which each call decides as it decides N. All inputs of a call have the same.
   static constexpr std::int64_t any_length = -1;
   /// [N, dims...]: a batch of samples. `Spec::batch(DType::f32, {Spec::any_length, 64})` is [N, T, 64]: one compile for every batch size and length.

@@ -23,6 +23,7 @@ struct StepCore::Impl {
   std::vector<std::unique_ptr<Variant>> variants;  ///< most recently used first
   std::mutex changing;                             ///< held while the list of variants changes, and by clone(), which another thread may call
   std::optional<std::vector<Spec>> seen;           ///< of the first eager call, to find the cells; guarded by `changing`
+  std::vector<std::vector<Spec>> traceable;        ///< of eager calls, what require_traceable() has found no fault with
   std::unique_ptr<PublishedCells> published;       ///< of a clone: its own cells, in place of those that its function reads
   std::atomic<bool> busy{false};
   std::size_t compiles = 0;
@@ -41,6 +42,8 @@ struct StepCore::Impl {
   Variant& build(std::span<const Spec> specs, std::span<const Tensor* const> in = {});
   Variant& variant_for(std::span<const Tensor* const> in);
   const Variant& latest() const;
+  /// Throws UserError for what a compiled step would refuse too, once per combination of types: eager mode has the same rules.
+  void require_traceable(std::span<const Tensor* const> in);
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
 };
 

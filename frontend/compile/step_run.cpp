@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/compile/step_impl.h"
+#include "frontend/core/assignment_log.h"
 
 namespace sinter {
 
@@ -42,6 +43,7 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
   const std::vector<Spec> specs = impl_->specs_of(in);
   for (std::size_t i = 0; i < in.size(); ++i)
     if (specs[i].kind == InputKind::batch) samples = in[i]->shape()[0].factor();
+  AssignmentLog log;
   for (std::int64_t step = 0; step < run.steps; ++step) {
     const SampleSlice slice = slice_of(step, run.batch ? std::min(run.batch, samples) : samples, samples);
     std::vector<Tensor> slices;
@@ -53,6 +55,7 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
     const std::vector<Tensor> results = call(list);
     for (std::size_t i = 0; i < out.size(); ++i) values[i].push_back(results[i].item());
   }
+  log.keep();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = Tensor(values[i], {run.steps});
 }
 

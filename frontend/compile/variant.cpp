@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "frontend/compile/cell_snapshot.h"
+#include "frontend/core/assignment_log.h"
 #include "ir/print.h"
 #include "ir/reference.h"
 #include "ir/verify.h"
@@ -61,29 +63,6 @@ void generate_code(CompiledGraph& result, const CompileOptions& options) {
 bool matches_beyond_first(const Shape& spec, const Shape& shape) {
   const auto matches = [](Dim wanted, Dim extent) { return wanted == extent || wanted.is_length(); };
   return spec.rank() == shape.rank() && std::equal(spec.begin() + 1, spec.end(), shape.begin() + 1, matches);
-}
-
-/// The operand of a node that holds indices, and the number that they must be less than.
-std::pair<std::size_t, Dim> index_of(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  const ir::Access access = ir::access_of(graph, id);
-  for (std::size_t k = 0; k < access.operands.size(); ++k)
-    for (std::size_t d = 0; d < access.operands[k].size(); ++d)
-      if (const auto& through = access.operands[k][d].through) return {*through, graph.node(node.inputs[k]).type.shape[d]};
-  for (const ir::Axis& axis : access.axes)
-    if (axis.kind == ir::Axis::Kind::scattered) return {0, axis.extent};
-  return {0, node.type.shape.back()};  // one_hot
-}
-
-/// The origin of the index operand of a node that met an index out of range, for the message.
-std::string index_message(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  const auto [operand, size] = index_of(graph, id);
-  std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
-  const ir::Node& index = graph.node(node.inputs[operand]);
-  if (const auto* input = std::get_if<ir::Input>(&index.op))
-    text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
-  return text + "; check the labels or indices of this batch";
 }
 
 }  // namespace
@@ -207,7 +186,8 @@ Tensor from_step_memory(const Type& symbolic, Sizes sizes, const std::byte* data
   return result;
 }
 
-Variant::Variant(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std::move(compiled)), executor_(compiled_->image) {
+Variant::Variant(std::shared_ptr<const CompiledGraph> compiled)
+    : compiled_(std::move(compiled)), executor_(compiled_->image), guard_(compiled_->graph) {
   const ir::Graph& graph = compiled_->graph;
   if (compiled_->trace) executor_.observe(compiled_->trace->observer(graph.name(), compiled_->image.kernels));
   inputs_.resize(graph.inputs().size());
@@ -247,6 +227,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
     inputs_[i] = step_memory(i, *in[i]);
     table_rows_[i] = graph.inputs()[i].kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
   }
+  check_indices(in, sizes);
   const Assignment assignment(assigned_);
   bind_states();
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -266,17 +247,27 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
     if (dense_outputs_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data());
 }
 
+void Variant::check_indices(std::span<const Tensor* const> in, Sizes sizes) const {
+  const auto& captured = compiled_->traced.captured;
+  guard_.check(compiled_->graph, [&](std::size_t i) -> const Tensor& { return i < in.size() ? *in[i] : captured[i - in.size()]; }, sizes);
+}
+
 void Variant::bind_states() {
   const auto& cells = compiled_->traced.cells;
+  before_.clear();
+  if (!guard_.is_complete()) before_ = values_of(cells);
   states_unchanged_ = std::exchange(finished_, false);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     Cell& cell = *cells[i];
     if (compiled_->graph.updates()[i] == ir::no_node) {
       if (cell.is_assigning()) cell.require_unassigned(one_thread);
-    } else if (!cell.buffer.unique()) {  // a snapshot still reads the old value
-      runtime::Buffer own = runtime::Buffer::allocate(cell.buffer.bytes());
-      std::memcpy(own.data(), cell.buffer.data(), cell.buffer.bytes());
-      cell.buffer = std::move(own);
+    } else {
+      AssignmentLog::note(cells[i]);
+      if (!cell.buffer.unique()) {  // a snapshot still reads the old value
+        runtime::Buffer own = runtime::Buffer::allocate(cell.buffer.bytes());
+        std::memcpy(own.data(), cell.buffer.data(), cell.buffer.bytes());
+        cell.buffer = std::move(own);
+      }
     }
     states_[i] = cell.buffer.data();
     states_unchanged_ = states_unchanged_ && versions_[i] == cell.version;
@@ -287,7 +278,11 @@ void Variant::bind_states() {
 void Variant::finish(std::uint32_t fault) {
   const ir::Graph& graph = compiled_->graph;
   for (Cell* cell : assigned_) cell->changed();
-  if (fault) throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  const std::vector<CellValue> before = std::exchange(before_, {});
+  if (fault) {
+    if (!before.empty()) restore(compiled_->traced.cells, before);
+    throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+  }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const Cell& cell = *compiled_->traced.cells[i];
     if (graph.updates()[i] == ir::no_node && (cell.version != versions_[i] || cell.is_assigning()))
@@ -303,6 +298,8 @@ SampleSlice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples
 
 void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force) {
   const ir::Graph& graph = compiled_->graph;
+  const Sizes all = sizes_of(graph, in);
+  check_indices(in, {run.batch ? std::min(all.n, run.steps * run.batch) : all.n, all.t});
   const Assignment assignment(assigned_);
   bind_states();
   struct Loop {
@@ -312,7 +309,7 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
     std::int64_t samples, batch, length;
     std::span<const float> rates;
     std::size_t rate = 0;  ///< the state that takes them
-  } loop{*this, {}, {}, {}, sizes_of(graph, in).n, 0, sizes_of(graph, in).t, run.learning_rates, 0};
+  } loop{*this, {}, {}, {}, all.n, 0, all.t, run.learning_rates, 0};
   loop.batch = run.batch ? std::min(run.batch, loop.samples) : loop.samples;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const ir::InputSpec& spec = graph.inputs()[i];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/compile.h"
+#include "frontend/compile/index_guard.h"
 #include "frontend/compile/run.h"
 #include "frontend/compile/settings.h"
 #include "frontend/core/trace.h"
@@ -81,17 +82,22 @@ class Variant {
  private:
   std::shared_ptr<const CompiledGraph> compiled_;
   runtime::Executor executor_;
-  /// Throws UserError for a state that another step assigns at this moment.
   /// The tensor in the form in which the step reads that input.
   std::byte* step_memory(std::size_t input, const Tensor& tensor);
+  /// Throws UserError for an index out of range, as far as that is known before the step runs.
+  void check_indices(std::span<const Tensor* const> in, Sizes sizes) const;
+  /// Throws UserError for a state that another step assigns at this moment.
   void bind_states();
+  /// Throws UserError for an index out of range that the step met, after the states have the values again that they had before.
   void finish(std::uint32_t fault);
 
   std::vector<std::byte*> inputs_, states_, outputs_;
-  std::vector<Cell*> assigned_;                                ///< the states that it assigns
-  std::vector<std::uint64_t> versions_;                        ///< of the states in the last call
-  bool states_unchanged_ = false;                              ///< since the previous call
-  bool finished_ = false;                                      ///< the previous call ran to its end
+  std::vector<Cell*> assigned_;          ///< the states that it assigns
+  std::vector<std::uint64_t> versions_;  ///< of the states in the last call
+  bool states_unchanged_ = false;        ///< since the previous call
+  bool finished_ = false;                ///< the previous call ran to its end
+  IndexGuard guard_;
+  std::vector<CellValue> before_;                              ///< of the states, while a step runs that may meet an index out of range
   std::vector<runtime::Buffer> dense_inputs_, dense_outputs_;  ///< of those whose rows are as long as N or T
   std::vector<std::int64_t> table_rows_;
 };

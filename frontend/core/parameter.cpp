@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "frontend/core/assignment_log.h"
 #include "frontend/core/name.h"
 #include "frontend/core/record_node.h"
 #include "frontend/core/trace.h"
@@ -50,6 +51,7 @@ void Parameter::assign(const Tensor& value, std::source_location where) const {
   if (!value.buffer())
     throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));
   cell_->require_unassigned("assign between steps, on the thread that trains");
+  AssignmentLog::note(cell_);
   cell_->buffer = value.buffer();
   cell_->changed();
 }

@@ -81,9 +81,9 @@ Dim Tensor::dim(std::int64_t axis) const {
 
 void Tensor::require_data(const char* what, const std::source_location& where) const {
   if (trace_)
-    throw UserError(Origin::from(where, current_layer()).text(),
-                    str(what, " needs a value, but ", *this,
-                        " has none while it is traced; use where() for choices, or return the tensor and read it after the step"));
+    throw NoTracedValue(Origin::from(where, current_layer()).text(),
+                        str(what, " needs a value, but ", *this,
+                            " has none while it is traced; use where() for choices, or return the tensor and read it after the step"));
   if (!buffer_) throw UserError(Origin::from(where, current_layer()).text(), str(what, " of a tensor that was never set"));
 }
 

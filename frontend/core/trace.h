@@ -21,6 +21,12 @@ struct Flag {
   bool was;
 };
 
+/// What a function throws that needs a value while it is traced: to print it, or to decide by it.
+class NoTracedValue : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 /// A finished recording: the graph and what its states and hidden inputs are.
 struct Traced {
   ir::Graph graph;

@@ -15,7 +15,9 @@ constexpr double symmetric_to = 1e-4;  // relative to the greatest element: roun
 /// Throws UserError inside a trace, for other element types than f32, no element, and numbers that are not finite.
 void require_values(const Call& call, const Tensor& x) {
   if (Trace::current() || x.is_traced())
-    call.fail("is computed immediately and cannot be traced; call it outside of the compiled function, and pass the result in");
+    throw NoTracedValue(
+        Origin::from(call.where, current_layer()).text(),
+        str(call.name, " is computed immediately and cannot be traced; call it outside of the compiled function, and pass the result in"));
   if (!x.defined()) call.fail("of a tensor that was never set");
   if (!is_float(x.dtype())) call.fail(str("needs f32, got ", x.type(), "; cast it"));
   if (x.elements() == 0) call.fail(str("needs at least one element, got ", x.type()));

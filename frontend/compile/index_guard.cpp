@@ -1,0 +1,116 @@
+#include "frontend/compile/index_guard.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+std::optional<std::pair<std::size_t, Dim>> index_of(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (ir::is_leaf(node.op)) return std::nullopt;
+  if (std::holds_alternative<ir::OneHot>(node.op)) return std::pair{std::size_t{0}, node.type.shape.back()};
+  const ir::Access access = ir::access_of(graph, id);
+  for (std::size_t k = 0; k < access.operands.size(); ++k)
+    for (std::size_t d = 0; d < access.operands[k].size(); ++d)
+      if (const auto& through = access.operands[k][d].through) return std::pair{*through, graph.node(node.inputs[k]).type.shape[d]};
+  for (const ir::Axis& axis : access.axes)
+    if (axis.kind == ir::Axis::Kind::scattered) return std::pair{std::size_t{0}, axis.extent};
+  return std::nullopt;
+}
+
+std::string index_message(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const auto [operand, size] = *index_of(graph, id);
+  std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
+  const ir::Node& index = graph.node(node.inputs[operand]);
+  if (const auto* input = std::get_if<ir::Input>(&index.op))
+    text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
+  return text + "; check the labels or indices of this batch";
+}
+
+namespace {
+
+std::optional<std::size_t> input_of(const ir::Node& node) {
+  if (const auto* input = std::get_if<ir::Input>(&node.op)) return static_cast<std::size_t>(input->index);
+  return std::nullopt;
+}
+
+/// The node whose elements these are, in another shape or as other integers that leave none in or out of range.
+ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
+  for (;;) {
+    const ir::Node& node = graph.node(id);
+    if (!std::holds_alternative<ir::Reshape>(node.op) && !std::holds_alternative<ir::Cast>(node.op)) return id;
+    const DType from = graph.node(node.inputs[0]).type.dtype;
+    if (is_float(from) || (node.type.dtype == DType::u8 && size_of(from) > 1)) return id;
+    id = node.inputs[0];
+  }
+}
+
+/// Whether all elements of these samples are in [0, size).
+bool all_below(const Tensor& indices, std::int64_t first, std::int64_t count, std::int64_t size) {
+  const Layout at = indices.view().layout();
+  const bool flat = indices.rank() < 2;  // a sample is an element
+  const std::int64_t of_sample = flat ? 1 : at.rows / std::max<std::int64_t>(1, indices.dim(0).factor());
+  return with_element_type(indices.dtype(), [&]<class T>(T) {
+    const T* data = indices.view().as<T>();
+    const auto good = [&](T value) { return static_cast<double>(value) >= 0 && static_cast<double>(value) < static_cast<double>(size); };
+    if (flat) return std::all_of(data + first, data + first + count, good);
+    for (std::int64_t row = first * of_sample; row < (first + count) * of_sample; ++row)
+      if (!std::all_of(data + row * at.stride, data + row * at.stride + at.cols, good)) return false;
+    return true;
+  });
+}
+
+std::int64_t samples_of(const Tensor& tensor) { return tensor.rank() ? tensor.dim(0).factor() : 1; }
+
+}  // namespace
+
+IndexGuard::IndexGuard(const ir::Graph& graph) {
+  if (std::none_of(graph.updates().begin(), graph.updates().end(), [](ir::NodeId id) { return id != ir::no_node; })) return;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const auto found = index_of(graph, id);
+    if (!found) continue;
+    const ir::Node& node = graph.node(id);
+    const ir::Node& source = graph.node(source_of(graph, node.inputs[found->first]));
+    Indices indices{.node = id, .size = found->second};
+    if (std::holds_alternative<ir::Input>(source.op)) {
+      indices.values = input_of(source);
+    } else if (std::holds_alternative<ir::GatherRows>(source.op)) {
+      indices.rows = input_of(graph.node(source.inputs[1]));
+      if (indices.rows) indices.values = input_of(graph.node(source.inputs[0]));
+    } else if (std::holds_alternative<ir::Iota>(source.op)) {
+      indices.count = source.type.shape.elements();
+    }
+    // A call of many steps has another N than its steps: what depends on N is left to the step.
+    if (source.type.shape.has_batch() && indices.count) indices.count.reset();
+    if (indices.size.is_rows()) indices.table = input_of(graph.node(node.inputs[0]));
+    const bool is_known = (indices.values || indices.count) && (indices.table || !(indices.size.is_rows() || indices.size.is_batch()));
+    if (!is_known) complete_ = false;
+    else if (std::find(list_.begin(), list_.end(), indices) == list_.end()) list_.push_back(indices);
+  }
+}
+
+void IndexGuard::check(const ir::Graph& graph, const InputOf& input, Sizes sizes) const {
+  const auto count = [&](std::size_t i) {
+    const std::int64_t all = samples_of(input(i));
+    return graph.inputs()[i].kind == ir::InputSpec::Kind::batch ? std::min(all, sizes.n) : all;
+  };
+  const auto is_good = [&](const Indices& indices) {
+    const std::int64_t size = indices.table ? samples_of(input(*indices.table)) : indices.size.extent(sizes);
+    if (indices.count) return indices.count->extent(sizes) <= size;
+    const Tensor& values = input(*indices.values);
+    if (!indices.rows) return all_below(values, 0, count(*indices.values), size);
+    const Tensor& rows = input(*indices.rows);  // those are indices of another node, which comes first
+    const Layout at = rows.view().layout();
+    const std::int64_t taken = count(*indices.rows) * (rows.elements() / std::max<std::int64_t>(1, samples_of(rows)));
+    return with_element_type(rows.dtype(), [&]<class T>(T) {
+      const T* data = rows.view().as<T>();
+      for (std::int64_t i = 0; i < taken; ++i)
+        if (!all_below(values, static_cast<std::int64_t>(data[i / at.cols * at.stride + i % at.cols]), 1, size)) return false;
+      return true;
+    });
+  };
+  for (const Indices& indices : list_)
+    if (!is_good(indices)) throw UserError(graph.node(indices.node).origin.text(), index_message(graph, indices.node));
+}
+
+}  // namespace sinter
