@@ -9,17 +9,30 @@ namespace sinter::callback {
 
 // ---- monitor ----
 
-Monitor::Monitor(std::string name, double min_delta)
-    : name_(std::move(name)), min_delta_(min_delta), smaller_(name_.find("loss") != std::string::npos || name_.find("error") != std::string::npos) {
+Monitor::Monitor(std::string name, double min_delta, MonitorMode mode)
+    : name_(std::move(name)),
+      min_delta_(min_delta),
+      mode_(mode == MonitorMode::automatic ? mode_of_value(name_) : mode),
+      is_automatic_(mode == MonitorMode::automatic) {
   if (!(min_delta >= 0)) throw UserError("callback", str("min_delta must be at least 0, got ", min_delta));
 }
 
 void Monitor::reset() { any_ = false; }
 
+bool Monitor::begin(const Trainer& trainer) {
+  if (is_automatic_) mode_ = trainer.monitor_mode(name_);
+  const std::weak_ptr<const void> model = trainer.parameters().front().cell();
+  const bool is_same = !model_ || (!model_->owner_before(model) && !model.owner_before(*model_));
+  model_ = model;
+  return is_same;
+}
+
 bool Monitor::improved(const EpochResult& result) {
   const double value = result.value(name_);
+  if (mode_ == MonitorMode::automatic)
+    throw UserError("callback", str("it is not known whether a smaller or a greater '", name_, "' is better; give MonitorMode::min or max"));
   if (std::isnan(value)) return false;
-  const bool better = !any_ || (smaller_ ? value < best_ - min_delta_ : value > best_ + min_delta_);
+  const bool better = !any_ || (mode_ == MonitorMode::min ? value < best_ - min_delta_ : value > best_ + min_delta_);
   if (better) best_ = value;
   any_ = true;
   return better;
@@ -44,23 +57,30 @@ void require_patience(const char* where, std::int64_t patience) {
 
 // ---- early stopping ----
 
-EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(options), monitor_(options.monitor, options.min_delta) {
+EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(options), monitor_(options.monitor, options.min_delta, options.mode) {
   require_patience("EarlyStopping", options.patience);
 }
 
-void EarlyStopping::on_train_begin(Trainer&) {
-  monitor_.reset();
-  waited_ = best_epoch_ = stopped_epoch_ = 0;
+void EarlyStopping::on_train_begin(Trainer& trainer) {
+  if (!monitor_.begin(trainer)) {
+    monitor_.reset();
+    best_epoch_ = 0;
+  }
+  waited_ = stopped_epoch_ = 0;
   best_.clear();
+  if (options_.restore_best && best_epoch_ > 0) take_parameters(trainer);
+}
+
+void EarlyStopping::take_parameters(const Trainer& trainer) {
+  best_.clear();
+  for (const Parameter& p : trainer.parameters()) best_.push_back(p);
 }
 
 void EarlyStopping::on_epoch_end(Trainer& trainer, const EpochResult& result) {
   if (monitor_.improved(result)) {
     waited_ = 0;
     best_epoch_ = result.epoch;
-    if (!options_.restore_best) return;
-    best_.clear();
-    for (const Parameter& p : trainer.parameters()) best_.push_back(p);
+    if (options_.restore_best) take_parameters(trainer);
     return;
   }
   if (++waited_ <= options_.patience) return;
@@ -95,11 +115,12 @@ void EarlyStopping::restore(const SavedState& state) {
 
 // ---- checkpoint ----
 
-BestCheckpoint::BestCheckpoint(std::string path, std::string monitor) : path_(std::move(path)), monitor_(std::move(monitor)) {
+BestCheckpoint::BestCheckpoint(std::string path, std::string monitor, MonitorMode mode)
+    : path_(std::move(path)), monitor_(std::move(monitor), 0, mode) {
   if (path_.empty()) throw UserError("BestCheckpoint", "the path is empty");
   const runtime::AtomicFile probe(path_);  // reports errors in the path before training
 }
-void BestCheckpoint::on_train_begin(Trainer&) { monitor_.reset(); }
+void BestCheckpoint::on_train_begin(Trainer& trainer) { (void)monitor_.begin(trainer); }
 void BestCheckpoint::on_epoch_end(Trainer& trainer, const EpochResult& result) {
   if (monitor_.improved(result)) trainer.save(path_);
 }
@@ -108,15 +129,15 @@ void BestCheckpoint::restore(const SavedState& state) { monitor_.restore(state);
 
 // ---- plateau ----
 
-ReduceOnPlateau::ReduceOnPlateau(ReduceOnPlateauOptions options) : options_(options), monitor_(options.monitor, options.min_delta) {
+ReduceOnPlateau::ReduceOnPlateau(ReduceOnPlateauOptions options) : options_(options), monitor_(options.monitor, options.min_delta, options.mode) {
   require_patience("ReduceOnPlateau", options.patience);
   if (!(options.factor > 0 && options.factor < 1))
     throw UserError("ReduceOnPlateau", str("the factor must be between 0 and 1, got ", options.factor));
   if (!(options.min_rate >= 0)) throw UserError("ReduceOnPlateau", str("min_rate must be at least 0, got ", options.min_rate));
 }
 
-void ReduceOnPlateau::on_train_begin(Trainer&) {
-  monitor_.reset();
+void ReduceOnPlateau::on_train_begin(Trainer& trainer) {
+  if (!monitor_.begin(trainer)) monitor_.reset();
   waited_ = 0;
 }
 

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "frontend/checkpoint/saved_state.h"
 #include "frontend/core/tensor.h"
+#include "frontend/train/monitor_mode.h"
 #include "runtime/file/disk.h"
 
 namespace sinter {
@@ -35,14 +38,20 @@ class Callback {
 
 namespace callback {
 
-/// A value of EpochResult that should become smaller (losses and errors, by their names) or greater (all others), and the best so far.
+/// A value of EpochResult that should become smaller or greater, and the best so far, over all calls of fit.
 class Monitor {
  public:
-  explicit Monitor(std::string name, double min_delta = 0);
-  /// Records the epoch's value; returns whether it beats the best by more than min_delta. Throws UserError if the epoch has no such value.
+  explicit Monitor(std::string name, double min_delta = 0, MonitorMode mode = MonitorMode::automatic);
+  /// For on_train_begin: an automatic mode becomes that of the trainer's value of this name. Returns whether the trainer's model is that of the call
+  /// before, if there was one. Throws UserError, which lists the values whose mode is known, for one whose is not.
+  bool begin(const Trainer& trainer);
+  /// Records the epoch's value; returns whether it beats the best by more than min_delta. Throws UserError if the epoch has no such value, and if it
+  /// is not known whether smaller or greater ones are better.
   bool improved(const EpochResult& result);
   double best() const { return best_; }
   const std::string& name() const { return name_; }
+  MonitorMode mode() const { return mode_; }
+  /// Forgets the best.
   void reset();
   void save(SavedState& state) const;
   void restore(const SavedState& state);
@@ -50,7 +59,9 @@ class Monitor {
  private:
   std::string name_;
   double min_delta_, best_ = 0;
-  bool smaller_, any_ = false;
+  MonitorMode mode_;
+  bool is_automatic_, any_ = false;
+  std::optional<std::weak_ptr<const void>> model_;  ///< of the last call of begin()
 };
 
 struct EarlyStoppingOptions {
@@ -58,8 +69,10 @@ struct EarlyStoppingOptions {
   std::int64_t patience = 0;  ///< epochs without improvement that are tolerated
   double min_delta = 0;       ///< the least change that counts as an improvement
   bool restore_best = false;  ///< restore the parameters of the best epoch
+  MonitorMode mode = MonitorMode::automatic;
 };
-/// Stops when the monitored value no longer improves.
+/// Stops when the monitored value no longer improves on the best of all calls of fit with this model. If no epoch of a later call is better,
+/// `restore_best` restores what that call began with.
 class EarlyStopping : public Callback {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options = {});
@@ -74,16 +87,17 @@ class EarlyStopping : public Callback {
   std::int64_t stopped_epoch() const { return stopped_epoch_; }
 
  private:
+  void take_parameters(const Trainer& trainer);
   EarlyStoppingOptions options_;
   Monitor monitor_;
   std::int64_t waited_ = 0, best_epoch_ = 0, stopped_epoch_ = 0;
   std::vector<Tensor> best_;  ///< values of the trainer's parameters
 };
 
-/// Saves the trainer whenever the monitored value improves.
+/// Saves the trainer whenever the monitored value improves on the best that this callback has seen, in whatever call of fit.
 class BestCheckpoint : public Callback {
  public:
-  explicit BestCheckpoint(std::string path, std::string monitor = "val_loss");
+  explicit BestCheckpoint(std::string path, std::string monitor = "val_loss", MonitorMode mode = MonitorMode::automatic);
   void on_train_begin(Trainer& trainer) override;
   void on_epoch_end(Trainer& trainer, const EpochResult& result) override;
   std::vector<std::string> monitored() const override { return {monitor_.name()}; }
@@ -101,8 +115,10 @@ struct ReduceOnPlateauOptions {
   std::int64_t patience = 10;  ///< epochs without improvement that are tolerated
   double min_delta = 1e-4;
   double min_rate = 0;
+  MonitorMode mode = MonitorMode::automatic;
 };
-/// Multiplies the learning rate by a factor when the monitored value no longer improves. Not to be used with a schedule.
+/// Multiplies the learning rate by a factor when the monitored value no longer improves on the best of all calls of fit with this model. Not to be
+/// used with a schedule.
 class ReduceOnPlateau : public Callback {
  public:
   explicit ReduceOnPlateau(ReduceOnPlateauOptions options = {});

@@ -21,17 +21,22 @@ namespace {
 
 constexpr std::int64_t evaluation_block = 1024;
 
+bool has_metric(const std::vector<std::pair<std::string, double>>& metrics, std::string_view name) {
+  return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == name; });
+}
+
 std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
   TextStream line;
   line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
        << r.loss;
-  if (r.accuracy) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
+  if (r.accuracy && !has_metric(r.metrics, "accuracy")) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
   const auto add_metrics = [&](const char* of, const std::vector<std::pair<std::string, double>>& metrics) {  // in their own units
     for (const auto& [name, value] : metrics) line << ", " << of << name << " " << std::defaultfloat << std::setprecision(6) << value << std::fixed;
   };
   add_metrics("", r.metrics);
   if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
-  if (r.validation_accuracy) line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
+  if (r.validation_accuracy && !has_metric(r.validation_metrics, "accuracy"))
+    line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
   add_metrics("validation ", r.validation_metrics);
   if (!std::isfinite(r.loss)) line << " (not finite; a lower learning rate may help)";
   return line.str();
@@ -94,10 +99,11 @@ void check(const FitOptions& options) {
 
 std::vector<std::pair<std::string, double>> EpochResult::values() const {
   std::vector<std::pair<std::string, double>> result{{"loss", loss}};
-  if (accuracy) result.emplace_back("accuracy", *accuracy);
+  // A metric of this name is the same number.
+  if (accuracy && !has_metric(metrics, "accuracy")) result.emplace_back("accuracy", *accuracy);
   result.insert(result.end(), metrics.begin(), metrics.end());
   if (validation_loss) result.emplace_back("val_loss", *validation_loss);
-  if (validation_accuracy) result.emplace_back("val_accuracy", *validation_accuracy);
+  if (validation_accuracy && !has_metric(validation_metrics, "accuracy")) result.emplace_back("val_accuracy", *validation_accuracy);
   for (const auto& [name, value] : validation_metrics) result.emplace_back("val_" + name, value);
   result.emplace_back("learning_rate", learning_rate);
   result.emplace_back("seconds", seconds);
@@ -165,14 +171,16 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
     validation = data.slice(kept, data.size());
   }
   const std::int64_t samples = train.size();
-  std::int64_t steps = (samples + options.batch_size - 1) / options.batch_size;
-  if (options.steps_per_epoch) steps = std::min(steps, options.steps_per_epoch);
+  const std::int64_t steps_per_pass = (samples + options.batch_size - 1) / options.batch_size;
+  const bool is_cut = options.steps_per_epoch && options.steps_per_epoch < steps_per_pass;
+  const std::int64_t steps = is_cut ? options.steps_per_epoch : steps_per_pass;
   const Piece whole = prepare(std::move(train), options, "fit");
-  const auto once = [&](const Impl::From&) -> Impl::NextPiece {
-    return [&whole, given = false]() mutable { return std::exchange(given, true) ? std::nullopt : std::optional(whole); };
+  const auto passes = [&](const Impl::From&) -> Impl::NextPiece {
+    return [&whole, is_cut, given = false]() mutable { return std::exchange(given, true) && !is_cut ? std::nullopt : std::optional(whole); };
   };
-  return impl_->run(*this, once,
-                    {std::min(samples, steps * options.batch_size), steps * options.epochs, &whole.data, validation ? &*validation : nullptr},
+  return impl_->run(*this, passes,
+                    {std::min(samples, steps * options.batch_size), steps * options.epochs, &whole.data, validation ? &*validation : nullptr,
+                     is_cut ? steps_per_pass : 0},
                     options);
 }
 
@@ -245,11 +253,16 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
                             "must give the same piece for the same numbers"));
       piece->weights = step_weights(piece->data, piece->weights);
       if (!tally) {
-        tally.emplace(layout, options.metrics);
+        tally.emplace(layout, metrics);
         require_monitored(fit, *tally, extent.validation != nullptr);
         if (at.now.step) tally->restore(at.now.tally);
       }
       if (fit.find_non_finite && !finder) finder.emplace(train->record(table_specs()));
+      if (extent.steps_per_pass) {  // this epoch goes on in the pass in which the last one stopped
+        const std::int64_t before = epoch * fit.steps_per_epoch + at.now.step;
+        random = RandomStream(fit.seed, static_cast<std::uint64_t>(before / extent.steps_per_pass));
+        at.now.row = before % extent.steps_per_pass * fit.batch_size;
+      }
       at.now.draws = static_cast<std::int64_t>(random.place());
       order.start(piece->data.size(), random);
       order.skip(at.now.row);
@@ -299,7 +312,7 @@ Evaluation Trainer::evaluate(const Dataset& data) {
   Impl& impl = *impl_;
   impl.accept(data, "evaluate");
   const Piece piece{data, impl.step_weights(data, data.weights)};
-  Tally tally(impl.layout, impl.options.metrics);
+  Tally tally(impl.layout, impl.metrics);
   std::int64_t nan_samples = 0;
   for (std::int64_t first = 0; first < data.size(); first += evaluation_block) {
     const Tensor rows = Impl::row_numbers(first, std::min(evaluation_block, data.size() - first));

@@ -6,7 +6,11 @@
 #include <limits>
 #include <optional>
 
+#include "frontend/core/name.h"
+
 namespace sinter {
+
+Metric::Metric(std::string name, MonitorMode mode) : name_(std::move(name)), mode_(mode) { require_name("Metric", name_); }
 
 void Metric::set_output(std::size_t number) {
   output_ = number;
@@ -116,7 +120,7 @@ void require_yes_or_no(double target, const std::string& name) {
 class Mean : public Metric {
  public:
   using Of = std::function<double(const MetricBatch&, std::int64_t sample)>;
-  Mean(std::string name, Of of) : Metric(std::move(name)), of_(std::move(of)) {}
+  Mean(std::string name, MonitorMode mode, Of of) : Metric(std::move(name), mode), of_(std::move(of)) {}
   void reset() override { total_ = weights_ = 0; }
   void update(const MetricBatch& batch) override {
     for (std::int64_t i = 0; i < batch.samples; ++i) {
@@ -142,7 +146,7 @@ class RootMean : public Mean {
 };
 
 Pointer classes(std::string name, std::function<bool(std::span<const float> prediction, std::int64_t actual)> right) {
-  return std::make_shared<Mean>(name, [name, right = std::move(right)](const MetricBatch& batch, std::int64_t i) {
+  return std::make_shared<Mean>(name, MonitorMode::max, [name, right = std::move(right)](const MetricBatch& batch, std::int64_t i) {
     if (batch.width < 2) throw UserError(name, "needs predictions of at least 2 classes; for binary targets there is binary_accuracy");
     const std::int64_t actual = target_class(batch, i, name);
     return right(prediction_of(batch, i), actual) ? 1.0 : 0.0;
@@ -165,7 +169,7 @@ Mean::Of numbers(std::string name, double (*f)(double p, double y)) {
 class YesNo : public Metric {
  public:
   using Result = double (*)(double true_yes, double false_yes, double false_no, double true_no);
-  YesNo(std::string name, double threshold, Result result) : Metric(std::move(name)), threshold_(threshold), result_(result) {}
+  YesNo(std::string name, double threshold, Result result) : Metric(std::move(name), MonitorMode::max), threshold_(threshold), result_(result) {}
   void reset() override { counts_[0][0] = counts_[0][1] = counts_[1][0] = counts_[1][1] = 0; }
   void update(const MetricBatch& batch) override {
     require_numbers(batch, name());
@@ -189,7 +193,7 @@ class YesNo : public Metric {
 
 class Auc : public Metric {
  public:
-  Auc() : Metric("auc") {}
+  Auc() : Metric("auc", MonitorMode::max) {}
   void reset() override { seen_.clear(); }
   void update(const MetricBatch& batch) override {
     require_numbers(batch, name());
@@ -237,9 +241,14 @@ class Auc : public Metric {
   std::vector<Seen> seen_;
 };
 
+MonitorMode scaled_mode(double factor, MonitorMode mode) {
+  if (factor > 0 || mode == MonitorMode::automatic) return mode;
+  return factor < 0 ? mode == MonitorMode::min ? MonitorMode::max : MonitorMode::min : MonitorMode::automatic;
+}
+
 class Scaled : public Metric {
  public:
-  Scaled(double factor, Pointer metric) : Metric(metric->name()), factor_(factor), metric_(std::move(metric)) {}
+  Scaled(double factor, Pointer metric) : Metric(metric->name(), scaled_mode(factor, metric->mode())), factor_(factor), metric_(std::move(metric)) {}
   void reset() override { metric_->reset(); }
   void update(const MetricBatch& batch) override { metric_->update(batch); }
   double result() const override { return factor_ * metric_->result(); }
@@ -253,7 +262,7 @@ class Scaled : public Metric {
 
 class R2 : public Metric {
  public:
-  R2() : Metric("r2") {}
+  R2() : Metric("r2", MonitorMode::max) {}
   void reset() override { errors_ = weights_ = mean_ = spread_ = 0; }
   void update(const MetricBatch& batch) override {
     require_numbers(batch, name());
@@ -314,18 +323,20 @@ Pointer f1(double threshold) {
 }
 Pointer auc() { return std::make_shared<Auc>(); }
 Pointer mean_absolute_error() {
-  return std::make_shared<Mean>("mean_absolute_error", numbers("mean_absolute_error", [](double p, double y) { return std::abs(p - y); }));
+  return std::make_shared<Mean>("mean_absolute_error", MonitorMode::min,
+                                numbers("mean_absolute_error", [](double p, double y) { return std::abs(p - y); }));
 }
 Pointer mean_squared_error() {
-  return std::make_shared<Mean>("mean_squared_error", numbers("mean_squared_error", [](double p, double y) { return (p - y) * (p - y); }));
+  return std::make_shared<Mean>("mean_squared_error", MonitorMode::min,
+                                numbers("mean_squared_error", [](double p, double y) { return (p - y) * (p - y); }));
 }
 Pointer root_mean_squared_error() {
-  return std::make_shared<RootMean>("root_mean_squared_error",
+  return std::make_shared<RootMean>("root_mean_squared_error", MonitorMode::min,
                                     numbers("root_mean_squared_error", [](double p, double y) { return (p - y) * (p - y); }));
 }
 Pointer r2() { return std::make_shared<R2>(); }
 
-ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : Metric("confusion_matrix"), classes_(classes) {
+ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : Metric("confusion_matrix", MonitorMode::max), classes_(classes) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (classes < 2 || classes > most) throw UserError("confusion_matrix", str("needs at least 2 classes and at most ", most, ", got ", classes));
 }

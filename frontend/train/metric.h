@@ -10,10 +10,12 @@
 
 #include "frontend/checkpoint/saved_state.h"
 #include "frontend/core/tensor.h"
+#include "frontend/train/monitor_mode.h"
 
 namespace sinter {
 
-/// What a metric sees of one batch: predictions and targets, row-major, and one weight per sample (empty: all 1).
+/// What a metric sees of one batch: predictions and targets, row-major, and one weight per sample (empty: all 1). A Trainer passes weights to its
+/// weighted_metrics.
 struct MetricBatch {
   std::int64_t samples = 0, width = 1;  ///< numbers per sample in `prediction`
   std::span<const float> prediction;
@@ -28,6 +30,8 @@ class Metric {
  public:
   virtual ~Metric() = default;
   const std::string& name() const { return name_; }
+  /// Whether a smaller or a greater value is better, for callbacks that monitor it; automatic: they must be told.
+  MonitorMode mode() const { return mode_; }
   /// Which output of a model it judges, from 0.
   std::size_t output() const { return output_; }
   /// Judges this output from now on; its name becomes output_2_auc for number 1.
@@ -45,10 +49,12 @@ class Metric {
   void add(const Tensor& prediction, const Tensor& target, const Tensor& weight = {});
 
  protected:
-  explicit Metric(std::string name) : name_(std::move(name)) {}
+  /// Throws UserError for a name that is empty, no UTF-8, too long or has control characters.
+  explicit Metric(std::string name, MonitorMode mode = MonitorMode::automatic);
 
  private:
   std::string name_;
+  MonitorMode mode_;
   std::size_t output_ = 0;
   std::vector<float> prediction_, weight_;
   std::vector<double> target_;

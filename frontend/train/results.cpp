@@ -1,6 +1,7 @@
 #include "frontend/train/results.h"
 
 #include <algorithm>
+#include <set>
 
 #include "frontend/core/ops.h"
 #include "frontend/train/dataset.h"
@@ -40,9 +41,34 @@ std::int64_t count_nan_samples(std::span<const Tensor> predictions) {
   return std::count(bad.begin(), bad.end(), 1);
 }
 
-Tally::Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics)
+std::vector<NamedMetric> named_metrics(std::span<const metric::Pointer> metrics, std::span<const metric::Pointer> weighted, std::size_t outputs) {
+  std::vector<NamedMetric> result;
+  std::set<std::string> taken{"loss", "learning_rate", "seconds"};
+  for (std::size_t i = 0; i < outputs; ++i) taken.insert(str("output_", i + 1, "_loss"));
+  // Columns of validation have the same names with val_ before them.
+  const auto is_taken = [&](const std::string& name) {
+    return taken.contains(name) || taken.contains("val_" + name) || (name.starts_with("val_") && taken.contains(name.substr(4)));
+  };
+  const auto add = [&](const metric::Pointer& metric, bool by_weight) {
+    if (!metric) throw UserError("Trainer", "a metric is null");
+    if (metric->output() >= outputs)
+      throw UserError("Trainer", str("the metric ", metric->name(), " judges output ", metric->output(), ", but there are losses for ", outputs));
+    if (std::any_of(result.begin(), result.end(), [&](const NamedMetric& other) { return other.metric == metric; }))
+      throw UserError("Trainer", str("the metric ", metric->name(), " is listed twice; make one for each place"));
+    const std::string first = (by_weight ? "weighted_" : "") + metric->name();
+    std::string name = first;
+    for (int copy = 2; is_taken(name); ++copy) name = str(first, "_", copy);
+    taken.insert(name);
+    result.push_back({metric, name, by_weight});
+  };
+  for (const metric::Pointer& metric : metrics) add(metric, false);
+  for (const metric::Pointer& metric : weighted) add(metric, true);
+  return result;
+}
+
+Tally::Tally(const ResultLayout& layout, std::span<const NamedMetric> metrics)
     : layout_(layout), metrics_(metrics), out_(layout.count), losses_(layout.outputs.size()), correct_(layout.outputs.size()) {
-  for (const metric::Pointer& metric : metrics_) metric->reset();
+  for (const NamedMetric& judged : metrics_) judged.metric->reset();
 }
 
 void Tally::run(StepCore& step, const Piece& piece, const Tensor& rows) {
@@ -60,10 +86,10 @@ void Tally::run(StepCore& step, const Piece& piece, const Tensor& rows) {
     if (at.loss) losses_[i] += out_[*at.loss].item() * static_cast<double>(n);
     if (at.correct) correct_[i] += out_[*at.correct].item();
   }
-  for (const metric::Pointer& metric : metrics_) {
-    const std::size_t i = metric->output();
-    metric->add(out_[*layout_.outputs[i].prediction], gather_rows(piece.data.y[i], rows),
-                piece.data.weights.defined() ? gather_rows(piece.data.weights, rows) : Tensor());
+  for (const NamedMetric& judged : metrics_) {
+    const std::size_t i = judged.metric->output();
+    const Tensor weights = judged.weighted && piece.weights.defined() ? gather_rows(piece.weights, rows) : Tensor();
+    judged.metric->add(out_[*layout_.outputs[i].prediction], gather_rows(piece.data.y[i], rows), weights);
   }
 }
 
@@ -83,7 +109,7 @@ SavedState Tally::save() const {
   state.set("correct", correct_);
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     SavedState of_metric;
-    metrics_[i]->save(of_metric);
+    metrics_[i].metric->save(of_metric);
     state.add(str("metric.", i, "."), of_metric);
   }
   return state;
@@ -97,7 +123,7 @@ void Tally::restore(const SavedState& state) {
     if (saved.size() != sums->size()) throw UserError("fit", str("needs ", sums->size(), " sums of ", name, ", the checkpoint has ", saved.size()));
     *sums = saved;
   }
-  for (std::size_t i = 0; i < metrics_.size(); ++i) metrics_[i]->restore(state.part(str("metric.", i, ".")));
+  for (std::size_t i = 0; i < metrics_.size(); ++i) metrics_[i].metric->restore(state.part(str("metric.", i, ".")));
 }
 
 std::optional<double> Tally::accuracy() const {
@@ -105,13 +131,18 @@ std::optional<double> Tally::accuracy() const {
   return correct_[0] / static_cast<double>(samples_);
 }
 
+bool Tally::shows_accuracy(std::size_t output) const {
+  const std::string name = str("output_", output + 1, "_accuracy");
+  return layout_.outputs[output].correct && std::none_of(metrics_.begin(), metrics_.end(), [&](const NamedMetric& m) { return m.name == name; });
+}
+
 std::vector<std::string> Tally::names() const {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < layout_.outputs.size() && layout_.outputs.size() > 1; ++i) {
     result.push_back(str("output_", i + 1, "_loss"));
-    if (layout_.outputs[i].correct) result.push_back(str("output_", i + 1, "_accuracy"));
+    if (shows_accuracy(i)) result.push_back(str("output_", i + 1, "_accuracy"));
   }
-  for (const metric::Pointer& metric : metrics_) result.push_back(metric->name());
+  for (const NamedMetric& judged : metrics_) result.push_back(judged.name);
   return result;
 }
 
@@ -119,9 +150,9 @@ std::vector<std::pair<std::string, double>> Tally::metrics() const {
   std::vector<double> values;
   for (std::size_t i = 0; i < layout_.outputs.size() && layout_.outputs.size() > 1; ++i) {
     values.push_back(losses_[i] / static_cast<double>(samples_));
-    if (layout_.outputs[i].correct) values.push_back(correct_[i] / static_cast<double>(samples_));
+    if (shows_accuracy(i)) values.push_back(correct_[i] / static_cast<double>(samples_));
   }
-  for (const metric::Pointer& metric : metrics_) values.push_back(metric->result());
+  for (const NamedMetric& judged : metrics_) values.push_back(judged.metric->result());
   std::vector<std::pair<std::string, double>> result;
   for (const std::string& name : names()) result.emplace_back(name, values[result.size()]);
   return result;

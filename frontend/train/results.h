@@ -31,6 +31,15 @@ struct ResultLayout {
 
 /// How many samples have a NaN among their predictions [N, ...], of any output.
 std::int64_t count_nan_samples(std::span<const Tensor> predictions);
+/// A metric of a Trainer.
+struct NamedMetric {
+  metric::Pointer metric;
+  std::string name;       ///< of its column
+  bool weighted = false;  ///< by the weights of the samples
+};
+/// The metrics of TrainerOptions: those of weighted_metrics are named weighted_auc, and of several of one name the second becomes auc_2. Throws
+/// UserError for a null metric, one that is listed twice, and one whose output does not exist.
+std::vector<NamedMetric> named_metrics(std::span<const metric::Pointer> metrics, std::span<const metric::Pointer> weighted, std::size_t outputs);
 
 /// Data that a step is run on, and the weight of each sample in the loss: the data's own weights times those of the classes; undefined: 1.
 struct Piece {
@@ -41,7 +50,7 @@ struct Piece {
 /// Sums of what steps returned, in double, and the metrics.
 class Tally {
  public:
-  Tally(const ResultLayout& layout, std::span<const metric::Pointer> metrics);
+  Tally(const ResultLayout& layout, std::span<const NamedMetric> metrics);
 
   /// Runs a step on some rows of the data. Allocates only for metrics.
   void run(StepCore& step, const Piece& piece, const Tensor& rows);
@@ -61,12 +70,15 @@ class Tally {
   std::optional<double> accuracy() const;
   /// The names of metrics().
   std::vector<std::string> names() const;
-  /// The metrics by name; with several outputs, each one's loss and accuracy first: output_1_loss, output_1_accuracy.
+  /// The metrics by name; with several outputs, each one's loss and accuracy first: output_1_loss, output_1_accuracy, unless a metric has that name.
   std::vector<std::pair<std::string, double>> metrics() const;
 
  private:
+  /// Of a model of several outputs: whether the number of correct predictions is a column of its own.
+  bool shows_accuracy(std::size_t output) const;
+
   const ResultLayout& layout_;
-  std::span<const metric::Pointer> metrics_;
+  std::span<const NamedMetric> metrics_;
   std::vector<const Tensor*> in_;
   std::vector<Tensor> out_;
   double loss_ = 0;

@@ -74,14 +74,6 @@ std::vector<Tensor> results(const Tensor& total, std::span<const Tensor> losses,
 
 }  // namespace
 
-void require_metrics_fit(std::span<const metric::Pointer> metrics, std::size_t outputs) {
-  for (const metric::Pointer& metric : metrics) {
-    if (!metric) throw UserError("Trainer", "a metric is null");
-    if (metric->output() >= outputs)
-      throw UserError("Trainer", str("the metric ", metric->name(), " judges output ", metric->output(), ", but there are losses for ", outputs));
-  }
-}
-
 Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_ptr<optim::Optimizer> optimizer, TrainerOptions options)
     : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
@@ -90,8 +82,8 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
   impl->model = model;
   impl->optimizer = optimizer;
   impl->learning_rate = optimizer->learning_rate();
-  require_metrics_fit(options.metrics, losses.size());
-  impl->returns_predictions = !options.metrics.empty();
+  impl->metrics = named_metrics(options.metrics, options.weighted_metrics, losses.size());
+  impl->returns_predictions = !impl->metrics.empty();
   const auto step = [&](const char* name, StepCore::Function function) {
     return std::make_shared<StepCore>(std::move(function), StepOptions{name, options.mode, options.threads, options.force, {}, options.log},
                                       std::source_location::current());
@@ -164,6 +156,13 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
     if (type.dtype == DType::u8 && data.scale != scale) throw UserError(where, str("the first data had scale ", scale, ", now it is ", data.scale));
 }
 
+void Trainer::Impl::require_features(const Tensors& x, const char* where) const {
+  for (std::size_t i = 0; i < std::min(x.size(), x_types.size()); ++i)
+    if (x[i].dtype() != x_types[i].dtype)
+      throw UserError(where, str("the first data had x of ", x_types[i], " (samples first), now they are ", x[i].type(),
+                                 "; give features of the element type that the model was trained on"));
+}
+
 Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), static_cast<std::int32_t>(first));
@@ -207,6 +206,7 @@ std::vector<Type> Trainer::Impl::prediction_types() const {
 // ---- calls ----
 
 std::vector<Tensor> Trainer::predict_all(const Tensors& x) {
+  impl_->require_features(x, "predict");
   std::vector<const Tensor*> in;
   for (const Tensor& t : x) in.push_back(&t);
   return impl_->predict->call(in);
@@ -295,6 +295,22 @@ void Trainer::set_mode(Mode mode) {
     if (step) step->set_mode(mode);
 }
 
+MonitorMode Trainer::monitor_mode(const std::string& name) const {
+  const std::string own = name.starts_with("val_") ? name.substr(4) : name;
+  std::string known = "loss, accuracy";
+  bool is_value = own == "learning_rate" || own == "seconds";
+  for (const NamedMetric& judged : impl_->metrics) {
+    const MonitorMode mode = judged.metric->mode();
+    if (judged.name == own && mode != MonitorMode::automatic) return mode;
+    is_value |= judged.name == own;
+    if (mode != MonitorMode::automatic) known += ", " + judged.name;
+  }
+  if (is_value)
+    throw UserError("Trainer", str("it is not known whether a smaller or a greater '", name, "' is better, but only of ", known,
+                                   "; give the callback .mode = MonitorMode::min or max, or the metric's constructor"));
+  return mode_of_value(name);
+}
+
 void Trainer::stop() { impl_->stopped = true; }
 
 void Trainer::exchange_averages() {
@@ -325,20 +341,44 @@ std::vector<Parameter> Trainer::parameters() const {
   return result;
 }
 
+namespace {
+
+std::string layer_of(const std::string& parameter) { return parameter.substr(0, parameter.rfind('.') + 1); }
+
+/// Throws UserError if a layer with statistics would be frozen: it would have to run as in inference, but what was recorded takes the statistics of
+/// the batch.
+void require_no_statistics(const ir::Graph& graph, std::span<const Parameter> all, std::span<const Parameter> frozen) {
+  for (std::size_t i = 0; i < graph.states().size(); ++i) {
+    const ir::StateSpec& state = graph.states()[i];
+    const std::string layer = layer_of(state.name);
+    if (state.trainable || graph.updates()[i] == ir::no_node || layer.empty()) continue;
+    const auto is_of_layer = [&](const Parameter& p) { return layer_of(p.name()) == layer; };
+    const auto stays = [&](const Parameter& p) {
+      return is_of_layer(p) && p.trainable() && std::find(frozen.begin(), frozen.end(), p) == frozen.end();
+    };
+    if (std::any_of(frozen.begin(), frozen.end(), is_of_layer) && std::none_of(all.begin(), all.end(), stays))
+      throw UserError("Trainer", str("a trainer from a file cannot freeze '", layer.substr(0, layer.size() - 1), "', whose training step changes '",
+                                     state.name, "'; freeze it before saving, in the program that defines the model"));
+  }
+}
+
+}  // namespace
+
 void Trainer::set_trainable(const std::string& pattern, bool trainable) {
   if (impl_->model) return impl_->model->set_trainable(pattern, trainable);
-  bool any = false;
   std::vector<std::string> known;
-  const auto states = impl_->train->traced_graph().states();
-  for (Parameter& p : impl_->loaded) {
+  std::vector<Parameter> matched;
+  const ir::Graph& graph = impl_->train->traced_graph();
+  const auto states = graph.states();
+  for (const Parameter& p : impl_->loaded) {
     const bool is_trained = std::any_of(states.begin(), states.end(), [&](const ir::StateSpec& s) { return s.trainable && s.name == p.name(); });
     if (!is_trained) continue;
     known.push_back(p.name());
-    if (!matches(pattern, p.name())) continue;
-    p.set_trainable(trainable);
-    any = true;
+    if (matches(pattern, p.name())) matched.push_back(p);
   }
-  if (!any) throw UserError("Trainer", str("no parameter that the file trains matches '", pattern, "'", nearest_hint(pattern, known)));
+  if (!trainable) require_no_statistics(graph, impl_->loaded, matched);
+  for (Parameter& p : matched) p.set_trainable(trainable);
+  if (matched.empty()) throw UserError("Trainer", str("no parameter that the file trains matches '", pattern, "'", nearest_hint(pattern, known)));
 }
 
 StepCore& Trainer::train_step() { return *impl_->train; }

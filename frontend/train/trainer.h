@@ -26,20 +26,23 @@ struct TrainerOptions {
   int threads = 0;                                   ///< 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
   bool force = false;                                ///< exactly `threads`, for tests
   std::function<Tensor()> regularizer = {};          ///< added to the training loss, e.g. [&] { return loss::l2(1e-5f, {...}); }
-  std::vector<metric::Pointer> metrics = {};         ///< computed while training, in evaluate and on validation data
+  std::vector<metric::Pointer> metrics = {};         ///< computed while training, in evaluate and on validation data; all samples count alike
   std::function<void(const std::string&)> log = {};  ///< receives warnings
+  /// Metrics in which samples count by their weights, those of FitOptions::class_weights included, as in Keras. Their names begin with weighted_.
+  std::vector<metric::Pointer> weighted_metrics = {};
 };
 
 struct EpochResult {
   std::int64_t epoch = 0;          ///< from 1, counted over all calls of fit
   double loss = 0;                 ///< mean over the epoch's samples, during training
-  std::optional<double> accuracy;  ///< where the targets are class numbers
+  std::optional<double> accuracy;  ///< where the targets are class numbers; all samples count alike
   std::optional<double> validation_loss, validation_accuracy;
   double learning_rate = 0;  ///< of the last step
   double seconds = 0;        ///< training alone
   std::vector<std::pair<std::string, double>> metrics = {}, validation_metrics = {};
 
-  /// All of them by name: loss, accuracy, val_loss, val_accuracy, learning_rate, seconds, the metrics, and those with val_ before their names.
+  /// All of them by name, each name once: loss, accuracy, val_loss, val_accuracy, learning_rate, seconds, the metrics, and those with val_ before
+  /// their names.
   std::vector<std::pair<std::string, double>> values() const;
   /// One of them. Throws UserError for an unknown name, listing the known ones.
   double value(const std::string& name) const;
@@ -47,15 +50,17 @@ struct EpochResult {
 
 struct FitOptions {
   std::int64_t epochs = 1;
-  std::int64_t batch_size = 32;      ///< the last batch of an epoch may be smaller; that needs no second compile
-  std::int64_t steps_per_epoch = 0;  ///< length of an epoch in steps; 0: all of the data
-  std::size_t prefetch = 2;          ///< pieces that a Generator makes ahead on a background thread; 0: none
+  std::int64_t batch_size = 32;  ///< the last batch of an epoch may be smaller; that needs no second compile
+  /// Length of an epoch in steps; 0: all of the data. Epochs that are shorter than the data in memory go on where the last one stopped, also in the
+  /// next call of fit; each pass over the data has its own order. A Generator is asked for piece 0 of each epoch.
+  std::int64_t steps_per_epoch = 0;
+  std::size_t prefetch = 2;  ///< pieces that a Generator makes ahead on a background thread; 0: none
   std::optional<Dataset> validation = {};
   double validation_split = 0;  ///< in [0, 1): hold out this share of the data, taken from its end, for validation
   /// Factors of the loss, one per class, besides the data's own weights; see data::balanced_class_weights. Validation is not weighted by them.
   std::vector<double> class_weights = {};
   bool shuffle = true;
-  std::uint64_t seed = 0;  ///< of the shuffles; the order of an epoch depends only on seed and epoch number
+  std::uint64_t seed = 0;  ///< of the shuffles; the order of a pass over the data depends only on seed and number of the pass
   bool verbose = true;
   Schedule schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
   std::function<void(const EpochResult&)> on_epoch = {};
@@ -99,7 +104,8 @@ class Trainer {
   /// Ends fit after the running step: for callbacks.
   void stop();
   Evaluation evaluate(const Dataset& data);
-  /// The output of a single-output model, for x [N, ...].
+  /// The output of a single-output model, for x [N, ...]. Throws UserError for other element types than those of the data seen first: u8 features are
+  /// scaled, floats are not.
   Tensor predict(const Tensors& x);
   /// All outputs.
   std::vector<Tensor> predict_all(const Tensors& x);
@@ -132,7 +138,8 @@ class Trainer {
   /// All states: parameters, then optimizer state.
   std::vector<Parameter> parameters() const;
   /// Freezes the parameters whose names match (`*` is any text: "encoder_1.*"), or unfreezes them. What is frozen when the trainer is saved
-  /// stays so in the file. Throws UserError if none matches.
+  /// stays so in the file. Throws UserError if none matches, and for a loaded trainer if a layer with statistics (batch normalization) would be
+  /// frozen, which must be done before saving.
   void set_trainable(const std::string& pattern, bool trainable);
   /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers and, once samples have been weighted, their
   /// weights.
@@ -145,6 +152,9 @@ class Trainer {
   /// Times the training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
   TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);
   std::int64_t epoch() const;
+  /// Whether this value of an epoch is better if smaller or greater; automatic for a name that no value has. Throws UserError, listing the values
+  /// whose mode is known, for one whose is not: a metric of your own tells it to its base class.
+  MonitorMode monitor_mode(const std::string& name) const;
 
   struct Impl;
 

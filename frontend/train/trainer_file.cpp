@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "frontend/core/name.h"
 #include "frontend/core/nearest.h"
 #include "frontend/file/model_file.h"
 #include "frontend/train/trainer_impl.h"
@@ -90,8 +91,8 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   const ir::Graph& graph = impl->train->traced_graph();
   for (std::size_t i = 0; i < inputs + outputs; ++i) (i < inputs ? impl->x_types : impl->y_types).push_back(graph.inputs()[i].type);
   if (impl->has_byte_features() && !impl->predict_floats) throw UserError(path, "the graph 'predict_floats' is missing; the file is damaged");
-  require_metrics_fit(options.metrics, outputs);
-  impl->returns_predictions = !options.metrics.empty();
+  impl->metrics = named_metrics(options.metrics, options.weighted_metrics, outputs);
+  impl->returns_predictions = !impl->metrics.empty();
   const std::vector<Type> predictions = impl->prediction_types();
   impl->layout = ResultLayout(predictions, impl->y_types, impl->returns_predictions);
   const ResultLayout saved(predictions, impl->y_types, true), without(predictions, impl->y_types, false);
@@ -111,7 +112,7 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
 }
 
 void Trainer::set_metadata(const std::string& key, std::string value) {
-  if (key.empty()) throw UserError("Trainer", "metadata needs a key that is not empty");
+  require_name("set_metadata", key);
   impl_->metadata[key] = std::move(value);
 }
 

@@ -12,11 +12,9 @@
 
 namespace sinter {
 
-/// Throws UserError for a null metric and for one whose output does not exist.
-void require_metrics_fit(std::span<const metric::Pointer> metrics, std::size_t outputs);
-
 struct Trainer::Impl {
   TrainerOptions options;
+  std::vector<NamedMetric> metrics;
   std::shared_ptr<StepCore> train, evaluate, predict, predict_floats;
   // train, evaluate: (tables of x, of y, row numbers[, table of weights]) -> as ResultLayout says; predict: x -> outputs; predict_floats: the same
   // for predict_one, where x has u8 features and a single sample has floats
@@ -36,6 +34,8 @@ struct Trainer::Impl {
 
   /// Fixes the types at the first data and checks all further data against them.
   void accept(const Dataset& data, const char* where);
+  /// Throws UserError unless these have the element types of the features seen first, if there were any.
+  void require_features(const Tensors& x, const char* where) const;
   /// Row numbers first, first + 1, … as i32 [count].
   static Tensor row_numbers(std::int64_t first, std::int64_t count);
   std::vector<Spec> table_specs() const;
@@ -66,6 +66,7 @@ struct Trainer::Impl {
   struct Extent {
     std::int64_t samples, steps;       ///< of an epoch, and of all epochs; 0 if not known
     const Dataset *data, *validation;  ///< null if a generator makes it, if there is none
+    std::int64_t steps_per_pass = 0;   ///< over the data, where epochs are shorter; else 0
   };
   /// fit() over epochs whose pieces `pieces` gives.
   std::vector<EpochResult> run(Trainer& self, const Pieces& pieces, const Extent& extent, const FitOptions& options);

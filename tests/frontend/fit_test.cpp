@@ -229,7 +229,7 @@ TEST(Callback, BestCheckpointAndCsvLog) {
   std::ifstream in(log);
   std::string line;
   std::getline(in, line);
-  EXPECT_EQ(line, "epoch,loss,accuracy,accuracy,val_loss,val_accuracy,val_accuracy,learning_rate,seconds");
+  EXPECT_EQ(line, "epoch,loss,accuracy,val_loss,val_accuracy,learning_rate,seconds");
   int lines = 0;
   while (std::getline(in, line)) ++lines;
   EXPECT_EQ(lines, 4);

@@ -89,6 +89,60 @@ TEST_F(LoadedTrainer, SumsUpItsLayers) {
   EXPECT_THAT(summary, HasSubstr("Parameters: 51 (51 trainable, 0 not)"));
 }
 
+/// As if it had been frozen in the program that defines the model.
+TEST(Freezing, AfterLoadingLeavesGradientsOutOfTheGlobalNorm) {
+  const TemporaryFolder folder;
+  for (const Mode mode : modes()) {
+    const auto trained = [&](bool load) {
+      seed(3);
+      nn::Sequential model{nn::Dense(4, 6, Activation::tanh), nn::Dense(6, 3)};
+      Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits,
+                      optim::SGD({.learning_rate = 1, .common = {.clip = {.global_norm = 0.01}}}), {.mode = mode});
+      const Dataset data{random({8, 4}, 1), random_labels(8, 3, 2)};
+      (void)trainer.evaluate(data);
+      if (load) {
+        trainer.save(folder / "model.sinter");
+        trainer = Trainer::load(folder / "model.sinter", {.mode = mode});
+      }
+      trainer.set_trainable("dense_1.*", false);
+      trainer.train_on_batch(data.x, data.y);
+      for (const Parameter& p : trainer.parameters())
+        if (p.name() == "dense_2.weight") return p.read().to_vector<float>();
+      return std::vector<float>();
+    };
+    EXPECT_EQ(trained(true), trained(false));
+  }
+}
+
+TEST(Freezing, OfStatisticsIsForBeforeSaving) {
+  const TemporaryFolder folder;
+  const Dataset data{random({8, 4}, 1), random_labels(8, 3, 2)};
+  for (const Mode mode : modes()) {
+    nn::Sequential model{nn::Dense(4, 6), nn::BatchNorm(6), nn::Dense(6, 3)};
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD(), {.mode = mode});
+    trainer.train_on_batch(data.x, data.y);
+    trainer.save(folder / "model.sinter");
+    Trainer loaded = Trainer::load(folder / "model.sinter", {.mode = mode});
+    for (const char* pattern : {"batch_norm_1.*", "*"})
+      EXPECT_THAT(error_of([&] { loaded.set_trainable(pattern, false); }),
+                  HasSubstr("[Trainer] a trainer from a file cannot freeze 'batch_norm_1', whose training step changes 'batch_norm_1.running_mean'; "
+                            "freeze it before saving"));
+    loaded.set_trainable("dense_*", false);
+    loaded.set_trainable("batch_norm_1.gamma", false);  // the layer goes on training beta
+    trainer.set_trainable("batch_norm_1.*", false);
+    trainer.save(folder / "model.sinter");
+    Trainer frozen = Trainer::load(folder / "model.sinter", {.mode = mode});
+    const auto mean = [&] { return model.parameter("batch_norm_1.running_mean").read().to_vector<float>(); };
+    const auto of_loaded = [&] {
+      for (const Parameter& p : frozen.parameters())
+        if (p.name() == "batch_norm_1.running_mean") return p.read().to_vector<float>();
+      return std::vector<float>();
+    };
+    frozen.train_on_batch(data.x, data.y);
+    EXPECT_EQ(of_loaded(), mean());
+  }
+}
+
 TEST(Freezing, ByPattern) {
   nn::Sequential model{nn::Dense(4, 4), nn::BatchNorm(4), nn::Dense(4, 2)};
   model.set_trainable("*.bias", false);
@@ -101,6 +155,22 @@ TEST(Freezing, ByPattern) {
   EXPECT_TRUE(model[1].trainable());
   EXPECT_THAT(error_of([&] { model.set_trainable("dens_1.*", false); }),
               HasSubstr("[sequential] no parameter matches 'dens_1.*'; the nearest is 'dense_1.bias'"));
+}
+
+TEST(Predict, RefusesOtherElementTypesThanItWasTrainedOn) {
+  const TemporaryFolder folder;
+  for (const Mode mode : modes()) {
+    nn::Sequential model{nn::Dense(2, 3)};
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD(), {.mode = mode});
+    const Tensor x = random({6, 2}, 1);
+    trainer.fit({cast(x, DType::u8), random_labels(6, 3, 2), 1.0f / 255}, {.verbose = false});
+    trainer.save(folder / "model.sinter");
+    Trainer loaded = Trainer::load(folder / "model.sinter", {.mode = mode});
+    const std::string wanted = "[predict] the first data had x of u8[6,2] (samples first), now they are f32[6,2]";
+    EXPECT_THAT(error_of([&] { (void)trainer.predict(x); }), HasSubstr(wanted));
+    EXPECT_THAT(error_of([&] { (void)loaded.predict(x); }), HasSubstr("now they are f32[6,2]"));
+    EXPECT_EQ(trainer.predict(cast(x, DType::u8)).to_vector<float>(), loaded.predict(cast(x, DType::u8)).to_vector<float>());
+  }
 }
 
 }  // namespace

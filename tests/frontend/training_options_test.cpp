@@ -340,7 +340,7 @@ TEST(TrainerErrors, OfItsCalls) {
   std::vector<float> room(9);
   expect_errors({{"[Trainer] the shapes of the data are not known yet; call fit, train_on_batch or evaluate first", [&] { (void)trainer.summary(); }},
                  {"[save] the shapes of the data are not known yet; call fit, train_on_batch or evaluate first", [&] { trainer.save(path); }},
-                 {"[Trainer] metadata needs a key that is not empty", [&] { trainer.set_metadata("", "x"); }},
+                 {"[set_metadata] a name must not be empty; give one", [&] { trainer.set_metadata("", "x"); }},
                  {"[Trainer] there is no metadata 'unit'", [&] { (void)trainer.metadata("unit"); }},
                  {"[Trainer] a metric is null", [&] { trainer_of(model, {.metrics = {nullptr}}); }}});
   trainer.train_on_batch(data.x, data.y);
