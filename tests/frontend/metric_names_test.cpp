@@ -36,7 +36,7 @@ TEST(TrainerMetrics, AreWeightedWhereTheyAreListedSo) {
   EXPECT_EQ(epoch.value("weighted_accuracy"), 0.5) << "class weights are weights of samples";
   const TemporaryFolder folder;
   trainer.save(folder / "model.sinter");
-  Trainer loaded = Trainer::load(folder / "model.sinter", {.weighted_metrics = {metric::accuracy()}});
+  Trainer loaded = Trainer::load(folder / "model.sinter", {.mode = modes().back(), .weighted_metrics = {metric::accuracy()}});
   EXPECT_EQ(loaded.evaluate(judged.data).metrics[0].second, 0.75);
 }
 
