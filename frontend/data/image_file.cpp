@@ -47,9 +47,13 @@ std::string_view other_kind(std::string_view head) {
 
 }  // namespace
 
+void check_channels(const std::string& where, int channels) {
+  if (channels != 1 && channels != 3) throw UserError(where, str("images have 1 or 3 channels, got ", channels));
+}
+
 HostArray read_image(const std::filesystem::path& path, int channels) {
   const std::string name = path.string();
-  if (channels != 1 && channels != 3) throw UserError(name, str("images have 1 or 3 channels, got ", channels));
+  check_channels(name, channels);
   const runtime::InputFile file(path);
   std::vector<unsigned char> data(file.size());
   file.read(0, std::as_writable_bytes(std::span(data)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "frontend/data/array.h"
 
@@ -13,5 +14,8 @@ namespace sinter::data {
 /// The format is detected by the first bytes. Throws UserError for a file that is missing, of another kind (which it names), or damaged, and for more
 /// than 2^28 pixels.
 HostArray read_image(const std::filesystem::path& path, int channels = 3);
+
+/// Throws UserError unless there are 1 or 3.
+void check_channels(const std::string& where, int channels);
 
 }  // namespace sinter::data

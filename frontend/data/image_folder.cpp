@@ -1,13 +1,17 @@
 #include "frontend/data/image_folder.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "frontend/core/ops.h"
 #include "frontend/core/random.h"
 #include "frontend/data/image_file.h"
+#include "runtime/file/disk.h"
 
 namespace sinter::data {
 
@@ -23,6 +27,24 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
   if (error) throw UserError(folder.string(), "cannot be read: " + error.message());
   std::sort(result.begin(), result.end());
   return result;
+}
+
+/// Whether this file alone cannot be read.
+bool concerns_one_file(const UserError& error) {
+  constexpr std::array codes{ENOENT, EACCES, ELOOP, EINVAL};  // missing, a link that leads nowhere, forbidden, no regular file
+  const auto* system = dynamic_cast<const runtime::SystemError*>(&error);
+  return !system || std::find(codes.begin(), codes.end(), system->code()) != codes.end();
+}
+
+/// Nothing for a file that is skipped.
+std::optional<HostArray> read(const fs::path& file, int channels, const ImageFolderOptions& options, std::vector<std::string>& skipped) {
+  try {
+    return read_image(file, channels);
+  } catch (const UserError& error) {
+    if (!options.skip_unreadable || !concerns_one_file(error)) throw;
+    skipped.push_back(error.what());
+    return std::nullopt;
+  }
 }
 
 /// A data set's images as dense bytes, for all threads.
@@ -50,23 +72,29 @@ struct Pixels {
 
 }  // namespace
 
-ImageFolder image_folder(const std::string& folder, int channels) {
+ImageFolder image_folder(const std::string& folder, int channels, const ImageFolderOptions& options) {
+  check_channels(folder, channels);
   ImageFolder result;
   HostArray all{DType::u8, {}, {}};
   std::vector<std::int32_t> labels;
   std::string first;
   for (const fs::path& part : entries(folder, true)) {
+    const std::size_t before = labels.size();
     const std::vector<fs::path> files = entries(part, false);
-    if (files.empty()) throw UserError(part.string(), "holds no images; remove it, or put some into it");
     for (const fs::path& file : files) {
-      const HostArray image = read_image(file, channels);
-      if (first.empty()) all.shape = image.shape, first = file.string();
-      if (image.shape != all.shape)
-        throw UserError(file.string(), str("has ", image.shape[0], " × ", image.shape[1], " pixels, but ", first, " has ", all.shape[0], " × ",
+      const std::optional<HostArray> image = read(file, channels, options, result.skipped);
+      if (!image) continue;
+      if (first.empty()) all.shape = image->shape, first = file.string();
+      if (image->shape != all.shape)
+        throw UserError(file.string(), str("has ", image->shape[0], " × ", image->shape[1], " pixels, but ", first, " has ", all.shape[0], " × ",
                                            all.shape[1], "; resize all to one size"));
-      all.bytes.insert(all.bytes.end(), image.bytes.begin(), image.bytes.end());
+      all.bytes.insert(all.bytes.end(), image->bytes.begin(), image->bytes.end());
       labels.push_back(static_cast<std::int32_t>(result.classes.size()));
     }
+    if (labels.size() == before)
+      throw UserError(part.string(), files.empty() ? "holds no images; remove it, or put some into it"
+                                                   : str("none of its files, ", files.size(),
+                                                         ", can be read; the first: ", result.skipped[result.skipped.size() - files.size()]));
     result.classes.push_back(part.filename().string());
   }
   if (labels.empty()) throw UserError(folder, "needs a subfolder with images for each class");

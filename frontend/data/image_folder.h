@@ -12,11 +12,17 @@ namespace sinter::data {
 struct ImageFolder {
   Dataset data;                      ///< x u8 [n, height, width, channels] with scale 1/255, y u8 or i32 [n]
   std::vector<std::string> classes;  ///< names of the subfolders, in the order of their class numbers
+  std::vector<std::string> skipped;  ///< of each file that was skipped, the error that it would have been; it names the file
 };
 
-/// PNG and JPEG files in one subfolder per class, in the order of their names. Throws UserError for a folder without subfolders, a subfolder without
-/// images, a file that cannot be read, and images of different sizes (naming both files).
-ImageFolder image_folder(const std::string& folder, int channels = 3);
+struct ImageFolderOptions {
+  bool skip_unreadable = false;  ///< leave out files that cannot be read as images, and list them in `skipped`
+};
+
+/// PNG and JPEG files (read_image) in one subfolder per class, in the order of their names. Throws UserError for a folder without subfolders, a
+/// subfolder without images, a file that cannot be read, and images of different sizes (naming both files). With skip_unreadable it still throws for
+/// what would cost other files too: too many open files, no memory, a failing disk.
+ImageFolder image_folder(const std::string& folder, int channels = 3, const ImageFolderOptions& options = {});
 
 struct AugmentOptions {
   bool flip = true;        ///< mirror half of the images left to right

@@ -3,6 +3,7 @@
 #include "frontend/data/image_file.h"
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
+#include "tests/support/faulty_files.h"
 
 namespace sinter::test {
 namespace {
@@ -11,6 +12,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 const std::string fixtures = SINTER_TEST_FIXTURES;
 
@@ -72,6 +74,37 @@ TEST(ImageFolder, SubfoldersAreClasses) {
   EXPECT_THAT(error_of([&] { data::image_folder(folder.path); }), HasSubstr("empty] holds no images"));
   EXPECT_THAT(error_of([&] { data::image_folder(folder.path + "/empty"); }), HasSubstr("needs a subfolder with images for each class"));
   EXPECT_THAT(error_of([&] { data::image_folder(folder.path + "/nowhere"); }), HasSubstr("nowhere] cannot be read: "));
+}
+
+TEST(ImageFolder, SkipsWhatCannotBeReadIfAsked) {
+  const TemporaryFolder folder;
+  for (const std::string part : {"/cats", "/dogs"}) fs::create_directory(folder.path + part);
+  fs::copy(fixtures + "/rgb.png", folder.path + "/dogs/b.png");
+  fs::copy(fixtures + "/rgb.png", folder.path + "/cats/c.png");
+  EXPECT_THAT(data::image_folder(folder.path, 3, {.skip_unreadable = true}).skipped, IsEmpty());
+  write_bytes(folder / "cats/a.gif", "GIF89a");
+  write_bytes(folder / "cats/empty.png", "");
+  const std::string bytes = read_bytes(fixtures + "/rgb.png");
+  write_bytes(folder / "dogs/half.png", bytes.substr(0, bytes.size() / 2));
+  fs::create_symlink("nowhere", folder / "dogs/link.png");
+  EXPECT_THAT(error_of([&] { data::image_folder(folder.path); }), HasSubstr("cats/a.gif] is a GIF picture"));
+  const data::ImageFolder images = data::image_folder(folder.path, 3, {.skip_unreadable = true});
+  EXPECT_THAT(images.skipped, ElementsAre(HasSubstr("cats/a.gif] is a GIF picture"), HasSubstr("cats/empty.png] is empty"),
+                                          HasSubstr("dogs/half.png] is a damaged PNG file"), HasSubstr("dogs/link.png] cannot open the file")));
+  EXPECT_THAT(images.data.y.only().to_vector<std::int32_t>(), ElementsAre(0, 1));
+  EXPECT_EQ(images.data.x.only().to_vector<std::uint8_t>()[60], pixels_of("/rgb_pixels.npy")[0]);
+
+  const auto error = [&](int channels = 3) { return error_of([&] { data::image_folder(folder.path, channels, {.skip_unreadable = true}); }); };
+  EXPECT_THAT(error(2), HasSubstr("images have 1 or 3 channels, got 2"));
+  fs::copy(fixtures + "/smooth.jpg", folder.path + "/dogs/d.jpg");  // can be read
+  EXPECT_THAT(error(), HasSubstr("dogs/d.jpg] has 16 × 24 pixels, but "));
+  fs::remove(folder / "dogs/d.jpg");
+  {
+    const FailingFiles disk([](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::open_to_read ? EMFILE : 0; });
+    EXPECT_THAT(error(), HasSubstr("Too many open files"));
+  }
+  fs::remove(folder / "cats/c.png");
+  EXPECT_THAT(error(), AllOf(HasSubstr("/cats] none of its files, 2, can be read; the first: ["), HasSubstr("cats/a.gif] is a GIF picture")));
 }
 
 TEST(Augmented, IsAFunctionOfSeedEpochAndImage) {
