@@ -13,7 +13,7 @@ Tensor labels(std::vector<std::int32_t> numbers) {
 
 std::vector<std::vector<float>> values_of(const std::vector<Parameter>& parameters) {
   std::vector<std::vector<float>> values;
-  for (const Parameter& p : parameters) values.push_back(p.read().to_vector<float>());
+  for (const Parameter& p : parameters) values.push_back(cast(p.read(), DType::f32).to_vector<float>());
   return values;
 }
 
