@@ -97,6 +97,7 @@ std::string number_text(double value, double unit) {
   return {text.data(), end};
 }
 
+/// What is written. Of classes whose probabilities are NaN none is the greatest: their rows name none, and a warning says so.
 data::Table table_of(const Tensor& prediction, const Reading& reading) {
   const std::vector<float> values = prediction.to_vector<float>();
   const auto rows = static_cast<std::size_t>(prediction.shape()[0].factor()), width = static_cast<std::size_t>(prediction.shape()[1].factor());
@@ -104,12 +105,21 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
   if (!reading.classes.empty()) {
     result.names = {reading.target};
     for (const std::string& name : reading.classes) result.names.push_back("p(" + name + ")");
+    std::vector<std::size_t> undecided;
     for (std::size_t r = 0; r < rows; ++r) {
       const std::vector<double> p = probabilities(values.data() + r * width, width);
-      result.add_field(reading.classes[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
+      if (std::any_of(p.begin(), p.end(), [](double part) { return std::isnan(part); })) {
+        result.add_field("");
+        undecided.push_back(r);
+      } else {
+        result.add_field(reading.classes[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
+      }
       for (const double part : p) result.add_field(number_text(part, 1));
       result.end_row();
     }
+    if (!undecided.empty())
+      warn_on_stderr(str("no class is predicted for ", undecided.size(), " of ", counted(rows, "row"), ", whose probabilities are not finite, row ",
+                         undecided.front() + 1, " first: does the data have greater numbers than the model was trained on?"));
     return result;
   }
   for (std::size_t c = 0; c < width; ++c) result.names.push_back(width == 1 ? reading.target : str(reading.target, " ", c + 1));

@@ -36,12 +36,12 @@ class Tables : public Cli {
   }
   Arguments train_on_numbers_with(const std::string& cell) const { return train_on(numbers_with(cell)) + Arguments{"--delimiter", ";"}; }
 
+  void write(const std::string& name, const data::HostArray& array) const {
+    const std::vector<std::byte> bytes = data::npy_bytes(array, name);
+    write_bytes(file(name), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
   /// Samples and labels as .npy files.
   Arguments train_on_labels(const std::vector<std::int64_t>& labels) const {
-    const auto write = [&](const std::string& name, const data::HostArray& array) {
-      const std::vector<std::byte> bytes = data::npy_bytes(array, name);
-      write_bytes(file(name), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    };
     const auto count = static_cast<std::int64_t>(labels.size());
     data::HostArray x{DType::f32, {count, 2}, std::vector<std::byte>(labels.size() * 2 * sizeof(float))};
     for (std::size_t i = 0; i < labels.size() * 2; ++i) x.values<float>()[i] = static_cast<float>(i % 7);
@@ -193,6 +193,16 @@ TEST_F(Tables, TheNumberOfClassesMayBeTold) {
               Fails(failure, HasSubstr("[--classes] is for class numbers; the classes of a table are the texts of its target")));
   EXPECT_THAT(sinter_with({"train", "--data", file("x.npy"), "--labels", file("x.npy"), "--classes", "4"}),
               Fails(failure, HasSubstr("[--classes] is for class numbers, but the targets in " + file("x.npy") + " are f32[3,2]")));
+}
+
+TEST_F(Tables, NoClassIsPredictedWhereProbabilitiesAreNaN) {
+  EXPECT_THAT(sinter_with(train_on_labels({0, 1, 1, 0, 1})), Prints(HasSubstr("saved")));
+  data::HostArray x{DType::f32, {2, 2}, std::vector<std::byte>(4 * sizeof(float))};
+  for (int i = 0; i < 4; ++i) x.values<float>()[i] = i < 2 ? 1.0f : 3e38f;
+  write("great.npy", x);
+  const Finished run = sinter_with({"predict", file("model.sinter"), "--data", file("great.npy")});
+  EXPECT_THAT(run.out, testing::ContainsRegex("prediction,p.0.,p.1.\n[01],0[^\n]*\n,-?nan,"));
+  EXPECT_THAT(run.err, HasSubstr("no class is predicted for 1 of 2 rows, whose probabilities are not finite, row 2 first"));
 }
 
 TEST_F(Tables, ModelsOfTablesTakeTablesAndThoseOfArraysArrays) {
