@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 namespace sinter::codegen {
@@ -112,13 +113,42 @@ Vec shift_right(const Vec& x, unsigned by) { return {b().CreateAShr(x.value, by)
 Vec widen(const Vec& x) { return {b().CreateFPExt(x.value, with_elements(x, b().getDoubleTy())), DType::f32}; }
 Vec narrow(const Vec& x) { return {b().CreateFPTrunc(x.value, with_elements(x, b().getFloatTy())), DType::f32}; }
 
-Vec lookup(const std::array<double, 256>& table, const Vec& index) {
+namespace {
+
+/// A constant of the module.
+llvm::GlobalVariable* constant_table(llvm::Constant* numbers) {
   llvm::Module& module = *b().GetInsertBlock()->getModule();
-  llvm::Constant* numbers = llvm::ConstantDataArray::get(module.getContext(), table);
-  llvm::GlobalVariable* global = nullptr;
   for (llvm::GlobalVariable& other : module.globals())
-    if (other.hasInitializer() && other.getInitializer() == numbers) global = &other;
-  if (!global) global = new llvm::GlobalVariable(module, numbers->getType(), true, llvm::GlobalValue::PrivateLinkage, numbers, "table");
+    if (other.hasInitializer() && other.getInitializer() == numbers) return &other;
+  return new llvm::GlobalVariable(module, numbers->getType(), true, llvm::GlobalValue::PrivateLinkage, numbers, "table");
+}
+
+/// For each mask of 8 lanes those that are set, in order.
+std::array<std::uint64_t, 256> lanes_of_masks() {
+  std::array<std::uint64_t, 256> result{};  // a byte a lane
+  for (unsigned mask = 0; mask < 256; ++mask)
+    for (unsigned lane = 0, count = 0; lane < 8; ++lane)
+      if (mask >> lane & 1) result[mask] |= std::uint64_t{lane} << 8 * count++;
+  return result;
+}
+
+}  // namespace
+
+llvm::Value* compressed(llvm::Value* numbers, llvm::Value* mask) {
+  const unsigned width = llvm::cast<llvm::FixedVectorType>(numbers->getType())->getNumElements();
+  if (width == 16) return b().CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {numbers->getType()}, {numbers, numbers, mask});
+  if (width != 8)
+    return b().CreateIntrinsic(llvm::Intrinsic::experimental_vector_compress, {numbers->getType()},
+                               {numbers, mask, llvm::PoisonValue::get(numbers->getType())});
+  const std::array<std::uint64_t, 256> lanes = lanes_of_masks();
+  llvm::GlobalVariable* table = constant_table(llvm::ConstantDataArray::get(b().getContext(), llvm::ArrayRef(lanes)));
+  llvm::Value* row = b().CreateInBoundsGEP(b().getInt64Ty(), table, {b().CreateZExt(b().CreateBitCast(mask, b().getInt8Ty()), b().getInt64Ty())});
+  llvm::Value* bytes = b().CreateAlignedLoad(llvm::FixedVectorType::get(b().getInt8Ty(), 8), row, llvm::Align(8));
+  return b().CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {numbers, b().CreateZExt(bytes, numbers->getType())});
+}
+
+Vec lookup(const std::array<double, 256>& table, const Vec& index) {
+  llvm::GlobalVariable* global = constant_table(llvm::ConstantDataArray::get(b().getContext(), table));
   llvm::Value* places = b().CreateGEP(b().getDoubleTy(), global, {b().CreateZExt(index.value, with_elements(index, b().getInt64Ty()))});
   if (!places->getType()->isVectorTy()) return {b().CreateLoad(b().getDoubleTy(), places), DType::f32};
   return {b().CreateMaskedGather(with_elements(index, b().getDoubleTy()), places, llvm::Align(8)), DType::f32};

@@ -87,6 +87,8 @@ llvm::Value* first_lanes(unsigned valid, unsigned width);
 Vec only_valid(const Vec& x, unsigned valid, double fill);
 /// Transposes a square of vectors: each round swaps blocks across the diagonal, half as large as in the previous one.
 std::vector<llvm::Value*> transposed(std::vector<llvm::Value*> rows);
+/// Those u32 of one register (16: AVX-512, 8: AVX2, 4: others) whose lanes are set, in order; what follows them is not defined.
+llvm::Value* compressed(llvm::Value* numbers, llvm::Value* mask);
 /// first, first + 1, …
 llvm::Value* lane_numbers(llvm::Value* first, unsigned width);
 

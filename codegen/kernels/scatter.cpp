@@ -1,6 +1,8 @@
 // Scatter-add of rows into a table.
 #include <llvm/IR/Intrinsics.h>
 
+#include <numeric>
+
 #include "codegen/emit/index.h"
 #include "codegen/kernels/chains.h"
 #include "codegen/kernels/kinds.h"
@@ -76,6 +78,59 @@ class FrequentRows {
   Builder& b_;
   const Shape& table_;
   EachSite each_site_;
+};
+
+/// Walks over the indices that are the chunk's own rows, in order. Where they come is not foreseeable, and a branch for each costs more than its
+/// update: those of many vectors are listed first.
+class Hits {
+ public:
+  explicit Hits(Emitter& e) : e_(e), b_(e.builder()) {
+    auto* list = llvm::ArrayType::get(b_.getInt32Ty(), static_cast<std::uint64_t>(listed + lanes));
+    rows_ = e.variable(list, "rows", 64);
+    places_ = e.variable(list, "places", 64);
+    count_ = e.variable(b_.getInt64Ty(), "count");
+  }
+
+  /// `vector_at(c)`: the rows that the 16 indices from c on name, and which of them count. Calls body with the place of each of these and its row.
+  void for_each(Value* end, const std::function<std::pair<Value*, Value*>(Value*)>& vector_at,
+                const std::function<void(Value*, Value*)>& body) const {
+    e_.loop(e_.number(0), end, listed, [&](Value* first) {
+      b_.CreateStore(e_.number(0), count_);
+      Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, e_.number(listed)), end);
+      e_.loop(first, last, lanes, [&](Value* c) {
+        const auto [rows, counts] = vector_at(c);
+        Value* places = lane_numbers(b_.CreateTrunc(b_.CreateSub(c, first), b_.getInt32Ty()), lanes);
+        for (unsigned lane = 0; lane < lanes; lane += e_.unit().lanes) append(part(rows, lane), part(places, lane), part(counts, lane));
+      });
+      e_.loop(e_.number(0), count(), 1, [&](Value* i) {
+        body(b_.CreateAdd(first, b_.CreateZExt(b_.CreateLoad(b_.getInt32Ty(), in(places_, i)), b_.getInt64Ty())),
+             b_.CreateLoad(b_.getInt32Ty(), in(rows_, i)));
+      });
+    });
+  }
+
+ private:
+  static constexpr std::int64_t listed = 1024;  ///< indices whose hits are listed together
+
+  Value* count() const { return b_.CreateLoad(b_.getInt64Ty(), count_); }
+  Value* in(llvm::AllocaInst* list, Value* i) const { return b_.CreateInBoundsGEP(b_.getInt32Ty(), list, {i}); }
+  /// Lanes of one register, from `lane` on.
+  Value* part(Value* vector, unsigned lane) const {
+    std::vector<int> chosen(e_.unit().lanes);
+    std::iota(chosen.begin(), chosen.end(), static_cast<int>(lane));
+    return b_.CreateShuffleVector(vector, chosen);
+  }
+  void append(Value* rows, Value* places, Value* counts) const {
+    b_.CreateAlignedStore(compressed(rows, counts), in(rows_, count()), llvm::Align(4));
+    b_.CreateAlignedStore(compressed(places, counts), in(places_, count()), llvm::Align(4));
+    Value* bits = b_.CreateBitCast(counts, b_.getIntNTy(e_.unit().lanes));
+    Value* more = b_.CreateZExt(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits), b_.getInt64Ty());
+    b_.CreateStore(b_.CreateAdd(count(), more), count_);
+  }
+
+  Emitter& e_;
+  Builder& b_;
+  llvm::AllocaInst *rows_, *places_, *count_;
 };
 
 }  // namespace
@@ -158,28 +213,20 @@ void ScatterKernel::collect(Emitter& e) const {
   const bool line = is_flat(type.shape) || at.rows == Dim(1);
   Value* columns = line ? e.extent(type.shape.elements()) : e.extent(at.cols);
   llvm::Type* vector = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);
-  llvm::AllocaInst *hits = e.variable(b.getInt32Ty(), "hits"), *found = e.variable(vector, "found", 64);
+  const auto report = [&](Value* bad) { e.when(bad, [&] { e.fault(e.kernel().anchor); }); };
+  // Sixteen indices, and which of them are the chunk's own rows.
+  const auto indices_at = [&](Value* r, Value* c) {
+    // As u32: a negative index is a large one. A table has fewer than 2^31 rows.
+    Value* rows = b.CreateZExt(e.load(e.address(index, r, c), type.dtype, lanes).value, vector);
+    const auto all = [&](Value* x) { return b.CreateVectorSplat(lanes, b.CreateTrunc(x, b.getInt32Ty())); };
+    report(b.CreateOrReduce(b.CreateICmpUGE(rows, all(e.number(count)))));
+    return std::pair(rows, b.CreateICmpULT(b.CreateSub(rows, all(begin)), all(b.CreateSub(end, begin))));
+  };
+  const Hits hits(e);
   e.loop(e.number(0), line ? e.number(1) : e.extent(at.rows), 1, [&](Value* r) {
     const auto number = [&](Value* c) { return line ? c : b.CreateAdd(b.CreateMul(r, columns), c); };
-    const auto report = [&](Value* bad) { e.when(bad, [&] { e.fault(e.kernel().anchor); }); };
-    Value* stop = e.for_each_vector(e.number(0), columns, 1, [&](Value* c, unsigned) {
-      // As u32: a negative index is a large one. A table has fewer than 2^31 rows.
-      Value* rows_here = b.CreateZExt(e.load(e.address(index, r, c), type.dtype, lanes).value, vector);
-      const auto all = [&](Value* x) { return b.CreateVectorSplat(lanes, b.CreateTrunc(x, b.getInt32Ty())); };
-      report(b.CreateOrReduce(b.CreateICmpUGE(rows_here, all(e.number(count)))));
-      Value* inside = b.CreateICmpULT(b.CreateSub(rows_here, all(begin)), all(b.CreateSub(end, begin)));
-      Value* bits = b.CreateZExt(b.CreateBitCast(inside, b.getInt16Ty()), b.getInt32Ty());
-      b.CreateStore(bits, hits);
-      b.CreateStore(rows_here, found);
-      e.repeat_while([&] { return b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), hits), b.getInt32(0)); },
-                     [&] {
-                       Value* left = b.CreateLoad(b.getInt32Ty(), hits);
-                       Value* lane = b.CreateZExt(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b.getTrue()), b.getInt64Ty());
-                       b.CreateStore(b.CreateAnd(left, b.CreateSub(left, b.getInt32(1))), hits);
-                       Value* row = b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), found, {lane}));
-                       add(number(b.CreateAdd(c, lane)), b.CreateZExt(row, b.getInt64Ty()));
-                     });
-    });
+    Value* stop = b.CreateAnd(columns, e.number(-static_cast<std::int64_t>(lanes)));
+    hits.for_each(stop, [&](Value* c) { return indices_at(r, c); }, [&](Value* c, Value* row) { add(number(c), b.CreateZExt(row, b.getInt64Ty())); });
     e.loop(stop, columns, 1, [&](Value* c) {
       Value* row = b.CreateZExt(e.load(e.address(index, r, c), type.dtype, 1).value, b.getInt64Ty());
       report(b.CreateICmpUGE(row, e.number(count)));
