@@ -1,6 +1,9 @@
 #include "frontend/compile/index_guard.h"
 
 #include <algorithm>
+#include <type_traits>
+
+#include "runtime/isa/kernels.h"
 
 namespace sinter {
 
@@ -45,18 +48,31 @@ ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
   }
 }
 
-/// Whether all elements of these samples are in [0, size).
+/// Whether so many rows of indices are all in [0, size).
+template <class T>
+bool all_below(const T* data, std::int64_t rows, std::int64_t cols, std::int64_t stride, std::int64_t size) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(std::uint32_t)) {
+    if (rows * cols > 1) {  // as u32, a negative index is a great one
+      const std::int64_t most = std::is_signed_v<T> ? std::min(size, std::int64_t{1} << 31) : size;
+      return runtime::isa::kernels().whole_max.rows(reinterpret_cast<const std::uint32_t*>(data), rows, cols, stride) < most;
+    }
+  }
+  const auto good = [&](T value) { return static_cast<double>(value) >= 0 && static_cast<double>(value) < static_cast<double>(size); };
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (!std::all_of(data + row * stride, data + row * stride + cols, good)) return false;
+  return true;
+}
+
+/// Whether all elements of these samples are.
 bool all_below(const Tensor& indices, std::int64_t first, std::int64_t count, std::int64_t size) {
+  if (count == 0) return true;
   const Layout at = indices.view().layout();
   const bool flat = indices.rank() < 2;  // a sample is an element
-  const std::int64_t of_sample = flat ? 1 : at.rows / std::max<std::int64_t>(1, indices.dim(0).factor());
+  const std::int64_t rows_of_sample = flat ? 1 : at.rows / indices.dim(0).factor();
   return with_element_type(indices.dtype(), [&]<class T>(T) {
     const T* data = indices.view().as<T>();
-    const auto good = [&](T value) { return static_cast<double>(value) >= 0 && static_cast<double>(value) < static_cast<double>(size); };
-    if (flat) return std::all_of(data + first, data + first + count, good);
-    for (std::int64_t row = first * of_sample; row < (first + count) * of_sample; ++row)
-      if (!std::all_of(data + row * at.stride, data + row * at.stride + at.cols, good)) return false;
-    return true;
+    if (flat) return all_below(data + first, 1, count, count, size);
+    return all_below(data + first * rows_of_sample * at.stride, count * rows_of_sample, at.cols, at.stride, size);
   });
 }
 
