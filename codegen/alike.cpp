@@ -93,6 +93,7 @@ class Description {
     bytes_.add(argument - arguments_.begin());
     bytes_.add(stored.home);
     bytes_.add(stored.type);
+    bytes_.add(stored.unpadded);
     if (stored.type.shape.rank() && stored.type.shape[0].is_rows()) bytes_.add(stored.index);  // the number of rows of a table is looked up by it
   }
 

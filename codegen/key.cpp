@@ -40,6 +40,7 @@ ObjectKey object_key(const ir::Graph& graph, const Options& options, std::string
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     source.add(graph.inputs()[i].type);
     source.add(graph.inputs()[i].kind);
+    source.add(graph.inputs()[i].unpadded);
     source.add(graph.input_node(i));
   }
   source.add(graph.states().size());

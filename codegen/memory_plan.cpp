@@ -184,6 +184,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     }
     plan.buffers.push_back({places[v], places[v] == Place::arena ? arena_of[v] : value.index, value.type, offsets[v], value.name});
     BufferSpec& buffer = plan.buffers.back();
+    buffer.unpadded = value.unpadded;
     buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);
     buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
     buffer.chunk_bytes = chunk_bytes[v];

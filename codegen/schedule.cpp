@@ -45,8 +45,8 @@ class Builder {
   void add_leaves() {
     s_.value_of.assign(graph_.size(), no_value);
     for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i)
-      s_.value_of[graph_.input_node(i)] =
-          add_value({StoredValue::Home::input, i, graph_.inputs()[i].type, graph_.input_node(i), graph_.inputs()[i].name});
+      s_.value_of[graph_.input_node(i)] = add_value({StoredValue::Home::input, i, graph_.inputs()[i].type, graph_.input_node(i),
+                                                     graph_.inputs()[i].name, no_value, graph_.inputs()[i].unpadded});
     for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
       s_.value_of[graph_.state_node(i)] =
           add_value({StoredValue::Home::state, i, graph_.states()[i].type, graph_.state_node(i), graph_.states()[i].name});
@@ -94,6 +94,7 @@ class Builder {
     Kernel kernel;
     kernel.group = group;
     kernel.anchor = ir::anchor_of(graph_, nodes);
+    require_padded_operands(kernel.anchor);
     kernel.shape = graph_.node(kernel.anchor != ir::no_node ? kernel.anchor : nodes.back()).type.shape;
     kernel.nodes = std::move(nodes);
     kernel.domain = planner_.domain_of(kernel.shape);
@@ -101,6 +102,14 @@ class Builder {
       for (const Write write : writes_of(id)) kernel.writes.push_back(write);
     kernel.kind = kernel.anchor == ir::no_node ? &the_kind<PointwiseKernel> : &kind_of(graph_.node(kernel.anchor).op);
     kernel.kind->plan(planner_, kernel);
+  }
+
+  void require_padded_operands(NodeId anchor) const {
+    if (anchor == ir::no_node) return;
+    const ir::Node& node = graph_.node(anchor);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (const ValueId value = s_.value_of[node.inputs[k]]; value != no_value && s_.values[value].unpadded && !ir::takes_unpadded(node.op, k))
+        throw InternalError("schedule", str(ir::name(node.op), " reads '", s_.values[value].name, "', which has no padding"));
   }
 
   void add_copies() {

@@ -32,6 +32,8 @@ struct StoredValue {
   ir::NodeId node = ir::no_node;  ///< whose value it is; no_node for partial sums
   std::string name;
   ValueId base = no_value;  ///< the value that this one is under another shape
+  bool unpadded = false;    ///< an input whose rows are adjacent
+  SymbolicLayout layout() const { return unpadded ? symbolic_layout(type.shape).unpadded() : symbolic_layout(type.shape); }
 };
 
 /// An operand of a kernel in memory.

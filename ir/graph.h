@@ -88,6 +88,7 @@ class Graph {
   /// Every use of `from`, outputs and updates included, becomes a use of `to`. Throws InternalError if the types differ.
   void replace_all_uses(NodeId from, NodeId to);
   void replace_input(NodeId user, std::size_t operand, NodeId to);
+  void set_unpadded(std::size_t input) { inputs_[input].unpadded = true; }
   void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
   void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }
   void set_origin(NodeId id, Origin origin) { nodes_[id].origin = std::move(origin); }

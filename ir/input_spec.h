@@ -14,6 +14,7 @@ struct InputSpec {
   std::string name;
   Type type;
   Kind kind = Kind::batch;
+  bool unpadded = false;  ///< bound in memory without padding (ir/layout.h): the pass unpad_inputs
 };
 
 }  // namespace sinter::ir

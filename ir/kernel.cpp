@@ -27,6 +27,18 @@ std::optional<std::size_t> prologue_operand(const Op& op) {
       op);
 }
 
+bool takes_unpadded(const Op& op, std::size_t operand) {
+  const bool product = std::holds_alternative<Matmul>(op) || std::holds_alternative<Dense>(op) || std::holds_alternative<BatchMatmul>(op);
+  return is_pointwise(op) || moves_elements(op) || prologue_operand(op) == operand || (product && operand == 0);
+}
+
+SymbolicLayout layout_of(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const SymbolicLayout padded = symbolic_layout(node.type.shape);
+  const auto* input = std::get_if<Input>(&node.op);
+  return input && graph.inputs()[static_cast<std::size_t>(input->index)].unpadded ? padded.unpadded() : padded;
+}
+
 bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor) {
   const Node &node = graph.node(id), &after = graph.node(anchor);
   const auto operand = prologue_operand(after.op);
@@ -106,7 +118,7 @@ bool is_row_view(const Graph& graph, NodeId id) {
 bool is_view(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!std::holds_alternative<Reshape>(node.op) || graph.is_output(id) || is_recomputable(graph, node.inputs[0])) return false;
-  return symbolic_layout(graph.node(node.inputs[0]).type.shape) == symbolic_layout(node.type.shape);
+  return layout_of(graph, node.inputs[0]) == layout_of(graph, id);
 }
 
 bool is_recomputable(const Graph& graph, NodeId id) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/layout.h"
 
 namespace sinter::ir {
 
@@ -19,6 +20,11 @@ bool is_anchor(const Op& op);
 /// The operand whose elements an anchor reads one by one, if any: what a reduction reduces, the updates of a scatter. Nodes of that operand's
 /// shape may precede the anchor in its kernel, as a prologue: pointwise ones, and those that move elements.
 std::optional<std::size_t> prologue_operand(const Op& op);
+/// Whether an op reads this operand element by element, or a few at a time whatever follows them: its rows may be adjacent (InputSpec::unpadded).
+/// Others read whole vectors of a row, pad lanes included.
+bool takes_unpadded(const Op& op, std::size_t operand);
+/// Of a node's value in the memory of a step.
+SymbolicLayout layout_of(const Graph& graph, NodeId id);
 /// Whether the node may be in a prologue of the anchor.
 bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor);
 /// The anchor of a kernel group, given in topological order: the last, since one before it is part of its prologue; else no_node.

@@ -17,6 +17,12 @@ SymbolicLayout symbolic_layout(const Shape& shape) {
   return {rows, cols, cols.is_fixed() ? Dim(padded_columns(cols.factor())) : cols};
 }
 
+bool rests_unpadded(const Shape& shape) {
+  if (shape.rank() < 2 || !shape.back().is_fixed()) return false;
+  const std::int64_t cols = shape.back().factor();
+  return static_cast<double>(padded_columns(cols) - cols) > 0.15 * static_cast<double>(cols);
+}
+
 Layout layout(const Shape& shape, Sizes sizes) { return symbolic_layout(shape).at(sizes); }
 
 }  // namespace sinter

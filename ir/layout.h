@@ -11,12 +11,15 @@ namespace sinter {
 /// a vector over the batch ([kN]) is one column of kN rows. Elements between cols and stride are pad lanes and always 0.
 ///
 /// Strides: one column → 1; 2–16 columns → 16; more → rounded up to 8; N or T as columns ([k,N], [N,T]) → not padded.
+///
+/// Padding is for kernels: data at rest whose shape would need much of it is kept without (`rests_unpadded`).
 struct Layout {
   std::int64_t rows = 1, cols = 1, stride = 1;
 
   std::int64_t elements() const { return rows * cols; }
   std::int64_t padded_elements() const { return rows * stride; }
   bool is_dense() const { return stride == cols || rows <= 1; }
+  Layout unpadded() const { return {rows, cols, cols}; }
   bool operator==(const Layout&) const = default;
 };
 
@@ -24,6 +27,7 @@ struct Layout {
 struct SymbolicLayout {
   Dim rows, cols, stride;
   Layout at(Sizes sizes) const { return {rows.extent(sizes), cols.extent(sizes), stride.extent(sizes)}; }
+  SymbolicLayout unpadded() const { return {rows, cols, cols}; }
   bool operator==(const SymbolicLayout&) const = default;
 };
 
@@ -31,5 +35,8 @@ constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b
 std::int64_t padded_columns(std::int64_t cols);
 SymbolicLayout symbolic_layout(const Shape& shape);
 Layout layout(const Shape& shape, Sizes sizes);
+/// Whether data of this shape is kept without padding while no kernel runs: if it has rows that would grow by more than 15 %. Depends on the rows'
+/// length alone, so that it is the same for every batch and for all of a data set.
+bool rests_unpadded(const Shape& shape);
 
 }  // namespace sinter

@@ -47,7 +47,8 @@ std::vector<std::string> printed_names(const Graph& graph) {
 std::string to_text(const Graph& graph, PrintOptions options) {
   const auto names = printed_names(graph);
   std::string text = str("graph ", graph.name(), "(");
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) text += str(i ? ", " : "", graph.inputs()[i].name, ": ", graph.inputs()[i].type);
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i)
+    text += str(i ? ", " : "", graph.inputs()[i].name, ": ", graph.inputs()[i].type, graph.inputs()[i].unpadded ? " unpadded" : "");
   text += ")";
   if (!graph.states().empty()) {
     text += "  state(";

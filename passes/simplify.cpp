@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ir/kernel.h"
 #include "passes/passes.h"
 
 namespace sinter::passes {
@@ -104,7 +105,7 @@ NodeId simplify_movement(ir::Graph& graph, NodeId id) {
   const NodeId from = node.inputs[0];
   const Shape shape = node.type.shape;
   if (as<ir::Reshape>(graph, id)) {
-    if (graph.node(from).type == node.type) return from;
+    if (graph.node(from).type == node.type && ir::layout_of(graph, from) == ir::layout_of(graph, id)) return from;  // else unpad_inputs made it
     if (as<ir::Reshape>(graph, from)) return ir::reshape(graph.value(graph.node(from).inputs[0]), shape).id;
     const NodeId core = below_broadcast(graph, from);
     if (core != from && graph.node(core).type.shape.is_scalar()) return ir::broadcast(graph.value(core), shape).id;

@@ -45,7 +45,8 @@ constexpr std::size_t slack = 64;
 /// The pool keeps at least this much.
 constexpr std::size_t always_kept = std::size_t{256} << 20;
 
-/// Capacities are 128 bytes and then four per power of two, so that at most a fifth of a block is unused.
+/// Capacities are 128 bytes and then sixteen per power of two, so that at most a seventeenth of a large block is unused.
+constexpr int classes_an_octave = 16;
 struct SizeClass {
   std::uint32_t index;
   std::size_t capacity;
@@ -53,9 +54,9 @@ struct SizeClass {
 SizeClass size_class(std::size_t size) {
   size = std::max(size, std::size_t{128});
   const int exponent = std::bit_width(size - 1) - 1;  // 2^exponent < size <= 2^(exponent+1), or size is 128
-  const std::size_t step = std::size_t{1} << (exponent - 2);
-  const std::size_t steps = (size + step - 1) / step;  // 5 … 8 for sizes above 2^exponent
-  return {static_cast<std::uint32_t>(exponent * 4 + static_cast<int>(steps - 5)), (steps * step + 63) / 64 * 64};
+  const std::size_t step = (std::size_t{1} << exponent) / classes_an_octave;
+  const std::size_t steps = (size + step - 1) / step;  // 17 … 32 for sizes above 2^exponent
+  return {static_cast<std::uint32_t>((exponent - 1) * classes_an_octave + static_cast<int>(steps) - 1), (steps * step + 63) / 64 * 64};
 }
 
 /// Large blocks request huge pages: rows that are picked at random from a data set then cause fewer TLB misses.
@@ -143,7 +144,7 @@ class Pool {
   }
 
  private:
-  static constexpr std::size_t classes = 64 * 4;
+  static constexpr std::size_t classes = 64 * classes_an_octave;
   std::mutex mutex_;
   std::array<Storage*, classes> free_{};
   MemoryUse use_;

@@ -77,7 +77,13 @@ std::int64_t Checker::bytes_of(const BufferSpec& spec, const StepContext& contex
   const Shape& shape = spec.type.shape;
   const bool table = shape.rank() && shape[0].is_rows();
   const Type type{spec.type.dtype, table ? shape.with(0, Dim(context.table_rows[spec.index])) : shape};
-  return static_cast<std::int64_t>(storage_bytes(type, {context.batch, context.length}));
+  const Sizes sizes{context.batch, context.length};
+  auto bytes = static_cast<std::int64_t>(storage_bytes(type, sizes, spec.unpadded));
+  if (spec.unpadded) {  // the last row may be read as if it had its padding
+    const Layout padded = layout(type.shape, sizes);
+    bytes += (padded.stride - padded.cols) * static_cast<std::int64_t>(size_of(type.dtype));
+  }
+  return bytes;
 }
 
 std::byte* Checker::begin_of(std::uint32_t buffer, const StepContext& context, std::int32_t thread, bool shared) const {

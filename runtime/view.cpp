@@ -5,8 +5,8 @@
 
 namespace sinter::runtime {
 
-std::size_t storage_bytes(const Type& type, Sizes sizes) {
-  const Layout at = layout(type.shape, sizes);
+std::size_t storage_bytes(const Type& type, Sizes sizes, bool unpadded) {
+  const Layout padded = layout(type.shape, sizes), at = unpadded ? padded.unpadded() : padded;
   std::size_t bytes = size_of(type.dtype);
   for (const std::int64_t factor : {at.rows, at.stride})
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(factor), &bytes))

@@ -13,16 +13,20 @@ namespace sinter::runtime {
 struct View {
   Type type;  ///< all dimensions fixed
   std::byte* data = nullptr;
+  bool unpadded = false;  ///< its rows are adjacent
 
-  Layout layout() const { return sinter::layout(type.shape, 0); }
+  Layout layout() const {
+    const Layout padded = sinter::layout(type.shape, 0);
+    return unpadded ? padded.unpadded() : padded;
+  }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data);
   }
 };
 
-/// Bytes of a tensor of this type, including padding, in a call of these sizes. Throws UserError for more than memory has addresses.
-std::size_t storage_bytes(const Type& type, Sizes sizes = {});
+/// Bytes of a tensor of this type, including padding (if it has any), in a call of these sizes. Throws UserError for more than memory has addresses.
+std::size_t storage_bytes(const Type& type, Sizes sizes = {}, bool unpadded = false);
 
 /// Copies between dense row-major memory and a view.
 void copy_from_dense(const void* dense, const View& to);

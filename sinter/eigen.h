@@ -20,7 +20,7 @@ template <class T = float>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T = float>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-// A tensor's memory. Its rows are padded, so that the outer stride of a matrix may be more than its columns.
+// A tensor's memory. Its rows may be padded, so that the outer stride of a matrix may be more than its columns.
 template <class T = float>
 using MatrixMap = Eigen::Map<Matrix<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 template <class T = float>
@@ -126,10 +126,10 @@ class Writable {
   /// Copies the memory if a tensor shares it.
   void own() {
     if (tensor_.buffer().unique()) return;
-    const std::size_t bytes = runtime::storage_bytes(tensor_.type());
-    Tensor copy(tensor_.type(), runtime::Buffer::allocate(bytes));
-    std::memcpy(copy.buffer().data(), tensor_.buffer().data(), bytes);
-    tensor_ = std::move(copy);
+    const std::size_t bytes = runtime::storage_bytes(tensor_.type(), {}, tensor_.is_unpadded());
+    runtime::Buffer copy = runtime::Buffer::allocate(bytes);
+    std::memcpy(copy.data(), tensor_.buffer().data(), bytes);
+    tensor_ = tensor_.is_unpadded() ? Tensor::unpadded(tensor_.type(), std::move(copy)) : Tensor(tensor_.type(), std::move(copy));
   }
   Tensor tensor_;
 };

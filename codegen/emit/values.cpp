@@ -26,16 +26,16 @@ Value* Emitter::pointer(ValueId value) {
 
 Value* Emitter::address(ValueId value, Value* row, Value* last) {
   const Type& type = stored(value).type;
-  const SymbolicLayout at = symbolic_layout(type.shape);
+  const SymbolicLayout at = stored(value).layout();
   Value* offset = is_flat(type.shape) ? last : builder_.CreateAdd(builder_.CreateMul(row, extent(at.stride), "", true, true), last, "", true, true);
   return builder_.CreateInBoundsGEP(memory_type(type.dtype, 1), pointer(value), {offset});
 }
 
 Value* Emitter::element_address(ValueId value, Value* element) {
   const Type& type = stored(value).type;
-  const SymbolicLayout at = symbolic_layout(type.shape);
+  const SymbolicLayout at = stored(value).layout();
   const bool one_row = at.rows == Dim(1) && !(type.shape.rank() && type.shape[0].is_rows());  // a table's rows are not counted in its layout
-  if (is_flat(type.shape) || one_row) return address(value, number(0), element);
+  if (is_flat(type.shape) || one_row || stored(value).unpadded) return address(value, number(0), element);
   Value* cols = extent(at.cols);
   Value* row = builder_.CreateUDiv(element, cols);
   return address(value, row, builder_.CreateURem(element, cols));

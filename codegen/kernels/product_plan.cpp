@@ -64,7 +64,7 @@ Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
   product.right = node.inputs[1];
   const Shape &a = graph.node(product.left).type.shape, &b = graph.node(product.right).type.shape;
   product.sizes = ir::product_extents(product.op, a, b);
-  product.left_layout = symbolic_layout(a);
+  product.left_layout = ir::layout_of(graph, product.left);
   product.right_layout = symbolic_layout(b);
   product.result_layout = symbolic_layout(node.type.shape);
   return product;

@@ -20,14 +20,13 @@ void append(runtime::Archive& archive, const SavedState& saved) {
     if (size) std::memcpy(memory.data(), numbers.data(), size);
     archive.arrays.push_back({numbers_prefix + name, DType::u8, {static_cast<std::int64_t>(size)}, {memory.data(), size}, memory});
   }
-  for (const auto& [name, tensor] : saved.all_tensors()) archive.arrays.push_back(to_array(tensors_prefix + name, tensor.type(), tensor.buffer()));
+  for (const auto& [name, tensor] : saved.all_tensors()) archive.arrays.push_back(to_array(tensors_prefix + name, tensor));
 }
 
 SavedState saved_of(const runtime::Archive& archive) {
   SavedState saved;
   for (const runtime::NamedArray& array : archive.arrays) {
-    if (array.name.starts_with(tensors_prefix))
-      saved.set(array.name.substr(tensors_prefix.size()), Tensor({array.dtype, Shape::fixed(array.shape)}, runtime::to_buffer(array)));
+    if (array.name.starts_with(tensors_prefix)) saved.set(array.name.substr(tensors_prefix.size()), to_tensor(array));
     if (!array.name.starts_with(numbers_prefix)) continue;
     std::vector<double> numbers(array.bytes.size() / sizeof(double));
     if (!numbers.empty()) std::memcpy(numbers.data(), array.bytes.data(), numbers.size() * sizeof(double));
@@ -61,7 +60,7 @@ void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
     if (!array) throw UserError(str("the checkpoint has no '", p.name(), "'; it is of another model or optimizer"));
     const Type stored{array->dtype, Shape::fixed(array->shape)};
     if (stored != p.type()) throw UserError(str("'", p.name(), "' is ", p.type(), ", in the checkpoint ", stored, "; it is of another model"));
-    values.emplace_back(p, Tensor(stored, runtime::to_buffer(*array)));
+    values.emplace_back(p, to_tensor(*array));
   }
   for (const runtime::NamedGraph& graph : archive.graphs)
     for (const ir::StateSpec& state : graph.graph.states())
@@ -120,7 +119,7 @@ void Checkpoints::save(const RunState& state) {
   std::set<std::string> names;
   for (const runtime::NamedArray& array : archive.arrays) names.insert(array.name);
   for (const Parameter& p : trainer_.parameters())  // also those that no graph uses at present
-    if (names.insert(p.name()).second) archive.arrays.push_back(to_array(p.name(), p.type(), p.cell()->buffer));
+    if (names.insert(p.name()).second) archive.arrays.push_back(to_array(p.name(), Tensor(p.type(), p.cell()->buffer)));
   append(archive, saved);
   pending_ = std::async(std::launch::async, [this, step = state.step, archive = std::move(archive)]() mutable {
     const runtime::Archive written = std::move(archive);  // its memory is freed when it is written, not with the next checkpoint

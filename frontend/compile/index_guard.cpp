@@ -20,22 +20,7 @@ std::optional<std::pair<std::size_t, Dim>> index_of(const ir::Graph& graph, ir::
   return std::nullopt;
 }
 
-std::string index_message(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  const auto [operand, size] = *index_of(graph, id);
-  std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
-  const ir::Node& index = graph.node(node.inputs[operand]);
-  if (const auto* input = std::get_if<ir::Input>(&index.op))
-    text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
-  return text + "; check the labels or indices of this batch";
-}
-
 namespace {
-
-std::optional<std::size_t> input_of(const ir::Node& node) {
-  if (const auto* input = std::get_if<ir::Input>(&node.op)) return static_cast<std::size_t>(input->index);
-  return std::nullopt;
-}
 
 /// The node whose elements these are, in another shape or as other integers that leave none in or out of range.
 ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
@@ -46,6 +31,25 @@ ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
     if (is_float(from) || (node.type.dtype == DType::u8 && size_of(from) > 1)) return id;
     id = node.inputs[0];
   }
+}
+
+}  // namespace
+
+std::string index_message(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  const auto [operand, size] = *index_of(graph, id);
+  std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
+  const ir::Node& index = graph.node(source_of(graph, node.inputs[operand]));
+  if (const auto* input = std::get_if<ir::Input>(&index.op))
+    text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
+  return text + "; check the labels or indices of this batch";
+}
+
+namespace {
+
+std::optional<std::size_t> input_of(const ir::Node& node) {
+  if (const auto* input = std::get_if<ir::Input>(&node.op)) return static_cast<std::size_t>(input->index);
+  return std::nullopt;
 }
 
 /// Whether so many rows of indices are all in [0, size).

@@ -216,7 +216,7 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
   interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true});
   for (std::size_t i = 0; i < traced.cells.size(); ++i)
     if (const ir::NodeId update = graph.updates()[i]; update != ir::no_node) {
-      traced.cells[i]->buffer = values[update].buffer();
+      traced.cells[i]->buffer = values[update].padded().buffer();
       traced.cells[i]->changed();
     }
   std::vector<Tensor> out;

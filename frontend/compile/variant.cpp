@@ -138,8 +138,9 @@ Sizes sizes_of(const ir::Graph& graph, std::span<const Tensor* const> in) {
 
 namespace {
 
-/// Whether steps keep the rows dense, which tensors pad.
+/// Whether steps keep the rows dense, which results pad.
 bool has_open_rows(const Shape& shape) { return shape.rank() > 1 && !shape.back().is_fixed(); }
+bool is_read_unpadded(const ir::InputSpec& input) { return input.unpadded || has_open_rows(input.type.shape); }
 
 /// A new tensor for a result, its tail zeroed: a vector over the batch is written without padding.
 Tensor result_tensor(const Type& type) {
@@ -149,6 +150,14 @@ Tensor result_tensor(const Type& type) {
   if (at.rows == 1)
     std::memset(result.buffer().data() + static_cast<std::size_t>(at.cols) * element, 0, static_cast<std::size_t>(at.stride - at.cols) * element);
   return result;
+}
+
+/// A result as the caller gets it: data at rest, if it is large.
+Tensor settled(Tensor result) {
+  if (!Tensor::result_is_unpadded(result.type())) return result;
+  Tensor kept = Tensor::result(result.type());
+  runtime::copy_to_dense(result.view(), kept.buffer().data());
+  return kept;
 }
 
 constexpr const char* one_thread = "train and predict on one thread, or predict with a clone() and publish() what it shall read";
@@ -195,12 +204,12 @@ Variant::Variant(std::shared_ptr<const CompiledGraph> compiled)
   states_.resize(graph.states().size());
   versions_.resize(graph.states().size());
   outputs_.resize(graph.outputs().size());
-  dense_inputs_.resize(graph.inputs().size());
+  copies_.resize(graph.inputs().size());
   dense_outputs_.resize(graph.outputs().size());
   for (std::size_t i = 0; i < graph.updates().size(); ++i)
     if (graph.updates()[i] != ir::no_node) assigned_.push_back(compiled_->traced.cells[i].get());
   const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
-  for (std::size_t i = declared; i < inputs_.size(); ++i) inputs_[i] = compiled_->traced.captured[i - declared].buffer().data();
+  for (std::size_t i = declared; i < inputs_.size(); ++i) inputs_[i] = step_memory(i, compiled_->traced.captured[i - declared]);
 }
 
 bool Variant::accepts(std::span<const Tensor* const> in) const {
@@ -212,12 +221,14 @@ bool Variant::accepts(std::span<const Tensor* const> in) const {
 }
 
 std::byte* Variant::step_memory(std::size_t input, const Tensor& tensor) {
-  if (!has_open_rows(compiled_->graph.inputs()[input].type.shape)) return tensor.buffer().data();
-  runtime::Buffer& dense = dense_inputs_[input];
-  const std::size_t bytes = static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype());
-  if (!dense || dense.bytes() < bytes) dense = runtime::Buffer::allocate(bytes);
-  runtime::copy_to_dense(tensor.view(), dense.data());
-  return dense.data();
+  const bool unpadded = is_read_unpadded(compiled_->graph.inputs()[input]);
+  if (unpadded == tensor.is_unpadded() || (unpadded && tensor.view().layout().is_dense())) return tensor.buffer().data();
+  runtime::Buffer& copy = copies_[input];
+  const std::size_t bytes = runtime::storage_bytes(tensor.type(), {}, unpadded);
+  if (!copy || copy.bytes() < bytes) copy = runtime::Buffer::allocate(bytes);
+  if (unpadded) runtime::copy_to_dense(tensor.view(), copy.data());
+  else runtime::copy_from_dense(tensor.buffer().data(), {tensor.type(), copy.data()});
+  return copy.data();
 }
 
 void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force) {
@@ -244,7 +255,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
   const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, sizes, states_unchanged_}, threads, force);
   finish(fault);
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (dense_outputs_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data());
+    out[i] = dense_outputs_[i] ? from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data()) : settled(std::move(out[i]));
 }
 
 void Variant::check_indices(std::span<const Tensor* const> in, Sizes sizes) const {
@@ -313,8 +324,7 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
   loop.batch = run.batch ? std::min(run.batch, loop.samples) : loop.samples;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const ir::InputSpec& spec = graph.inputs()[i];
-    const Layout own = in[i]->view().layout();
-    const Layout at = has_open_rows(spec.type.shape) ? Layout{own.rows, own.cols, own.cols} : own;
+    const Layout padded = layout(in[i]->shape(), 0), at = is_read_unpadded(spec) ? padded.unpadded() : padded;
     const bool sliced = spec.kind == ir::InputSpec::Kind::batch;
     const bool flat = at.stride == 1 || at.rows == 1;  // samples are adjacent elements
     inputs_[i] = step_memory(i, *in[i]);

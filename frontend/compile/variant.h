@@ -97,8 +97,9 @@ class Variant {
   bool states_unchanged_ = false;        ///< since the previous call
   bool finished_ = false;                ///< the previous call ran to its end
   IndexGuard guard_;
-  std::vector<CellValue> before_;                              ///< of the states, while a step runs that may meet an index out of range
-  std::vector<runtime::Buffer> dense_inputs_, dense_outputs_;  ///< of those whose rows are as long as N or T
+  std::vector<CellValue> before_;               ///< of the states, while a step runs that may meet an index out of range
+  std::vector<runtime::Buffer> copies_;         ///< of inputs that have padding where the step reads none, or the reverse
+  std::vector<runtime::Buffer> dense_outputs_;  ///< of those whose rows are as long as N or T
   std::vector<std::int64_t> table_rows_;
 };
 

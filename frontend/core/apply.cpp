@@ -29,13 +29,13 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
     recorded = recorded || in[i]->record();
   }
   const Type type = ir::infer(op, types);
-  runtime::Buffer buffer = runtime::Buffer::allocate(runtime::storage_bytes(type));
-  runtime::evaluate(op, views, {type, buffer.data()});
-  if (!recorded || !is_float(type.dtype) || !ir::is_differentiable(op)) return {type, std::move(buffer)};
+  const Tensor result = Tensor::result(type);
+  runtime::evaluate(op, views, result.view());
+  if (!recorded || !is_float(type.dtype) || !ir::is_differentiable(op)) return result;
   Record::Applied applied{op, {}, where};
   applied.inputs.reserve(in.size());
   for (const Tensor* tensor : in) applied.inputs.push_back(*tensor);
-  return {type, std::move(buffer), make_record(std::move(applied))};
+  return {result, make_record(std::move(applied))};
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::sou
 }
 
 Tensor Tensor::detach() const {
-  if (!is_traced()) return {type_, buffer_};
+  if (!is_traced()) return {*this, RecordRef()};
   return is_float(dtype()) ? apply(ir::StopGradient{}, {this}, std::source_location::current()) : *this;
 }
 

@@ -78,7 +78,7 @@ Tensor watch(const Tensor& x, std::source_location where) {
   if (!is_float(x.dtype()))
     throw UserError(Origin::from(where, current_layer()).text(), str("watch: only f32 tensors have gradients, got ", x.type(), "; cast it first"));
   if (Trace::current() || x.record()) return x;
-  return {x.type(), x.buffer(), make_record(Record::Watched{})};
+  return {x, make_record(Record::Watched{})};
 }
 
 }  // namespace sinter

@@ -12,13 +12,13 @@ Tensor evaluate(const ir::Node& node, const std::vector<Tensor>& values, Sizes s
   std::vector<runtime::View> views;
   for (const ir::NodeId input : node.inputs) views.push_back(values[input].view());
   const Type type{node.type.dtype, node.type.shape.at(sizes)};
-  runtime::Buffer buffer = runtime::Buffer::allocate(runtime::storage_bytes(type));
+  Tensor result = Tensor::result(type);
   try {
-    runtime::evaluate(ir::at_sizes(node.op, sizes), views, {type, buffer.data()});
+    runtime::evaluate(ir::at_sizes(node.op, sizes), views, result.view());
   } catch (const UserError& error) {
     throw UserError(node.origin.text(), str(ir::name(node.op), ": ", error.message()));
   }
-  return {type, std::move(buffer)};
+  return result;
 }
 
 }  // namespace

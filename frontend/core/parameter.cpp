@@ -13,7 +13,7 @@ Parameter::Parameter(std::string name, const Tensor& initial, bool trainable) {
   require_name("Parameter", name);
   if (!initial.buffer())
     throw UserError(name, "a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace");
-  cell_ = std::make_shared<Cell>(Cell{std::move(name), initial.type(), trainable, 0, initial.buffer()});
+  cell_ = std::make_shared<Cell>(Cell{std::move(name), initial.type(), trainable, 0, initial.padded().buffer()});
 }
 
 void Parameter::set_name(std::string name) {
@@ -52,7 +52,7 @@ void Parameter::assign(const Tensor& value, std::source_location where) const {
     throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));
   cell_->require_unassigned("assign between steps, on the thread that trains");
   AssignmentLog::note(cell_);
-  cell_->buffer = value.buffer();
+  cell_->buffer = value.padded().buffer();
   cell_->changed();
 }
 

@@ -145,7 +145,7 @@ std::vector<Tensor> pull_back_ops(std::span<const Tensor> outputs, std::span<con
   RecordedGraph graph;
   std::vector<Tensor> result = graph.evaluate(graph.gradients(*of));
   for (std::size_t i = 0; i < result.size(); ++i)
-    if (result[i].defined()) result[i] = Tensor(result[i].type(), result[i].buffer(), make_record(Record::Gradient{of, i}));
+    if (result[i].defined()) result[i] = Tensor(result[i], make_record(Record::Gradient{of, i}));
   return result;
 }
 
@@ -165,7 +165,7 @@ std::vector<Tensor> recorded_results(const std::shared_ptr<const CustomCall>& ca
   std::vector<Tensor> results;
   for (const Tensor& result : call->results) {
     const bool is_recorded = is_float(result.dtype());
-    results.emplace_back(result.type(), result.buffer(), is_recorded ? make_record(Record::Custom{call, results.size()}) : RecordRef());
+    results.emplace_back(result, is_recorded ? make_record(Record::Custom{call, results.size()}) : RecordRef());
   }
   return results;
 }

@@ -51,14 +51,46 @@ Tensor Tensor::from_bits(const std::vector<bool>& data, const Shape& shape, cons
 Tensor::Tensor(float value) : Tensor(filled({}, value)) {}
 
 Tensor Tensor::from_bytes(const Type& type, const void* data) {
-  Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
+  Tensor result = at_rest(type);
   runtime::copy_from_dense(data, result.view());
+  return result;
+}
+
+Tensor Tensor::unpadded(const Type& type, runtime::Buffer buffer) {
+  Tensor result(type, std::move(buffer));
+  result.unpadded_ = true;
+  return result;
+}
+
+Tensor Tensor::at_rest(const Type& type) {
+  const bool unpadded = rests_unpadded(type.shape);
+  Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type, {}, unpadded)));
+  result.unpadded_ = unpadded;
+  return result;
+}
+
+bool Tensor::result_is_unpadded(const Type& type) {
+  constexpr std::size_t large = 256 << 10;  // bytes
+  return rests_unpadded(type.shape) && runtime::storage_bytes(type) >= large;
+}
+
+Tensor Tensor::result(const Type& type) {
+  return result_is_unpadded(type) ? at_rest(type) : Tensor(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
+}
+
+Tensor Tensor::padded() const {
+  if (!unpadded_) return {type_, buffer_};
+  Tensor result(type_, runtime::Buffer::allocate(runtime::storage_bytes(type_)));
+  runtime::copy_from_dense(buffer_.data(), result.view());
   return result;
 }
 
 Tensor Tensor::zeros(const Type& type) {
   if (!type.shape.is_fixed()) throw UserError("Tensor", str("data needs a fixed shape, got ", type.shape));
-  return {type, runtime::Buffer::zeroed(runtime::storage_bytes(type))};
+  const bool unpadded = rests_unpadded(type.shape);
+  Tensor result(type, runtime::Buffer::zeroed(runtime::storage_bytes(type, {}, unpadded)));
+  result.unpadded_ = unpadded;
+  return result;
 }
 
 Tensor Tensor::filled(const Type& type, double value) {

@@ -78,7 +78,11 @@ class Tensor {
   Tensor detach() const;
 
   // ---- for the rest of the front end ----
+  /// A value in padded memory, as kernels write it and cells keep it.
   Tensor(const Type& type, runtime::Buffer buffer, RecordRef record = {}) : type_(type), buffer_(std::move(buffer)), record_(std::move(record)) {}
+  /// The same value with this record.
+  Tensor(const Tensor& value, RecordRef record)
+      : type_(value.type_), buffer_(value.buffer_), record_(std::move(record)), unpadded_(value.unpadded_) {}
   Tensor(const Type& type, std::uint64_t trace, ir::NodeId node) : type_(type), trace_(trace), node_(node) {}
   bool defined() const { return buffer_ || trace_; }
   /// The line that made it: for errors of what cannot take a line of its own.
@@ -86,7 +90,18 @@ class Tensor {
   void set_made(const std::source_location& where) { made_ = where; }
   const runtime::Buffer& buffer() const { return buffer_; }
   const RecordRef& record() const { return record_; }
-  runtime::View view() const { return {type_, buffer_.data()}; }
+  runtime::View view() const { return {type_, buffer_.data(), unpadded_}; }
+  /// Memory for a value, not initialized: without padding if that would be much of it (ir/layout.h).
+  static Tensor at_rest(const Type& type);
+  /// Memory for what an op computes, not initialized: that of data at rest if it is large. What is small, most of which comes and goes, is as kernels
+  /// are fastest with.
+  static Tensor result(const Type& type);
+  static bool result_is_unpadded(const Type& type);
+  /// A value in memory without padding.
+  static Tensor unpadded(const Type& type, runtime::Buffer buffer);
+  bool is_unpadded() const { return unpadded_; }
+  /// The value without its record in padded memory: its own, or a copy.
+  Tensor padded() const;
   std::uint64_t trace() const { return trace_; }
   ir::NodeId node() const { return node_; }
 
@@ -98,6 +113,7 @@ class Tensor {
   Type type_;
   runtime::Buffer buffer_;
   RecordRef record_;
+  bool unpadded_ = false;    // the buffer's rows are adjacent
   std::uint64_t trace_ = 0;  // serial number of the trace it belongs to; 0: it has data
   ir::NodeId node_ = ir::no_node;
   std::source_location made_;

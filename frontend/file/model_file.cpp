@@ -6,15 +6,22 @@
 
 namespace sinter {
 
-runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer) {
-  const runtime::View view{type, buffer.data()};
-  const std::size_t size = static_cast<std::size_t>(type.shape.elements().factor()) * size_of(type.dtype);
-  runtime::Buffer memory = buffer;
+runtime::NamedArray to_array(std::string name, const Tensor& value) {
+  const runtime::View view = value.view();
+  const std::size_t size = static_cast<std::size_t>(value.elements()) * size_of(value.dtype());
+  runtime::Buffer memory = value.buffer();
   if (!view.layout().is_dense()) {
     memory = runtime::Buffer::allocate(size);
     runtime::copy_to_dense(view, memory.data());
   }
-  return {std::move(name), type.dtype, type.shape.extents(1), {memory.data(), size}, memory};
+  return {std::move(name), value.dtype(), value.shape().extents(1), {memory.data(), size}, memory};
+}
+
+Tensor to_tensor(const runtime::NamedArray& array) {
+  const Type type{array.dtype, Shape::fixed(array.shape)};
+  const bool unpadded = rests_unpadded(type.shape);
+  runtime::Buffer buffer = runtime::to_buffer(array, unpadded);
+  return unpadded ? Tensor::unpadded(type, std::move(buffer)) : Tensor(type, std::move(buffer));
 }
 
 namespace {
@@ -34,7 +41,7 @@ class Arrays {
     if (found == arrays_.end()) throw UserError(where_, str("array '", name, "' is missing; the file is damaged"));
     const Type stored{found->second->dtype, Shape::fixed(found->second->shape)};
     if (stored != type) throw UserError(where_, str("array '", name, "' is ", stored, " but its graph needs ", type, "; the file is damaged"));
-    return {type, runtime::to_buffer(*found->second)};
+    return to_tensor(*found->second);
   }
 
  private:
@@ -84,13 +91,13 @@ runtime::Archive model_archive(const std::string& path, const std::map<std::stri
     for (std::size_t i = 0; i < traced.cells.size(); ++i) {
       const Cell& cell = *traced.cells[i];
       const auto [known, fresh] = written.try_emplace(traced.graph.states()[i].name, &cell);
-      if (fresh) archive.arrays.push_back(to_array(known->first, cell.type, cell.buffer));
+      if (fresh) archive.arrays.push_back(to_array(known->first, Tensor(cell.type, cell.buffer)));
       else if (known->second != &cell)
         throw UserError(path, str("two different states are named '", known->first, "'; give parameters names of their own"));
     }
     const std::size_t declared = traced.graph.inputs().size() - traced.captured.size();
     for (std::size_t i = 0; i < traced.captured.size(); ++i)
-      archive.arrays.push_back(to_array(captured_name(name, declared + i), traced.captured[i].type(), traced.captured[i].buffer()));
+      archive.arrays.push_back(to_array(captured_name(name, declared + i), traced.captured[i]));
   }
   return archive;
 }

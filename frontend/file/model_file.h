@@ -18,8 +18,10 @@ struct ModelFile {
   std::map<std::string, std::string> metadata;  ///< kind, epoch, …
 };
 
-/// An array of a file, from the present value of `buffer`: it stays, since a shared buffer is not written to.
-runtime::NamedArray to_array(std::string name, const Type& type, const runtime::Buffer& buffer);
+/// An array of a file, from the present value of a tensor: it stays, since a shared buffer is not written to.
+runtime::NamedArray to_array(std::string name, const Tensor& value);
+/// The value of an array of a file: in the file's own pages, if it can be (see runtime::to_buffer).
+Tensor to_tensor(const runtime::NamedArray& array);
 /// The content of a file at this path. Throws UserError if two different cells have one name.
 runtime::Archive model_archive(const std::string& path, const std::map<std::string, Traced>& graphs,
                                const std::map<std::string, std::string>& metadata);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/ops.h"
+#include "runtime/buffer.h"
 #include "runtime/flush_to_zero.h"
 #include "runtime/interpreter.h"
 #include "runtime/team.h"
@@ -114,6 +115,16 @@ constexpr void require_kernel() {
 
 /// The elements in row-major order.
 void copy_elements(const View& in, const View& out);
+/// The tensor with rows as far apart as those of `like`, in memory of its own if its own are not; `like` has the same columns.
+class WithRowsOf {
+ public:
+  WithRowsOf(const View& like, const View& view);
+  const View& view() const { return view_; }
+
+ private:
+  View view_;
+  Buffer buffer_;
+};
 /// Rows [begin, end) of a reshape, in rows of `out`.
 void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const Layout& to, std::size_t size, std::int64_t begin, std::int64_t end);
 

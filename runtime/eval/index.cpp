@@ -70,11 +70,14 @@ void run(const ir::GatherRows&, Views operands, const View& out) {
       std::memcpy(out.data + (i / to.cols * to.stride + i % to.cols) * bytes, table.data + indices[i] * bytes, size);
     return zero_pads(out);
   }
-  const std::int64_t slab = slab_size(table, rows) * bytes, count = std::max<std::int64_t>(1, 4 * chunk_elements / std::max<std::int64_t>(1, slab));
+  const Layout from = table.layout(), to = out.layout();
+  const Layout row{rows ? from.rows / rows : 0, from.cols, from.stride}, own{row.rows, row.cols, to.stride};  // of the table, of the result
+  const std::int64_t from_bytes = row.padded_elements() * bytes, to_bytes = own.padded_elements() * bytes,
+                     count = std::max<std::int64_t>(1, 4 * chunk_elements / std::max<std::int64_t>(1, to_bytes));
   for_chunks(divide_up(indices.count(), count), 0, 2 * bytes_of(out), [&](std::int64_t chunk) {
     const Range range(chunk, count, indices.count());
     for (std::int64_t i = range.begin; i < range.end; ++i)
-      std::memcpy(out.data + i * slab, table.data + indices[i] * slab, static_cast<std::size_t>(slab));
+      copy_rows(table.data + indices[i] * from_bytes, row, out.data + i * to_bytes, own, size, 0, own.rows);
   });
 }
 
@@ -142,10 +145,12 @@ class RowSums {
 }  // namespace
 
 void run(const ir::ScatterAddRows&, Views operands, const View& out) {
-  const View &index = operands[0], &updates = operands[1];
+  const View& index = operands[0];
   const std::int64_t rows = out.type.shape[0].factor();
   const Indices indices(index, rows);
   indices.require_in_range();
+  const WithRowsOf updates_as_out(out.type.shape.rank() == 1 ? operands[1] : out, operands[1]);
+  const View& updates = updates_as_out.view();
   const float* from = updates.as<float>();
   float* to = out.as<float>();
   std::memset(out.data, 0, static_cast<std::size_t>(bytes_of(out)));

@@ -49,6 +49,13 @@ void copy_elements(const View& in, const View& out) {
   });
 }
 
+WithRowsOf::WithRowsOf(const View& like, const View& view) : view_(view) {
+  if (view.layout().stride == like.layout().stride) return;
+  buffer_ = Buffer::allocate(storage_bytes(view.type, {}, like.unpadded));
+  view_ = {view.type, buffer_.data(), like.unpadded};
+  copy_elements(view, view_);
+}
+
 void run(const ir::Reshape&, Views in, const View& out) { copy_elements(in[0], out); }
 
 namespace {
@@ -96,18 +103,19 @@ namespace {
 /// T: f32, or u32 for all integers, which wrap.
 template <class T>
 void running_sums(std::size_t axis, bool reverse, const View& in, const View& out) {
-  const Layout layout = out.layout();
+  const Layout from = in.layout(), to = out.layout();
   const Shape& shape = out.type.shape;
   const std::int64_t outer = shape.product(0, axis).factor(), along = shape[axis].factor(), inner = shape.product(axis + 1, shape.rank()).factor();
-  const auto place = [&](std::int64_t e) { return e / layout.cols * layout.stride + e % layout.cols; };
-  const double elements = static_cast<double>(layout.elements());
+  const auto place = [&](const Layout& at, std::int64_t e) { return e / at.cols * at.stride + e % at.cols; };
+  const double elements = static_cast<double>(to.elements());
   for_chunks(outer, elements, 8 * elements, [&](std::int64_t o) {
     const T* x = in.as<T>();
     T* y = out.as<T>();
     for (std::int64_t k = 0; k < along; ++k)
       for (std::int64_t i = 0; i < inner; ++i) {
-        const std::int64_t e = (o * along + (reverse ? along - 1 - k : k)) * inner + i, at = place(e);
-        y[at] = k ? y[place(reverse ? e + inner : e - inner)] + x[at] : x[at];
+        const std::int64_t e = (o * along + (reverse ? along - 1 - k : k)) * inner + i;
+        const T term = x[place(from, e)];
+        y[place(to, e)] = k ? y[place(to, reverse ? e + inner : e - inner)] + term : term;
       }
   });
   zero_pads(out);

@@ -45,7 +45,7 @@ void reduce_to_elements(const isa::Reduction<T>& kernels, std::int64_t outer, st
   zero_pads(out);
 }
 
-/// The last dimension is kept, so whole slabs of rows are combined, including pad lanes, which stay 0.
+/// The last dimension is kept, so whole slabs of rows are combined, including pad lanes, which stay 0. The result has the operand's rows.
 template <class T>
 void reduce_to_slabs(const isa::Reduction<T>& kernels, std::int64_t outer, std::int64_t reduced, std::int64_t inner, const View& in,
                      const View& out) {
@@ -78,8 +78,12 @@ template <class T>
 void reduce_with(const isa::Reduction<T>& kernels, const ir::ReduceExtents& extents, const View& in, const View& out) {
   const std::int64_t outer = extents.outer.factor(), reduced = extents.reduced.factor(), inner = extents.inner.factor();
   if (outer == 0 || inner == 0) return;
-  if (inner == 1) reduce_to_elements(kernels, outer, reduced, in, out);
-  else reduce_to_slabs(kernels, outer, reduced, inner, in, out);
+  if (inner == 1) return reduce_to_elements(kernels, outer, reduced, in, out);
+  if (in.layout().stride == out.layout().stride) return reduce_to_slabs(kernels, outer, reduced, inner, in, out);
+  const Buffer buffer = Buffer::allocate(storage_bytes(out.type, {}, in.unpadded));
+  const View result{out.type, buffer.data(), in.unpadded};
+  reduce_to_slabs(kernels, outer, reduced, inner, in, result);
+  copy_elements(result, out);
 }
 
 enum class Reduction { sum, max, prod };
@@ -115,12 +119,12 @@ void run(const ir::Argmax&, Views operands, const View& out) {
 namespace {
 
 void softmax(isa::RowsKernel kernel, const View& in, const View& out) {
-  const Layout layout = in.layout();
+  const Layout layout = out.layout();
   const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / 4 / std::max<std::int64_t>(1, layout.stride));
   const double elements = static_cast<double>(layout.padded_elements());
   for_chunks(divide_up(layout.rows, size), 60 * elements, 8 * elements, [&](std::int64_t chunk) {
     const Range range(chunk, size, layout.rows);
-    kernel(in.as<float>(), out.as<float>(), layout, range.begin, range.end);
+    kernel(in.as<float>(), in.layout().stride, out.as<float>(), layout, range.begin, range.end);
   });
 }
 

@@ -31,9 +31,10 @@ struct NamedArray {
                                      ///< Of one to write: what must stay alive, if anything
 };
 
-/// The array in the memory layout of tensors (ir/layout.h). If its bytes have it already (a single row or column, or columns without padding) this is
-/// `memory` itself, which for a file is the file's own pages: nothing is copied, and writing only changes this process's copy of a page. Else a copy.
-Buffer to_buffer(const NamedArray& array);
+/// The array in the memory layout of tensors (ir/layout.h), with or without padding. If its bytes have it already (a single row or column, or columns
+/// without padding) this is `memory` itself, which for a file is the file's own pages: nothing is copied, and writing only changes this process's
+/// copy of a page. Else a copy.
+Buffer to_buffer(const NamedArray& array, bool unpadded = false);
 
 /// The content of a file. Names are unique within graphs and within arrays and not empty.
 struct Archive {

@@ -258,12 +258,12 @@ auto find(const Items& items, std::string_view name) -> const typename Items::va
 const NamedGraph* Archive::find_graph(std::string_view name) const { return find(graphs, name); }
 const NamedArray* Archive::find_array(std::string_view name) const { return find(arrays, name); }
 
-Buffer to_buffer(const NamedArray& array) {
+Buffer to_buffer(const NamedArray& array, bool unpadded) {
   const Type type{array.dtype, Shape::fixed(array.shape)};
-  const std::size_t bytes = storage_bytes(type);
-  if (array.memory && layout(type.shape, 0).is_dense() && bytes <= array.memory.bytes()) return array.memory;
+  const std::size_t bytes = storage_bytes(type, {}, unpadded);
+  if (array.memory && (unpadded || layout(type.shape, 0).is_dense()) && bytes <= array.memory.bytes()) return array.memory;
   Buffer result = Buffer::allocate(bytes);
-  copy_from_dense(array.bytes.data(), {type, result.data()});
+  copy_from_dense(array.bytes.data(), {type, result.data(), unpadded});
   return result;
 }
 

@@ -46,8 +46,8 @@ struct Reduction {
   /// out[j] of in[k·stride + j] over all k < count, for each j < width.
   void (*columns)(const T* in, std::int64_t count, std::int64_t stride, std::int64_t width, T* out) = nullptr;
 };
-/// Row by row; writes pad lanes too.
-using RowsKernel = void (*)(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end);
+/// Row by row, of an operand whose rows are `stride` elements apart; writes the pad lanes of the output too.
+using RowsKernel = void (*)(const float* in, std::int64_t stride, float* out, const Layout& layout, std::int64_t begin, std::int64_t end);
 
 /// One product, row-major, accumulated in the order of the contracted index: c[m,f] = op(a)[m,k] · op(b)[k,f].
 /// Leading dimensions are in elements. Columns of c from f to its padded width are not written.

@@ -177,18 +177,18 @@ float sum_exp(const float* row, std::int64_t cols, float greatest, float* terms)
   return reduce_lanes(chains.total(), Plus<float>{});
 }
 
-void softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
+void softmax(const float* in, std::int64_t stride, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
   for (std::int64_t r = begin; r < end; ++r) {
-    const float* row = in + r * layout.stride;
+    const float* row = in + r * stride;
     float* to = out + r * layout.stride;
     const B total(sum_exp<true>(row, layout.cols, greatest(row, layout.cols), to));
     map_row(to, to, layout, [&](const B& term) { return term / total; });
   }
 }
 
-void log_softmax(const float* in, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
+void log_softmax(const float* in, std::int64_t stride, float* out, const Layout& layout, std::int64_t begin, std::int64_t end) {
   for (std::int64_t r = begin; r < end; ++r) {
-    const float* row = in + r * layout.stride;
+    const float* row = in + r * stride;
     const float top = greatest(row, layout.cols);
     const B shift(top), log_total = log(B(sum_exp<false>(row, layout.cols, top, nullptr)));
     map_row(row, out + r * layout.stride, layout, [&](const B& x) { return x - shift - log_total; });

@@ -18,11 +18,15 @@ class RawStep {
   RawStep(StepImage compiled, const ir::Graph& graph, std::int64_t n) : image(std::move(compiled)), n_(n) {
     std::uint64_t stream = 0;
     const auto tensor = [&](const Type& type) { return test::random(type.shape.at(n), ++stream, 0.1, 0.9); };
-    for (const auto& input : graph.inputs()) tensors_.push_back(tensor(input.type)), inputs_.push_back(data(tensors_.back()));
-    for (const auto& state : graph.states()) tensors_.push_back(tensor(state.type)), states_.push_back(data(tensors_.back()));
+    for (const auto& input : graph.inputs()) {
+      tensors_.push_back(input.unpadded ? tensor(input.type) : tensor(input.type).padded());
+      EXPECT_EQ(tensors_.back().is_unpadded(), input.unpadded);
+      inputs_.push_back(data(tensors_.back()));
+    }
+    for (const auto& state : graph.states()) tensors_.push_back(tensor(state.type).padded()), states_.push_back(data(tensors_.back()));
     for (const ir::NodeId id : graph.outputs()) {
       const Type& type = graph.node(id).type;
-      tensors_.push_back(Tensor::zeros({type.dtype, type.shape.at(n)}));
+      tensors_.push_back(Tensor::zeros({type.dtype, type.shape.at(n)}).padded());
       outputs_.push_back(data(tensors_.back()));
     }
     rows_.resize(inputs_.size());

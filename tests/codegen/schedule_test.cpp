@@ -87,7 +87,7 @@ TEST(Schedule, ReshapedInputsAreNotCopied) {
     const auto add = [&](const char* name, const Shape& shape, ir::InputSpec::Kind kind) {
       return graph.add_input({name, {DType::f32, shape}, kind});
     };
-    const ir::Value x = add("x", input, ir::InputSpec::Kind::batch), w = add("w", {rows.back(), 5}, ir::InputSpec::Kind::fixed);
+    const ir::Value x = add("x", input, ir::InputSpec::Kind::batch), w = add("w", {rows.back(), 16}, ir::InputSpec::Kind::fixed);
     graph.add_output(matmul(reshape(x, rows), w));
     passes::optimize(graph);
     const codegen::Schedule schedule = codegen::make_schedule(graph, keep_all);

@@ -59,6 +59,43 @@ TEST(EveryOp, AgreesWithTheDoubleReference) {
   });
 }
 
+/// Data at rest has no padding (rests_unpadded): every kernel takes each operand with and without, and gives the result with and without.
+template <class O>
+void test_padding() {
+  std::mt19937 random(13);
+  for (const ir::Sample<O>& sample : O::samples())
+    for (const std::int64_t n : {1, 5, 64}) {
+      const ir::Op op = ir::at_sizes(sample.op, n);
+      std::vector<ir::Array> in;
+      for (const ir::SampleInput& input : sample.inputs)
+        in.push_back(random_array({input.type.dtype, input.type.shape.at(n)}, input.low, input.high, random));
+      const Type type = result_type(op, in);
+      for (unsigned unpadded = 1; unpadded < 2u << in.size(); ++unpadded) {
+        std::string text;
+        std::vector<Tensor> tensors;
+        for (std::size_t k = 0; k < in.size(); ++k) tensors.emplace_back(in[k], unpadded >> (k + 1) & 1);
+        std::vector<View> views;
+        for (const Tensor& tensor : tensors) {
+          views.push_back(tensor.view());
+          text += str(" ", tensor.type, tensor.unpadded ? " unpadded" : "");
+        }
+        const Tensor out(type, unpadded & 1);
+        SCOPED_TRACE(text + str(" -> ", type, out.unpadded ? " unpadded" : ""));
+        evaluate(op, views, out.view());
+        ASSERT_TRUE(out.pads_are_zero());
+        ASSERT_TRUE(out.ends_where_it_ends());
+        ASSERT_NO_FATAL_FAILURE(expect_bounded(op, type, in, out));
+      }
+    }
+}
+
+TEST(EveryOp, TakesOperandsWithAndWithoutPadding) {
+  ir::for_each_op([]<class O>(O) {
+    SCOPED_TRACE(std::string(O::name));
+    if constexpr (!ir::IsLeaf<O>) for_each_target([] { test_padding<O>(); });
+  });
+}
+
 /// What moves elements needs no kernel: by its walk it is the same as by the kernel that it has.
 template <class O>
 void test_walk() {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -20,15 +21,20 @@ namespace sinter::runtime {
 struct Tensor {
   Type type;
   Buffer buffer;
+  bool unpadded;
 
-  /// Garbage, pad lanes included: whoever writes it has to write everything.
-  explicit Tensor(const Type& t) : type(t), buffer(Buffer::allocate(storage_bytes(t))) { std::memset(buffer.data(), 0x5a, storage_bytes(t)); }
-  explicit Tensor(const ir::Array& array) : Tensor(Type{array.dtype, Shape::fixed(array.extents)}) {
-    std::memset(buffer.data(), 0, storage_bytes(type));
+  /// Garbage, pad lanes and what follows included: whoever writes it has to write everything, and nothing else.
+  explicit Tensor(const Type& t, bool without_pads = false)
+      : type(t), buffer(Buffer::allocate(storage_bytes(t, {}, without_pads))), unpadded(without_pads) {
+    std::memset(buffer.data(), 0x5a, size() + 64);
+  }
+  explicit Tensor(const ir::Array& array, bool without_pads = false) : Tensor(Type{array.dtype, Shape::fixed(array.extents)}, without_pads) {
+    std::memset(buffer.data(), 0, size());
     for (std::int64_t i = 0; i < array.elements(); ++i) set(i, array.data[static_cast<std::size_t>(i)]);
   }
 
-  View view() const { return {type, buffer.data()}; }
+  View view() const { return {type, buffer.data(), unpadded}; }
+  std::size_t size() const { return storage_bytes(type, {}, unpadded); }
   std::int64_t place(std::int64_t i) const {
     const Layout l = view().layout();
     return i / l.cols * l.stride + i % l.cols;
@@ -45,7 +51,11 @@ struct Tensor {
     for (std::int64_t i = 0; i < view().layout().elements(); ++i) result.push_back(get(i));
     return result;
   }
-  std::string bytes() const { return {reinterpret_cast<const char*>(buffer.data()), storage_bytes(type)}; }
+  std::string bytes() const { return {reinterpret_cast<const char*>(buffer.data()), size()}; }
+  bool ends_where_it_ends() const {
+    const std::byte* end = buffer.data() + size();
+    return std::all_of(end, end + 64, [](std::byte x) { return x == std::byte{0x5a}; });
+  }
   bool pads_are_zero() const {
     const Layout l = view().layout();
     for (std::int64_t r = 0; r < l.rows; ++r)

@@ -1,0 +1,115 @@
+// Data at rest: tensors that no kernel works on have (almost) no padding, and steps read them as they are.
+#include "runtime/buffer.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+constexpr double most = 1.15;  // bytes of memory per byte of payload
+
+double payload(const Type& type) { return static_cast<double>(type.shape.elements().factor()) * static_cast<double>(size_of(type.dtype)); }
+
+/// Bytes in live buffers that `make` adds, per byte of its result's elements.
+template <class F>
+double memory_of(F&& make) {
+  const std::size_t before = runtime::memory_use().live;
+  const Tensor tensor = make();
+  return static_cast<double>(runtime::memory_use().live - before) / payload(tensor.type());
+}
+
+std::vector<Type> data_sets() {
+  std::vector<Type> types;
+  for (const DType dtype : {DType::f32, DType::u8, DType::i32})
+    for (const Shape& shape : {Shape{500, 32, 32, 3}, Shape{200000, 2}, Shape{50000, 30}, Shape{30000, 3, 3}, Shape{70000, 18}, Shape{20000, 33}})
+      types.push_back({dtype, shape});
+  return types;
+}
+
+TEST(AtRest, DataHasAlmostNoPadding) {
+  for (const Type& type : data_sets()) {
+    SCOPED_TRACE(str(type));
+    const std::vector<std::byte> bytes(static_cast<std::size_t>(payload(type)));
+    EXPECT_LE(memory_of([&] { return Tensor::from_bytes(type, bytes.data()); }), most);
+    EXPECT_LE(memory_of([&] { return Tensor::zeros(type); }), most);
+    EXPECT_LE(memory_of([&] { return Tensor::filled(type, 3); }), most);
+  }
+}
+
+TEST(AtRest, SoDoLargeResultsOfOps) {
+  for (const Type& type : data_sets()) {
+    SCOPED_TRACE(str(type));
+    const Tensor x = Tensor::filled(type, 3);
+    EXPECT_LE(memory_of([&] { return cast(x, DType::f32) * (1.0f / 255); }), most);
+    EXPECT_LE(memory_of([&] { return slice(x, 0, 10, type.shape[0].factor() - 10); }), most);
+    EXPECT_LE(memory_of([&] { return concat({x, x}, 0); }), most);
+    EXPECT_LE(memory_of([&] { return gather_rows(x, Tensor::zeros({DType::i32, {type.shape[0]}})); }), most);
+  }
+}
+
+/// What is small is padded, as kernels are fastest with.
+TEST(AtRest, SmallResultsArePadded) {
+  for (const std::int64_t rows : {2, 1000, 4095, 4096, 100000}) {
+    const Type type{DType::f32, {rows, 5}};
+    EXPECT_EQ(Tensor::result_is_unpadded(type), rows >= 4096);
+    EXPECT_EQ((Tensor::zeros(type) + 1.0f).is_unpadded(), rows >= 4096);
+    EXPECT_TRUE(Tensor::at_rest(type).is_unpadded());
+  }
+}
+
+TEST(AtRest, TheValueIsTheSame) {
+  const Tensor x = random({3, 4, 5, 3}, 1), y = x.padded();
+  EXPECT_TRUE(x.is_unpadded());
+  EXPECT_FALSE(y.is_unpadded());
+  EXPECT_EQ(x.to_vector<float>(), y.to_vector<float>());
+  EXPECT_EQ(str(x), str(y));
+  EXPECT_EQ((x + y).to_vector<float>(), (y + y).to_vector<float>());
+  EXPECT_EQ(x[1].to_vector<float>(), y[1].to_vector<float>());
+}
+
+/// Rows that would grow by more than 15 %, whatever their number; a vector and rows as long as N have no padding that matters.
+TEST(AtRest, DependsOnTheLengthOfRowsAlone) {
+  for (const std::int64_t columns : {2, 3, 13, 17, 20, 25, 27, 33, 34}) EXPECT_TRUE(rests_unpadded({Dim::batch(), columns})) << columns;
+  for (const std::int64_t columns : {0, 1, 14, 16, 21, 28, 30, 35, 70, 1000}) EXPECT_FALSE(rests_unpadded({Dim::batch(), columns})) << columns;
+  EXPECT_TRUE(rests_unpadded({1, 3}));
+  EXPECT_FALSE(rests_unpadded({3}));
+  EXPECT_FALSE(rests_unpadded({3, Dim::batch()}));
+}
+
+// ---- steps ----
+
+TEST(AtRest, SoDoLargeResultsOfSteps) {
+  NEEDS_CODEGEN();
+  const Tensor x = random({20000, 5}, 1);
+  auto step = compile([](const Tensor& x) { return x * 2.0f; });
+  (void)step(x);
+  EXPECT_LE(memory_of([&] { return step(x); }), most);
+  EXPECT_EQ(step(x).to_vector<float>(), (x * 2.0f).to_vector<float>());
+}
+
+/// A step returns the same for data with padding and without, of any batch, and keeps no copy of what it reads in place.
+TEST(AtRest, StepsReadItInPlace) {
+  NEEDS_CODEGEN();
+  const Tensor images = cast(random({1000, 8, 8, 3}, 1, 0, 255), DType::u8), table = random({1000, 5}, 2), labels = random_labels(1000, 4, 3);
+  ASSERT_TRUE(images.is_unpadded());
+  ASSERT_TRUE(table.is_unpadded());
+  nn::Conv2D convolution(3, 4, {3, 3}, Activation::relu, {});
+  nn::Dense dense(5, 4);
+  auto step = compile([&](const Tensor& x, const Tensor& t, const Tensor& y) {
+    const Tensor h = mean(convolution(cast(x, DType::f32) * (1.0f / 255)), {1, 2});
+    return std::vector{h + dense(t), loss::sparse_categorical_crossentropy_from_logits(h + dense(t), y)};
+  });
+  const auto batch = [&](const Tensor& x, std::int64_t n) { return slice(x, 0, 0, n); };
+  (void)step(images, table, labels);
+  const std::size_t before = runtime::memory_use().live;
+  std::vector<Tensor> whole = step(images, table, labels);
+  whole.clear();
+  EXPECT_LE(runtime::memory_use().live, before) << "a copy of the images has " << payload(images.type()) << " bytes";
+  for (const std::int64_t n : {1, 7, 64, 999}) {
+    const std::vector<Tensor> a = step(batch(images, n), batch(table, n), batch(labels, n)),
+                              b = step(batch(images, n).padded(), batch(table, n).padded(), batch(labels, n));
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].to_vector<float>(), b[i].to_vector<float>()) << n;
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test
