@@ -35,7 +35,7 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         Conv2D, Conv2DTranspose, Conv2DWeight,                                                                 // convolution
                         MaxPool, MaxPoolPlace, PoolTake, PoolPut, AveragePool, AverageSpread,                                  // pool
                         GatherRows, ScatterAddRows, OneHot,                                                                    // index
-                        Cumsum, TakeAlong, ScatterAddAlong, TopK,                                                              // along
+                        Cumsum, ExactTotal, TakeAlong, ScatterAddAlong, TopK,                                                  // along
                         Slice, Pad, Concat,                                                                                    // window
                         Iota, Philox>;                                                                                         // random
 

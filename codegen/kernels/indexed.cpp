@@ -29,6 +29,14 @@ class Elements {
     return {b_.CreateUIToFP(same, e_.memory_type(DType::f32, site_.width)), DType::f32};
   }
 
+  Vec operator()(const ir::ExactTotal&) {
+    const Vec total = own_element(0), apart = own_element(1) - convert(total, DType::f32);
+    Value* fits = (only_valid(select(apart < Vec(0.0f), -apart, apart), site_.valid, 0) < Vec(0x1p31f)).value;  // false for NaN
+    Value* wrong = b_.CreateNot(site_.width == 1 ? fits : b_.CreateAndReduce(fits));
+    e_.when(wrong, [&] { e_.fault(id_); });
+    return total;
+  }
+
   Vec operator()(const ir::ScatterAddAlong& op) {
     Value* count = e_.extent(e_.type_of(node_.inputs[0]).shape.back());
     Value *place = element_at(e_, shape_, site_), *columns = e_.number(op.cols);
@@ -64,6 +72,12 @@ class Elements {
     std::vector<Type> types;
     for (const ir::NodeId input : node_.inputs) types.push_back(e_.type_of(input));
     return types;
+  }
+
+  /// The operand's element at the site: it has the shape of the result.
+  Vec own_element(std::size_t operand) {
+    const ir::NodeId from = node_.inputs[operand];
+    return e_.recomputable(from) ? splat(e_.evaluate_scalar(from), site_.width) : e_.load_operand(e_.value_of(from), shape_, site_);
   }
 
   /// Whether another operand is read where this one says.

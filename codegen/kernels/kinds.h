@@ -46,7 +46,7 @@ class PointwiseKernel : public KernelKind {
 class IndexedKernel final : public PointwiseKernel {
  public:
   template <class O>
-  static constexpr bool computes = ir::IsMovement<O> || is_one_of<O, ir::OneHot, ir::ScatterAddAlong>;
+  static constexpr bool computes = ir::IsMovement<O> || is_one_of<O, ir::OneHot, ir::ScatterAddAlong, ir::ExactTotal>;
   Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
 };
 

@@ -274,6 +274,7 @@ struct Carry {
   }
 
   void operator()(const ir::GatherRows&) const { indexed(); }
+  void operator()(const ir::ExactTotal&) const { result.error = in[0]->error; }
   void operator()(const ir::TakeAlong&) const { indexed(); }
   void operator()(const ir::OneHot&) const { indexed(); }
   void operator()(const ir::PoolTake&) const { indexed(); }

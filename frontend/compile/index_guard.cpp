@@ -35,8 +35,9 @@ ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
 
 }  // namespace
 
-std::string index_message(const ir::Graph& graph, ir::NodeId id) {
+std::string fault_message(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
+  if (std::holds_alternative<ir::ExactTotal>(node.op)) return str(ir::name(node.op), ": ", ir::total_message(node.type.dtype));
   const auto [operand, size] = *index_of(graph, id);
   std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
   const ir::Node& index = graph.node(source_of(graph, node.inputs[operand]));
@@ -87,6 +88,7 @@ std::int64_t samples_of(const Tensor& tensor) { return tensor.rank() ? tensor.di
 IndexGuard::IndexGuard(const ir::Graph& graph) {
   if (std::none_of(graph.updates().begin(), graph.updates().end(), [](ir::NodeId id) { return id != ir::no_node; })) return;
   for (const ir::NodeId id : graph.topological_order()) {
+    if (std::holds_alternative<ir::ExactTotal>(graph.node(id).op)) complete_ = false;
     const auto found = index_of(graph, id);
     if (!found) continue;
     const ir::Node& node = graph.node(id);
@@ -130,7 +132,7 @@ void IndexGuard::check(const ir::Graph& graph, const InputOf& input, Sizes sizes
     });
   };
   for (const Indices& indices : list_)
-    if (!is_good(indices)) throw UserError(graph.node(indices.node).origin.text(), index_message(graph, indices.node));
+    if (!is_good(indices)) throw UserError(graph.node(indices.node).origin.text(), fault_message(graph, indices.node));
 }
 
 }  // namespace sinter

@@ -13,8 +13,8 @@ namespace sinter {
 
 /// The operand of a node that holds indices, and the number that they must be less than; none if the node has no indices.
 std::optional<std::pair<std::size_t, Dim>> index_of(const ir::Graph& graph, ir::NodeId id);
-/// Names the node that met an index out of range.
-std::string index_message(const ir::Graph& graph, ir::NodeId id);
+/// What was wrong with the numbers that the node met: an index out of range, or a total that does not fit.
+std::string fault_message(const ir::Graph& graph, ir::NodeId id);
 
 class IndexGuard {
  public:
@@ -25,7 +25,7 @@ class IndexGuard {
   /// Checks the indices that are inputs, rows of inputs or running numbers, in the first N samples of the batch inputs. Allocates nothing. Throws
   /// UserError.
   void check(const ir::Graph& graph, const InputOf& input, Sizes sizes) const;
-  /// Whether there are no others, which only the step itself computes.
+  /// Whether there are no others, which only the step itself computes, and no totals.
   bool is_complete() const { return complete_; }
 
  private:

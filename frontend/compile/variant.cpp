@@ -292,7 +292,7 @@ void Variant::finish(std::uint32_t fault) {
   const std::vector<CellValue> before = std::exchange(before_, {});
   if (fault) {
     if (!before.empty()) restore(compiled_->traced.cells, before);
-    throw UserError(graph.node(fault - 1).origin.text(), index_message(graph, fault - 1));
+    throw UserError(graph.node(fault - 1).origin.text(), fault_message(graph, fault - 1));
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const Cell& cell = *compiled_->traced.cells[i];

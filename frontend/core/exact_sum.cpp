@@ -41,24 +41,23 @@ void for_each_total(const IntegerSum& sum, const F& f) {
 
 }  // namespace
 
-void require_exact(const IntegerSum& sum, const char* function, const std::source_location& where) {
+bool always_fits(const IntegerSum& sum) {
   const DType from = sum.x.dtype();
-  if (is_float(from)) return;
-  const DType to = from == DType::u32 ? DType::u32 : DType::i32;
-  const auto require = [&](std::int64_t total, const char* what) {
-    if (const std::string wrong = misfit(static_cast<double>(total), to); !wrong.empty())
-      fail(where, str(function, ": ", what, wrong, "; sum cast(x, DType::f32), which rounds, or take the mean"));
-  };
+  if (is_float(from)) return true;
   const Dim count = sum.x.shape().product(sum.first, sum.last);
   const std::optional<std::int64_t> most = greatest(from);
-  if (most && count.is_fixed() && count.factor() <= std::numeric_limits<std::int32_t>::max() / *most) return;
-  if (sum.x.is_traced() || !sum.x.defined()) {
-    if (most && count.is_fixed()) require(count.factor() * *most, "the total may be too great: ");
-    return;
-  }
-  const auto each = [&](std::int64_t total) { require(total, "the total does not fit: "); };
+  if (!count.is_fixed()) return from == DType::boolean;
+  return most && count.factor() <= std::numeric_limits<std::int32_t>::max() / *most;
+}
+
+void require_exact(const IntegerSum& sum, const char* function, const std::source_location& where) {
+  const DType from = sum.x.dtype(), to = from == DType::u32 ? DType::u32 : DType::i32;
   with_element_type(from, [&]<class T>(T) {
-    if constexpr (std::is_integral_v<T>) for_each_total<T>(sum, each);
+    if constexpr (std::is_integral_v<T>)
+      for_each_total<T>(sum, [&](std::int64_t total) {
+        if (const std::string wrong = misfit(static_cast<double>(total), to); !wrong.empty())
+          fail(where, str(function, ": the total does not fit: ", wrong, "; sum cast(x, DType::f32), which rounds, or take the mean"));
+      });
   });
 }
 

@@ -15,8 +15,9 @@ struct IntegerSum {
   bool running = false;
 };
 
-/// Throws UserError if a total of integers or bool does not fit i32 (of u32: u32), the type of the result. Values are known outside of a trace. In
-/// one, u8 and bool are taken for as great as they can be, and nothing is known of i32 and u32, whose compiled sums wrap, or of N and T elements.
+/// Whether its totals fit i32 (of u32: u32), the type of the result, whatever the values: of floats, of few u8 and bool, and of bool over N or T.
+bool always_fits(const IntegerSum& sum);
+/// Throws UserError if a total of values that are known does not fit. (Others are checked where they are computed: ir::ExactTotal.)
 void require_exact(const IntegerSum& sum, const char* function, const std::source_location& where);
 
 }  // namespace sinter

@@ -13,6 +13,8 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::convolution_of_many_channels,
     motif::convolution_of_many_channels,
     motif::convolution_of_many_channels,
+    motif::convolution_of_many_channels,
+    motif::product_of_picked_rows,
     motif::product_of_picked_rows,
     motif::product_of_picked_rows,
     motif::product_of_picked_rows,

@@ -23,7 +23,8 @@ Value picked(Builder& b) {
 
 /// Rows of a data set, as they are or converted, and what multiplies them.
 Value product_of_picked_rows(Builder& b) {
-  const Value x = link(b, arithmetic(b, picked(b)));
+  const Value rows_as_they_are = picked(b);
+  const Value x = b.choose.one_in(4) ? rows_as_they_are : link(b, arithmetic(b, rows_as_they_are));
   if (x.shape().rank() != 2) throw Unfit{};
   if (b.choose.one_in(3)) {  // the gradient of their weight
     const Dim rows = x.shape()[0];

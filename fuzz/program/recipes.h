@@ -27,6 +27,7 @@ ir::Value make(Builder& b, const ir::Argmax&);  // recipes_rows.cpp
 ir::Value make(Builder& b, const ir::Softmax&);
 ir::Value make(Builder& b, const ir::LogSoftmax&);
 ir::Value make(Builder& b, const ir::Cumsum&);
+ir::Value make(Builder& b, const ir::ExactTotal&);
 ir::Value make(Builder& b, const ir::TopK&);
 ir::Value make(Builder& b, const ir::GatherRows&);
 ir::Value make(Builder& b, const ir::ScatterAddRows&);

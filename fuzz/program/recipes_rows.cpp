@@ -28,6 +28,12 @@ Value make(Builder& b, const ir::Cumsum&) {
   return b.add(ir::Cumsum{static_cast<std::int64_t>(b.axis(x.shape())), b.choose.below(2) == 1}, {x});
 }
 
+/// Of numbers that fit.
+Value make(Builder& b, const ir::ExactTotal&) {
+  const Value x = b.operand(b.choose.below(2) ? DType::i32 : DType::u32, [](const Shape&) { return true; }, b.shape(b.choose.below(4)));
+  return b.add(ir::ExactTotal{}, {x, b.add(ir::Cast{{}, DType::f32}, {x})});
+}
+
 Value make(Builder& b, const ir::TopK&) {
   const Value x = rows(b, b.numbers());
   return b.add(ir::TopK{static_cast<std::int64_t>(1 + b.choose.below(static_cast<std::size_t>(x.shape().back().factor())))}, {x});

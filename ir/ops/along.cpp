@@ -81,6 +81,42 @@ std::vector<Sample<Cumsum>> Cumsum::samples() {
           {{0, true}, {{{DType::u32, {6, 3}}, 0, 4e9}}}};
 }
 
+// ---- exact_total ----
+
+Type ExactTotal::infer(std::span<const Type> in) const {
+  require_inputs(in, 2);
+  if ((in[0].dtype != DType::i32 && in[0].dtype != DType::u32) || in[1] != Type{DType::f32, in[0].shape})
+    throw UserError(str("needs a total of i32 or u32 and the same of f32, got ", in[0], " and ", in[1]));
+  return in[0];
+}
+
+Access ExactTotal::access(std::span<const Type>, const Shape& result) const {
+  Access access = Access::over(result, 1);
+  access.add_aligned(result.rank());
+  access.add_aligned(result.rank());
+  return access;
+}
+
+void ExactTotal::reference(Reference& r) const {
+  for (std::size_t i = 0; i < r.out.data.size(); ++i) {
+    r.out.data[i] = r.in[0]->data[i];
+    if (!(std::abs(r.in[1]->data[i] - r.in[0]->data[i]) < 0x1p31)) throw UserError(total_message(r.out.dtype));
+  }
+}
+
+std::string total_message(DType dtype) { return str("the total does not fit ", dtype, "; sum cast(x, DType::f32), which rounds, or take the mean"); }
+
+std::vector<Sample<ExactTotal>> ExactTotal::samples() {
+  const auto totals = [](DType dtype, const Shape& shape, double low) {
+    return std::vector<SampleInput>{{{dtype, shape}, low, 1e9}, {{DType::f32, shape}, low, 1e9}};
+  };
+  const Dim n = Dim::batch();
+  return {{{}, totals(DType::i32, {n, 19}, -1e9)},
+          {{}, totals(DType::i32, {}, -1e9)},
+          {{}, totals(DType::u32, {n}, 0)},
+          {{}, totals(DType::u32, {6, 3}, 0)}};
+}
+
 // ---- take_along ----
 
 Type TakeAlong::infer(std::span<const Type> in) const {

@@ -19,6 +19,20 @@ struct Cumsum {
   static std::vector<Sample<Cumsum>> samples();
 };
 
+/// Whether a total of whole numbers fits its type: x (i32 or u32, which wraps) if the same total in f32 is less than 2^31 from it, else the caller's
+/// error, which every path reports.
+struct ExactTotal {
+  static constexpr std::string_view name = "exact_total";
+  static constexpr auto fields = std::tuple{};
+  Type infer(std::span<const Type> in) const;  ///< the total, and in f32 of the same shape
+  Access access(std::span<const Type> in, const Shape& result) const;
+  void reference(Reference& r) const;
+  using no_gradient = void;
+  static std::vector<Sample<ExactTotal>> samples();
+};
+/// The error, without what computed the total.
+std::string total_message(DType dtype);
+
 /// x [..., C] and an index [..., K] (i32, u32 or u8): element j of a row is the row's element index[j].
 struct TakeAlong {
   static constexpr std::string_view name = "take_along";

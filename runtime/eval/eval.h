@@ -89,6 +89,7 @@ void run(const ir::PoolPut& op, Views in, const View& out);
 void run(const ir::AveragePool& op, Views in, const View& out);
 void run(const ir::AverageSpread& op, Views in, const View& out);
 void run(const ir::Cumsum& op, Views in, const View& out);
+void run(const ir::ExactTotal& op, Views in, const View& out);
 void run(const ir::TakeAlong& op, Views in, const View& out);
 void run(const ir::ScatterAddAlong& op, Views in, const View& out);
 void run(const ir::TopK& op, Views in, const View& out);

@@ -32,9 +32,48 @@ TEST(IntegerSum, OfManyBytesIsRefused) {
   EXPECT_EQ(sum(slice(bytes, 0, 0, many - 1)).item(), 255.0 * (many - 1));
   EXPECT_EQ(sum(Tensor::filled({DType::u8, {many}}, 254)).item(), 254.0 * many);
   EXPECT_EQ(sum(bytes > 3).item(), many);
+}
+
+/// In a trace, and in eager runs of a trace, the values are not known before.
+TEST(IntegerSum, IsCheckedWhereItIsComputed) {
   NEEDS_CODEGEN();
-  auto step = compile([](const Tensor& x) { return sum(x); }, {.kinds = {InputKind::fixed}});
-  EXPECT_THAT(error_of([&] { step(bytes); }), HasSubstr("sum: the total may be too great: the number 2147483775 is not exact in i32"));
+  const std::string wrong = "exact_total: the total does not fit i32; sum cast(x, DType::f32), which rounds, or take the mean";
+  constexpr std::int64_t many = 8'421'505;
+  const Tensor bytes = Tensor::filled({DType::u8, {many}}, 255);
+  for (const InputKind kind : {InputKind::fixed, InputKind::batch}) {
+    auto total = compile([](const Tensor& x) { return sum(x); }, {.kinds = {kind}});
+    EXPECT_THAT(error_of([&] { total(bytes); }), HasSubstr(wrong));
+    EXPECT_EQ(total(Tensor::filled({DType::u8, {many}}, 254)).item(), 254.0 * many);
+    EXPECT_EQ(total(slice(bytes, 0, 0, many - 1)).item(), 255.0 * (many - 1));
+    EXPECT_THAT(error_of([&] { total(whole({greatest, 1}, {2})); }), HasSubstr(wrong));
+    EXPECT_THAT(error_of([&] { total(whole({least, -1}, {2})); }), HasSubstr(wrong));
+    EXPECT_EQ(total(whole({greatest, 1, -2}, {3})).item(), greatest - 1);
+    EXPECT_THAT(error_of([&] { total(cast(whole({-1, 1}, {2}), DType::u32)); }), HasSubstr("exact_total: the total does not fit u32"));
+    auto columns = compile([](const Tensor& x) { return sum(x, {0}); }, {.kinds = {kind}});
+    EXPECT_THAT(error_of([&] { columns(whole({1, greatest, 2, 1}, {2, 2})); }), HasSubstr(wrong));
+    EXPECT_THAT(columns(whole({1, greatest, 2, -1}, {2, 2})).to_vector<std::int32_t>(), ElementsAre(3, greatest - 1));
+    auto rows = compile([](const Tensor& x) { return sum(x, {1}); }, {.kinds = {kind}});
+    EXPECT_THAT(error_of([&] { rows(whole({1, 2, least, -1}, {2, 2})); }), HasSubstr(wrong));
+    auto running = compile([](const Tensor& x) { return cumsum(x); }, {.kinds = {kind}});
+    EXPECT_THAT(error_of([&] { running(whole({greatest, 1, -2}, {3})); }), HasSubstr(wrong));
+    EXPECT_THAT(running(whole({greatest, least, 1}, {3})).to_vector<std::int32_t>(), ElementsAre(greatest, -1, 0));
+  }
+}
+
+/// A step that meets one leaves its parameters as they were.
+TEST(IntegerSum, ThatDoesNotFitUndoesTheStep) {
+  for (const Mode mode : modes()) {
+    const Parameter p("p", Tensor(1.0f));
+    auto step = compile(
+        [&](const Tensor& x) {
+          p.assign(p.read() + 1.0f);
+          return sum(x);
+        },
+        {.mode = mode});
+    step(whole({1, 2}, {2}));
+    EXPECT_THAT(error_of([&] { step(whole({greatest, 1}, {2})); }), HasSubstr("the total does not fit"));
+    EXPECT_EQ(p.read().item(), 2);
+  }
 }
 
 /// Neither the order of the terms nor their wrapping sum shows in a mean.

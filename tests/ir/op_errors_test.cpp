@@ -31,6 +31,8 @@ TEST(OpErrors, SayWhatIsWrong) {
   const std::vector<Refusal> refusals{
       {"the operand must have rows of a fixed size, got f32[3,N]", TopK{1}, {{3, n}}},
       {"the index must have rows of a fixed size, got i32[]", ScatterAddAlong{4}, {{}, {}}, DType::i32},
+      {"needs a total of i32 or u32 and the same of f32, got f32[3] and f32[3]", ExactTotal{}, {{3}, {3}}},
+      {"needs a total of i32 or u32 and the same of f32, got i32[3] and f32[4]", ExactTotal{}, {{3}, {4}}, DType::i32},
       {"the bias must be [4], got [5]", Dense{}, {{n, 3}, {3, 4}, {5}}},
       {"image must be [height, width], got [8]", flat, {{n, 6, 6, 4}, kernel}},
       {"the input must be [batch, height, width, channels], got [N,6,4]", transpose, {{n, 6, 4}, kernel}},

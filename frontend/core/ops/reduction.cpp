@@ -26,6 +26,20 @@ std::vector<std::size_t> Axes::resolve(const Shape& shape) const {
 
 namespace {
 
+/// The op's totals; of integers `summed`, the name of the function, they fit the type of the result, or that is an error: at once where the values
+/// are known, else where they are computed, which the f32 totals tell.
+template <class Op>
+Tensor totals(const Op& op, const IntegerSum& sum, const char* summed, const std::source_location& where) {
+  const Tensor x = numbers({sum.x, where}), total = apply(op, {&x}, where);
+  if (!summed || always_fits(sum)) return total;
+  if (!sum.x.is_traced()) {
+    require_exact(sum, summed, where);
+    return total;
+  }
+  const Tensor reals = cast({x, where}, DType::f32), rough = apply(op, {&reals}, where);
+  return apply(ir::ExactTotal{}, {&total, &rough}, where);
+}
+
 /// Reduces runs of adjacent axes from the last to the first, so that the remaining axes keep their numbers. Integers are those of numbers();
 /// `summed` names the function whose totals must be exact.
 template <class Op>
@@ -43,12 +57,10 @@ Tensor reduce(const Arg& arg, const Axes& axes, bool keepdims, const char* summe
       --last;
       continue;
     }
-    if (summed) require_exact({x, first, last}, summed, where);
-    x = numbers({x, where});
     Op op;
     op.first = static_cast<std::int64_t>(first);
     op.last = static_cast<std::int64_t>(last);
-    x = apply(op, {&x}, where);
+    x = totals(op, {x, first, last}, summed, where);
     last = first;
   }
   x = numbers({x, where});
@@ -111,10 +123,9 @@ Tensor variance(const Arg& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor cumsum(const Arg& arg, std::int64_t axis) {
-  const Tensor x = numbers(arg);
+  const Tensor x = arg.as(DType::f32);
   const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
-  require_exact({arg.as(DType::f32), at, at + 1, true}, "cumsum", arg.where());
-  return apply(ir::Cumsum{static_cast<std::int64_t>(at), false}, {&x}, arg.where());
+  return totals(ir::Cumsum{static_cast<std::int64_t>(at), false}, {x, at, at + 1, true}, "cumsum", arg.where());
 }
 
 }  // namespace sinter
