@@ -86,7 +86,7 @@ TEST(Module, StaysUsableWhenMovedFrom) {
   check(nn::Sequential{nn::Dense(4, 2), nn::BatchNorm(2)}, x);
   check(nn::BatchNorm(4), x);
   check(nn::LayerNorm(4), x);
-  check(nn::PReLU({4}), x);
+  check(nn::PReLU(4), x);
   check(nn::Lambda([](const Tensor& t) { return t * 2; }), x);
   check(nn::Conv2D(4, 2, {1}), random({2, 3, 3, 4}, 2));
   check(nn::MaxPool2D({2}), random({2, 4, 4, 4}, 2));
