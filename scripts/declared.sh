@@ -7,3 +7,52 @@ members() { printf '%s\n' "$@" | awk -f "$cpp_awk" -f <(echo 'BEGIN { while ((ge
 
 # messages FILES...: "file|text" for each error text of a user's mistakes.
 messages() { printf '%s\n' "$@" | awk -f "$cpp_awk" -f <(echo 'BEGIN { while ((getline path < "-") > 0) messages(path) }'); }
+
+# sections ROOT: "section|name|header" for what the headers below a folder declare, by the sections of docs/reference.md.
+sections() {
+  (
+    cd "$1"
+    # The names of the ops: those of the structs in the list of ir/ops.h.
+    awk '
+      FILENAME != "ir/ops.h" {
+        if (match($0, /^struct [A-Za-z0-9]+/)) type = substr($0, 8, RLENGTH - 7);
+        if (match($0, /string_view name = "[a-z0-9_]+"/)) { split($0, part, "\""); name[type] = part[2]; file[type] = FILENAME }
+        next
+      }
+      /^using Op = / { inside = 1; sub(/^.*</, "") }
+      inside {
+        sub(/\/\/.*/, ""); last = /;/; gsub(/[>;,]/, " ");
+        for (i = split($0, type_list, /[ \t]+/); i > 0; --i) {
+          type = type_list[i];
+          if (type != "") print "Ops|" (type in name ? name[type] : "?" type) "|" (type in name ? file[type] : FILENAME);
+        }
+        if (last) inside = 0;
+      }' ir/ops/*.h ir/ops.h
+    members frontend/core/ops/*.h frontend/core/image.h frontend/nn/*.h frontend/optim/*.h frontend/train/metric.h frontend/train/callback.h \
+      frontend/linalg/linalg.h sinter/eigen.h | awk -F'|' '
+      function print_as(section) { print section "|" $3 "|" $5 }
+      function is_a(type, base,  part, i, n) {
+        n = split(bases[type], part, " ");
+        for (i = 1; i <= n; ++i) if (part[i] == base || is_a(part[i], base)) return 1;
+        return 0;
+      }
+      $1 == "type" { bases[$3] = $4; header[$3] = $5; order[++types] = $3 }
+      $1 == "type" && $2 == "eigen" { print_as("Eigen") }
+      $1 != "function" { next }
+      $2 == "linalg" { print_as("Linear algebra") }
+      $2 == "eigen" { print_as("Eigen") }
+      $2 == "init" && $4 == "Initializer" { print_as("Initializers") }
+      $2 == "schedule" && $4 == "Schedule" { print_as("Schedules") }
+      $2 == "metric" && $4 == "Pointer" { print_as("Metrics") }
+      $2 == "loss" && $4 ~ /^(Loss|Tensor)$/ { print_as("Losses") }
+      $5 ~ /^frontend\/(core\/(ops\/[a-z]+|image)|nn\/activation)\.h$/ && $4 ~ /^(Tensor|TopK|std::vector<Tensor>)$/ { print_as("Functions") }
+      END {
+        for (i = 1; i <= types; ++i) {
+          if (is_a(order[i], "Module")) print "Layers|" order[i] "|" header[order[i]];
+          if (is_a(order[i], "Optimizer")) print "Optimizers|" order[i] "|" header[order[i]];
+          if (is_a(order[i], "Metric")) print "Metrics|" order[i] "|" header[order[i]];
+          if (is_a(order[i], "Callback")) print "Callbacks|" order[i] "|" header[order[i]];
+        }
+      }'
+  )
+}

@@ -9,7 +9,7 @@ namespace sinter {
 
 namespace {
 
-constexpr double greatest_number = std::numeric_limits<float>::max();
+constexpr double greatest_number = std::numeric_limits<float>::max(), infinity = std::numeric_limits<double>::infinity();
 
 /// The value, but 0 where it is infinite and its weight is 0: weight · counted(value, weight) takes 0 · infinity for 0, and so do its gradients.
 Tensor counted(const Tensor& value, const Tensor& weight) { return where(logical_and(weight == 0, abs(value) > greatest_number), 0, value); }
@@ -155,8 +155,10 @@ const Loss mean_squared_error = elementwise("mean_squared_error", [](const Tenso
 const Loss mean_absolute_error = elementwise("mean_absolute_error", [](const Tensor& p, const Tensor& y) { return abs(p - y); });
 const Loss mean_absolute_percentage_error = elementwise(
     "mean_absolute_percentage_error", [](const Tensor& p, const Tensor& y) { return abs(p - y) / maximum(abs(y), double{epsilon}) * 100; });
-const Loss mean_squared_logarithmic_error =
-    elementwise("mean_squared_logarithmic_error", [](const Tensor& p, const Tensor& y) { return square(log1p(relu(p)) - log1p(relu(y))); });
+const Loss mean_squared_logarithmic_error = elementwise("mean_squared_logarithmic_error", [](const Tensor& p, const Tensor& y) {
+  const Tensor infinite = p > greatest_number, finite = where(infinite, 0, p);
+  return where(infinite, infinity, square(log1p(relu(finite)) - log1p(relu(y))));
+});
 
 Loss huber(float delta) {
   if (!(delta > 0)) throw UserError("huber", str("delta must be positive, got ", delta));
