@@ -2,6 +2,9 @@
 // Networks", 2016). m × m results of an r × r kernel take (m + r - 1)² multiplications for each channel and feature instead of m² r²:
 //   y = output (Σ over channels of (kernel w kernelᵀ) ⊙ (input x inputᵀ)) outputᵀ
 // over a tile x of m + r - 1 rows and columns. The sums over channels are (m + r - 1)² ordinary products of matrices.
+// A tile's transforms mix all of its pixels, so that the rounding errors of a result are relative to the greatest of them. A result is computed
+// directly where its own window holds no number within 1 / most_spread of that, over all channels, and where the transforms do not give a finite
+// number: an error is relative to the window's own numbers, and what is not finite stays in the windows that hold it.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +13,9 @@
 #include "ir/ops/convolution.h"
 
 namespace sinter::ir {
+
+/// The greatest number of a tile over the greatest of a window in it, up to which the window's result is made by the transforms.
+inline constexpr float most_spread = 64;
 
 /// Row-major.
 using Matrix = std::vector<std::vector<double>>;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "codegen/emit/flow.h"
 #include "codegen/instrument/check.h"
 #include "codegen/kernels/kinds.h"
 
@@ -60,34 +61,8 @@ Value* Emitter::extent(Dim dim) { return emit_extent(builder_, dim, n_, t_); }
 
 Value* Emitter::chunk_units(const Loop& loop) { return emit_chunk_units(builder_, loop.domain.units, n_, t_, loop.limits); }
 
-void Emitter::loop(Value* begin, Value* end, std::int64_t step, const Body& body) {
-  llvm::LLVMContext& llvm = context_.module.getContext();
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
-  llvm::BasicBlock* head = llvm::BasicBlock::Create(llvm, "loop", function_);
-  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "body", function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "done", function_);
-  builder_.CreateBr(head);
-  builder_.SetInsertPoint(head);
-  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
-  i->addIncoming(begin, before);
-  builder_.CreateCondBr(builder_.CreateICmpSLT(i, end), inside, after);
-  builder_.SetInsertPoint(inside);
-  body(i);
-  i->addIncoming(builder_.CreateAdd(i, number(step), "", true, true), builder_.GetInsertBlock());
-  builder_.CreateBr(head);
-  builder_.SetInsertPoint(after);
-}
-
-void Emitter::when(Value* condition, const std::function<void()>& body) {
-  llvm::LLVMContext& llvm = context_.module.getContext();
-  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm, "then", function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm, "after", function_);
-  builder_.CreateCondBr(condition, inside, after);
-  builder_.SetInsertPoint(inside);
-  body();
-  builder_.CreateBr(after);
-  builder_.SetInsertPoint(after);
-}
+void Emitter::loop(Value* begin, Value* end, std::int64_t step, const Body& body) { emit_loop(builder_, begin, end, step, body); }
+void Emitter::when(Value* condition, const std::function<void()>& body) { emit_when(builder_, condition, body); }
 
 void Emitter::repeat_while(const std::function<Value*()>& condition, const std::function<void()>& body) {
   llvm::LLVMContext& llvm = context_.module.getContext();

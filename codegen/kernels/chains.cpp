@@ -1,5 +1,6 @@
 #include "codegen/kernels/chains.h"
 
+#include "codegen/emit/flow.h"
 #include "ir/long_sum.h"
 
 namespace sinter::codegen {
@@ -33,21 +34,10 @@ void define(EmitContext& context, const Action& action) {
   llvm::Function* function = function_of(context, action);
   Builder b(function->getContext());
   Builder* const outer = std::exchange(current_builder(), &b);
-  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(function->getContext(), name, function); };
   for (unsigned i = 0; i < 2; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
-  b.SetInsertPoint(block("entry"));
+  b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function));
   const auto loop = [&](Value* begin, Value* end, std::int64_t step, const std::function<void(Value*)>& body) {
-    llvm::BasicBlock *before = b.GetInsertBlock(), *head = block("loop"), *inside = block("body"), *after = block("done");
-    b.CreateBr(head);
-    b.SetInsertPoint(head);
-    llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
-    i->addIncoming(begin, before);
-    b.CreateCondBr(b.CreateICmpSLT(i, end), inside, after);
-    b.SetInsertPoint(inside);
-    body(i);
-    i->addIncoming(b.CreateAdd(i, b.getInt64(static_cast<std::uint64_t>(step)), "", true, true), b.GetInsertBlock());
-    b.CreateBr(head);
-    b.SetInsertPoint(after);
+    emit_loop(b, begin, end, step, body);
   };
   Value *results = function->getArg(0), *sums = function->getArg(1), *rows = function->getArg(2), *columns = function->getArg(3),
         *stride = function->getArg(4), *first = function->getArg(5);

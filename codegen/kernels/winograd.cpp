@@ -4,6 +4,7 @@
 #include "codegen/kernels/chains.h"
 #include "codegen/kernels/image_copy.h"
 #include "codegen/kernels/product_tile.h"
+#include "codegen/kernels/winograd_range.h"
 #include "codegen/kernels/winograd_transform.h"
 #include "ir/long_sum.h"
 
@@ -16,7 +17,7 @@ namespace {
 class WinogradEmitter : ImageWords {
  public:
   WinogradEmitter(Emitter& emitter, const WinogradPlan& plan)
-      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan), lanes_(emitter.unit().lanes) {}
+      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan), lanes_(emitter.unit().lanes), range_(emitter, plan) {}
 
   /// Channels [begin, end) of the transformed kernel: by (number of the tile, channel) and feature.
   void emit_pack() {
@@ -59,8 +60,12 @@ class WinogradEmitter : ImageWords {
   void emit_images() {
     panels_ = plan_winograd_tiles(plan_.stride, e_.unit());
     note();
+    Value* first_strip = own_strips().first;
     for_each_block([&](Value* first, Value* last) {
-      each_strip(first, last, [&](Value* strip, Value* place) { transform_source(strip, place); });
+      each_strip(first, last, [&](Value* strip, Value* place) {
+        transform_source(strip, place);
+        range_.measure(strip, place, first_strip);
+      });
       multiply(mul(sub(last, first), plan_.tiles_a_strip));
       each_strip(first, last, [&](Value* strip, Value* place) { make_results(strip, place); });
     });
@@ -120,10 +125,10 @@ class WinogradEmitter : ImageWords {
   }
 
   // ---- transforms ----
-  void transform(const Transform& t, Value* to, std::int64_t to_row, std::int64_t to_column, Value* from, std::int64_t from_row,
-                 std::int64_t from_column, std::int64_t vectors, Value* rows = nullptr, Value* columns = nullptr) {
-    b_.CreateCall(transform_function(e_.context(), t), {to, number(to_row), number(to_column), from, number(from_row), number(from_column),
-                                                        number(vectors), rows ? rows : number(0), columns ? columns : number(0)});
+  Value* transform(const Transform& t, Value* to, std::int64_t to_row, std::int64_t to_column, Value* from, std::int64_t from_row,
+                   std::int64_t from_column, std::int64_t vectors, Value* rows = nullptr, Value* columns = nullptr) {
+    return b_.CreateCall(transform_function(e_.context(), t), {to, number(to_row), number(to_column), from, number(from_row), number(from_column),
+                                                               number(vectors), rows ? rows : number(0), columns ? columns : number(0)});
   }
   /// Calls body for the whole vectors of so many columns, and again for the last vector if it is not one of them: its overlap with the one
   /// before is computed twice.
@@ -132,9 +137,14 @@ class WinogradEmitter : ImageWords {
     if (columns % lanes_) body(number(columns - lanes_), 1);
   }
 
+  void copy_pixels(Value* strip) {
+    Value *image = div(strip, plan_.strips), *first = mul(rem(strip, plan_.strips), plan_.results());
+    ImageCopy(e_, e_.value_of(node_.inputs[0]), plan_.h, plan_.w, plan_.channels)
+        .rows(image, first, add(first, number(plan_.size())), staged(0, number(0)));
+  }
   void transform_source(Value* strip, Value* place) {
-    Value *image = div(strip, plan_.strips), *first = mul(rem(strip, plan_.strips), plan_.results()), *copy = staged(0, number(0));
-    ImageCopy(e_, e_.value_of(node_.inputs[0]), plan_.h, plan_.w, plan_.channels).rows(image, first, add(first, number(plan_.size())), copy);
+    copy_pixels(strip);
+    Value* copy = staged(0, number(0));
     const std::int64_t number_at = plan_.source_number();
     e_.loop(number(0), number(plan_.tiles_a_strip), 1, [&](Value* tile) {
       Value* row = add(mul(place, plan_.tiles_a_strip), tile);
@@ -171,12 +181,16 @@ class WinogradEmitter : ImageWords {
   void make_results(Value* strip, Value* place) {
     const std::int64_t number_at = plan_.other_number();
     each_tile(strip, place, [&](Value* pixel, Value* row, Value* rows, Value* columns) {
+      Value* finite = b_.getTrue();
       for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
-        transform({"output", plan_.form->output, lanes_, false, clips()}, e_.address(e_.kernel().product, pixel, column), plan_.out_w * plan_.stride,
-                  plan_.stride, staged(plan_.other_at(), add(mul(row, plan_.stride), column)), plan_.size() * number_at, number_at, vectors, rows,
-                  columns);
+        Value* part = transform({"output", plan_.form->output, lanes_, false, clips(), true}, e_.address(e_.kernel().product, pixel, column),
+                                plan_.out_w * plan_.stride, plan_.stride, staged(plan_.other_at(), add(mul(row, plan_.stride), column)),
+                                plan_.size() * number_at, number_at, vectors, rows, columns);
+        finite = b_.CreateAnd(finite, part);
       });
+      range_.note_finite(sub(row, mul(place, plan_.tiles_a_strip)), place, finite);
     });
+    range_.mend(strip, place, [&] { copy_pixels(strip); });
     Value *image = div(strip, plan_.strips), *top = mul(rem(strip, plan_.strips), plan_.results());
     Value *line = mul(image, plan_.out_h), *bottom = least(add(top, number(plan_.results())), number(plan_.out_h));
     e_.store_results({mul(add(line, top), plan_.out_w), mul(add(line, bottom), plan_.out_w)});
@@ -226,6 +240,7 @@ class WinogradEmitter : ImageWords {
   const ir::Node& node_;
   const WinogradPlan plan_;
   const unsigned lanes_;  ///< floats of a register
+  WinogradRange range_;
   std::vector<Panels> panels_;
   ConvolutionTiles tiles_;
   ValueId gradient_ = no_value;

@@ -38,7 +38,14 @@ struct WinogradPlan {
   std::int64_t source_at() const { return (size() * copy_row() + 31) / 16 * 16; }
   std::int64_t other_at() const { return source_at() + numbers() * source_number(); }
   std::int64_t sums_at() const { return other_at() + numbers() * other_number(); }
-  std::int64_t elements() const { return sums_at() + (weight ? numbers() * sums_number() : 0) + 16; }
+  // Of images, what codegen/kernels/winograd_range.h knows of them: the magnitude of each pixel of a strip, of each window of the block's strips, and
+  // a flag for each tile of a strip and each strip of the block.
+  std::int64_t magnitudes_at() const { return sums_at(); }
+  std::int64_t windows_at() const { return magnitudes_at() + (size() * w.copy + 47) / 16 * 16; }
+  std::int64_t window_row() const { return (tiles_a_strip * results() + 15) / 16 * 16; }
+  std::int64_t tile_flags_at() const { return windows_at() + block * results() * window_row(); }
+  std::int64_t strip_flags_at() const { return tile_flags_at() + tiles_a_strip; }
+  std::int64_t elements() const { return weight ? sums_at() + numbers() * sums_number() + 16 : strip_flags_at() + block + 16; }
 };
 
 /// Empty for convolutions that are computed directly.

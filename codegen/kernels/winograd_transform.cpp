@@ -116,6 +116,7 @@ void define(EmitContext& context, const Transform& t) {
   b.CreateBr(body);
   b.SetInsertPoint(body);
   llvm::PHINode *i = b.CreatePHI(number, 2), *to = b.CreatePHI(pointer, 2), *from = b.CreatePHI(pointer, 2);
+  llvm::PHINode* seen = t.checked ? b.CreatePHI(vector, 2) : nullptr;  // 0 while all is finite, else NaN
   const auto at = [&](Value* base, Value* row, Value* column) {
     return b.CreateInBoundsGEP(element, b.CreateInBoundsGEP(element, base, {row}), {column});
   };
@@ -130,8 +131,14 @@ void define(EmitContext& context, const Transform& t) {
     const std::vector<Value*> made = LinearMap(b, t.matrix)(column);
     for (std::size_t r = 0; r < k; ++r) half[r][c] = made[r];
   }
+  Value* total = nullptr;  // of a row, then of all rows
   for (std::size_t r = 0; r < k; ++r) {
     const std::vector<Value*> made = LinearMap(b, t.matrix)(half[r]);
+    if (t.checked) {
+      Value* row = made[0];
+      for (std::size_t c = 1; c < k; ++c) row = b.CreateFAdd(row, made[c]);
+      total = total ? b.CreateFAdd(total, row) : row;
+    }
     for (std::size_t c = 0; c < k; ++c) {
       Value* place = at(to, to_rows[r], to_columns[c]);
       if (t.clipped_to) place = b.CreateSelect(exists(r, c), place, nowhere);
@@ -146,21 +153,28 @@ void define(EmitContext& context, const Transform& t) {
   to->addIncoming(b.CreateInBoundsGEP(element, to, {step}), body);
   from->addIncoming(argument(3), entry);
   from->addIncoming(b.CreateInBoundsGEP(element, from, {step}), body);
+  Value* zero = llvm::ConstantFP::get(vector, 0);
+  if (t.checked) {
+    total = b.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {total, zero, seen});
+    seen->addIncoming(zero, entry);
+    seen->addIncoming(total, body);
+  }
   b.CreateCondBr(b.CreateICmpSLT(next, argument(6)), body, done);
   b.SetInsertPoint(done);
-  b.CreateRetVoid();
+  if (t.checked) b.CreateRet(b.CreateNot(b.CreateOrReduce(b.CreateFCmpUNO(total, zero))));
+  else b.CreateRetVoid();
 }
 
 }  // namespace
 
 llvm::Function* transform_function(EmitContext& context, const Transform& t) {
   const std::size_t n = t.matrix.front().size(), k = t.matrix.size();
-  const std::string name =
-      str("winograd_", t.name, "_", n, "_", k, "_", t.width, t.clipped_from ? "_clipped_from" : "", t.clipped_to ? "_clipped_to" : "");
+  const std::string name = str("winograd_", t.name, "_", n, "_", k, "_", t.width, t.clipped_from ? "_clipped_from" : "",
+                               t.clipped_to ? "_clipped_to" : "", t.checked ? "_checked" : "");
   llvm::LLVMContext& llvm = context.module.getContext();
   llvm::Type *number = llvm::Type::getInt64Ty(llvm), *pointer = llvm::PointerType::getUnqual(llvm);
-  auto* type =
-      llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), {pointer, number, number, pointer, number, number, number, number, number}, false);
+  llvm::Type* result = t.checked ? llvm::Type::getInt1Ty(llvm) : llvm::Type::getVoidTy(llvm);
+  auto* type = llvm::FunctionType::get(result, {pointer, number, number, pointer, number, number, number, number, number}, false);
   return declare_shared(context, name, type, 4 * n * (n + k), [t](EmitContext& into) { define(into, t); });
 }
 

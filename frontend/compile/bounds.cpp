@@ -186,11 +186,19 @@ void carry_linear(Bounded& result, const ir::Op& op, const Type& type, std::span
   };
   const auto limited = [&](double x) { return std::isnan(x) || x > greatest ? unlimited : x; };  // an intermediate sum may overflow
   const std::vector<ir::Array> magnitudes = operands_of([](double v, double e) { return std::isinf(e) ? e : std::abs(v) + e; });
-  const std::optional<ir::Array> mixed = winograd_magnitude(op, magnitudes, result.value.extents);
-  const ir::Array total = mixed ? *mixed : evaluate(op, type, magnitudes, sizes);
+  const ir::Array least = operands_of([](double v, double e) {
+    return std::isfinite(v) ? std::max(0.0, std::abs(v) - e) : e > 0 ? 0 : std::abs(v);
+  })[0];
+  const std::optional<WinogradMagnitude> mixed = winograd_magnitude(op, magnitudes, least, result.value.extents);
+  ir::Array total = evaluate(op, type, magnitudes, sizes);
+  for (std::size_t i = 0; i < total.data.size(); ++i) {
+    total.data[i] = limited(total.data[i]);
+    // Where the transforms overflow, and the sum does not, the sum is computed directly.
+    if (mixed && !mixed->direct[i]) total.data[i] = std::max(total.data[i], std::isnan(mixed->terms.data[i]) ? unlimited : mixed->terms.data[i]);
+  }
   const std::int64_t chain = std::visit([]<class O>(const O&) { return chain_of<O>; }, op);
   const double all = contracted_terms(op, type, in, sizes), terms = (chain ? ir::most_roundings(all, chain) : all) + (mixed ? winograd_terms : 0);
-  for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * limited(total.data[i]);
+  for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] += 2 * terms * 0x1p-24 * total.data[i];
   for (std::size_t k = parts.first; k < in.size(); ++k) {
     if (!has_error(*in[k])) continue;
     std::vector<ir::Array> operands = magnitudes;

@@ -1,5 +1,6 @@
 #include "frontend/compile/winograd_bound.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/winograd.h"
@@ -71,10 +72,26 @@ struct Form {
   Matrix zeros() const { return Matrix(size, std::vector<double>(size)); }
 };
 
-/// A convolution of an image, padded by (top, left), or of gradients by the kernel rotated by 180 degrees if `adjoint`.
-ir::Array convolved(const Form& form, const ir::Array& source, const ir::Array& kernel, std::int64_t top, std::int64_t left, bool adjoint,
-                    const std::vector<std::int64_t>& extents) {
-  ir::Array result(DType::f32, extents);
+/// The greatest of `size` rows and columns of pixels, over all channels; NaN if there is one.
+double greatest_of(const Grid& image, std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t size) {
+  double greatest = 0;
+  for (std::int64_t i = 0; i < size; ++i)
+    for (std::int64_t j = 0; j < size; ++j)
+      for (std::int64_t c = 0; c < image.array.extents[3]; ++c) {
+        const double x = image.pixel(n, h + i, w + j, c);
+        if (!(x <= greatest)) greatest = x;
+        if (std::isnan(x)) return x;
+      }
+  return greatest;
+}
+
+/// A convolution of an image, padded by (top, left), or of gradients by the kernel rotated by 180 degrees if `adjoint`: `source` and `least` are the
+/// greatest and the least magnitudes that its numbers may have.
+WinogradMagnitude convolved(const Form& form, const ir::Array& source, const ir::Array& least, const ir::Array& kernel, std::int64_t top,
+                            std::int64_t left, bool adjoint, const std::vector<std::int64_t>& extents) {
+  WinogradMagnitude bound{ir::Array(DType::f32, extents), {}};
+  ir::Array& result = bound.terms;
+  bound.direct.resize(result.data.size());
   const Grid to{result}, w{kernel};
   const auto channels = static_cast<std::size_t>(source.extents[3]), features = static_cast<std::size_t>(extents[3]);
   const Matrix kernel_right = ir::transposed(form.kernel), output_right = ir::transposed(form.output);
@@ -95,6 +112,13 @@ ir::Array convolved(const Form& form, const ir::Array& source, const ir::Array& 
     for (std::int64_t h = 0; h < extents[1]; h += form.results)
       for (std::int64_t v = 0; v < extents[2]; v += form.results) {
         const std::vector<Matrix> tiles = tiles_of({source}, form.input, n, h - top, v - left);
+        const double whole = greatest_of({least}, n, h - top, v - left, static_cast<std::int64_t>(form.size));
+        for (std::int64_t i = 0; i < form.results && h + i < extents[1]; ++i)
+          for (std::int64_t j = 0; j < form.results && v + j < extents[2]; ++j) {
+            const double own = greatest_of({source}, n, h + i - top, v + j - left, static_cast<std::int64_t>(form.taps));
+            if (!std::isfinite(whole) || whole > own * ir::most_spread)
+              std::fill_n(bound.direct.begin() + static_cast<std::ptrdiff_t>(to.at(n, h + i, v + j, 0)), features, true);
+          }
         for (std::size_t f = 0; f < features; ++f) {
           Matrix sum = form.zeros();
           for (std::size_t c = 0; c < channels; ++c) add_product(sum, tiles[c], kernels[c * features + f]);
@@ -104,7 +128,7 @@ ir::Array convolved(const Form& form, const ir::Array& source, const ir::Array& 
               result.data[to.at(n, h + i, v + j, static_cast<std::int64_t>(f))] = results[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
         }
       }
-  return result;
+  return bound;
 }
 
 ir::Array correlated(const Form& form, const ir::Array& image, const ir::Array& gradient, std::int64_t top, std::int64_t left,
@@ -131,9 +155,10 @@ ir::Array correlated(const Form& form, const ir::Array& image, const ir::Array& 
 
 }  // namespace
 
-std::optional<ir::Array> winograd_magnitude(const ir::Op& op, std::span<const ir::Array> magnitudes, const std::vector<std::int64_t>& extents) {
+std::optional<WinogradMagnitude> winograd_magnitude(const ir::Op& op, std::span<const ir::Array> magnitudes, const ir::Array& least,
+                                                    const std::vector<std::int64_t>& extents) {
   return std::visit(
-      [&]<class O>(const O& o) -> std::optional<ir::Array> {
+      [&]<class O>(const O& o) -> std::optional<WinogradMagnitude> {
         if constexpr (ir::IsConvolution<O>) {
           const ir::Array &a = magnitudes[0], &b = magnitudes[1];
           const ir::Convolution c = ir::convolution_of(o, Shape::fixed(a.extents), Shape::fixed(b.extents));
@@ -141,10 +166,14 @@ std::optional<ir::Array> winograd_magnitude(const ir::Op& op, std::span<const ir
           if (!winograd) return {};
           const Form form(*winograd);
           const auto &h = c.sliding.h, &w = c.sliding.w;
-          if constexpr (std::is_same_v<O, ir::Conv2D>) return convolved(form, a, b, h.before, w.before, false, extents);
+          if constexpr (std::is_same_v<O, ir::Conv2D>) return convolved(form, a, least, b, h.before, w.before, false, extents);
           else if constexpr (std::is_same_v<O, ir::Conv2DTranspose>)
-            return convolved(form, a, b, ir::adjoint_pad(h), ir::adjoint_pad(w), true, extents);
-          else return correlated(form, a, b, h.before, w.before, extents);
+            return convolved(form, a, least, b, ir::adjoint_pad(h), ir::adjoint_pad(w), true, extents);
+          else {
+            ir::Array terms = correlated(form, a, b, h.before, w.before, extents);
+            std::vector<char> none(terms.data.size());
+            return WinogradMagnitude{std::move(terms), std::move(none)};
+          }
         } else {
           return {};
         }
