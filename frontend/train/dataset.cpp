@@ -10,6 +10,7 @@
 #include "frontend/data/idx.h"
 #include "frontend/data/mnist.h"
 #include "frontend/data/npy.h"
+#include "frontend/train/row_numbers.h"
 #include "runtime/file/disk.h"
 
 namespace sinter {
@@ -41,6 +42,7 @@ void check_numbers(const char* where, const std::string& what, const Tensor& ten
 
 void Dataset::check(const char* where) const {
   if (x.empty() || y.empty()) throw UserError(where, "the data set has no x or no y");
+  require_row_numbers(where, size());
   check_types(where, "x", x, size());
   check_types(where, "y", y, size());
   for (const Tensor& t : x)

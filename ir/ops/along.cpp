@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "ir/graph.h"
+#include "ir/positions.h"
 
 namespace sinter::ir {
 
@@ -196,6 +197,7 @@ Type TopK::infer(std::span<const Type> in) const {
   Numbers::result(in);
   require_rows(in[0], "the operand");
   const std::int64_t cols = in[0].shape.back().factor();
+  require_positions(in[0].shape.back(), "elements of a row");
   if (k < 1 || k > cols) throw UserError(str("k must be from 1 to the ", cols, " elements of a row, got ", k));
   return {DType::i32, in[0].shape.with(in[0].shape.rank() - 1, k)};
 }

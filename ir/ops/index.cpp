@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/graph.h"
+#include "ir/positions.h"
 
 namespace sinter::ir {
 
@@ -71,6 +72,7 @@ Type ScatterAddRows::infer(std::span<const Type> in) const {
   require_index(in[0]);
   require_dtype(in[1], DType::f32, "the updates");
   if (rows < 0) throw UserError(str("rows must not be negative, got ", rows));
+  require_positions(rows, "rows of a table");
   const Shape &index = in[0].shape, &updates = in[1].shape;
   if (updates.rank() < index.rank() || !std::equal(index.begin(), index.end(), updates.begin()))
     throw UserError(str("the updates must lead with the index's dimensions ", index, ", got ", updates));

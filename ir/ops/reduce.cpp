@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/graph.h"
+#include "ir/positions.h"
 
 namespace sinter::ir {
 
@@ -162,6 +163,7 @@ Type Argmax::infer(std::span<const Type> in) const {
   Floats::result(in);
   const auto rank = static_cast<std::int64_t>(in[0].shape.rank());
   if (rank && !in[0].shape.back().is_fixed()) throw UserError(str("the last dimension must be fixed, got ", in[0]));
+  if (rank) require_positions(in[0].shape.back(), "elements of a row");
   return {DType::i32, infer_reduce(in[0].shape, rank - 1, rank)};
 }
 

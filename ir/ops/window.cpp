@@ -11,7 +11,9 @@ Dim add(Dim a, Dim b) {
   if (a.factor() == 0) return b;
   if (b.factor() == 0) return a;
   if (a.with_factor(1) != b.with_factor(1)) throw UserError(str("cannot add ", a, " and ", b, " elements along one axis"));
-  return a.with_factor(a.factor() + b.factor());
+  std::int64_t sum;
+  if (__builtin_add_overflow(a.factor(), b.factor(), &sum)) throw UserError(str("too many elements: ", a, " and ", b, " along one axis"));
+  return a.with_factor(sum);
 }
 
 Dim along(const Type& type, std::int64_t axis) {

@@ -1,5 +1,6 @@
 // What the shape rules of ops refuse: the operands and what the user is told.
 #include <functional>
+#include <limits>
 
 #include "ir/graph.h"
 #include "tests/ir/expect_error.h"
@@ -18,6 +19,7 @@ struct Refusal {
 
 TEST(OpErrors, SayWhatIsWrong) {
   const Shape kernel{3, 3, 2, 4}, image{n, 6, 6, 2};
+  constexpr std::int64_t beyond = (std::int64_t{1} << 31) + 10;
   PoolPut put;
   put.kernel = put.strides = {2, 2}, put.image = {6, 6};
   AverageSpread spread;
@@ -44,6 +46,12 @@ TEST(OpErrors, SayWhatIsWrong) {
       {"the values must be [N,3,3,2] for an image of [6,6], got [N,2,2,2]", spread, {{n, 2, 2, 2}}},
       {"a window may have at most 256 elements, got [17,17]", wide, {{n, 20, 20, 1}}},
       {"the last dimension must be fixed, got f32[3,N]", Argmax{}, {{3, n}}},
+      {"2147483658 elements of a row are more than positions in i32 reach (2147483647); work on parts of them", Argmax{}, {{n, beyond}}},
+      {"2147483658 elements of a row are more than positions in i32 reach (2147483647); work on parts of them", TopK{1}, {{beyond}}},
+      {"2147483658 rows of a table are more than positions in i32 reach (2147483647); work on parts of them",
+       ScatterAddRows{beyond},
+       {{n}, {n, 1}},
+       DType::i32},
       {"axes [1, 3) do not exist in [N,2], which has 2 dimensions", Sum{1, 3}, {{n, 2}}},
       {"needs two matrices, got f32[2,3] and f32[3]; reshape them to 2 dimensions", Matmul{}, {{2, 3}, {3}}},
       {"cannot add N and 3 elements along one axis", Concat{0}, {{n, 2}, {3, 2}}},
@@ -52,6 +60,7 @@ TEST(OpErrors, SayWhatIsWrong) {
       {"the start must be a number along an axis of 5, got N", Slice{0, n, 1}, {{5}}},
       {"cannot pad by -1 and 0 elements; slice removes some", Pad{0, -1, 0}, {{5}}},
       {"axis 3 does not exist in [5], which has 1 dimensions", Pad{3, 1, 0}, {{5}}},
+      {"too many elements: 9223372036854775807 and 5 along one axis", Pad{0, std::numeric_limits<std::int64_t>::max(), 0}, {{5}}},
       {"needs at least 1 operand, got none", Concat{0}, {}},
       {"operands must be equal except along axis 0, got f32[5] and f32[5,1]", Concat{0}, {{5}, {5, 1}}},
       {"cannot broadcast [2,3] to [3]", Broadcast{{3}}, {{2, 3}}},

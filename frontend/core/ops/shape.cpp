@@ -185,6 +185,10 @@ Tensor pad(const Arg& arg, std::int64_t axis, std::int64_t before, std::int64_t 
   return apply(ir::Pad{static_cast<std::int64_t>(at), before, after, value}, {&x}, arg.where());
 }
 
-Tensor iota(const Shape& shape, std::source_location where) { return apply(ir::Iota{shape}, {}, where); }
+Tensor iota(const Shape& shape, std::source_location where) {
+  if (const Dim count = shape.elements(); count.is_fixed() && count.factor() > std::int64_t{1} << 32)
+    fail(where, str(count, " elements are more than numbers in u32 reach (2^32); make parts of them"));
+  return apply(ir::Iota{shape}, {}, where);
+}
 
 }  // namespace sinter
