@@ -80,7 +80,7 @@ RunState Checkpoints::resume(RunState fresh) {
     if (state.first_epoch != fresh.first_epoch)
       throw UserError(str("the checkpoint is of a fit that began after epoch ", state.first_epoch, ", this one begins after epoch ",
                           fresh.first_epoch, "; use a separate folder for each call of fit"));
-    if (state.epoch > state.first_epoch + options_.epochs)
+    if (state.epoch - state.first_epoch > options_.epochs)
       throw UserError(str("the checkpoint is of epoch ", state.epoch - state.first_epoch, " but FitOptions::epochs is ", options_.epochs));
     restore_parameters(found->archive);
     impl_.epoch = state.epoch;

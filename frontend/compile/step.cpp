@@ -60,17 +60,27 @@ Traced with_frozen(Traced traced) {
 
 }  // namespace
 
+namespace {
+
+void require_threads(const std::string& name, int threads) {
+  if (threads < 0) throw UserError(name, str("threads must not be negative, got ", threads, "; 0 means all that the process may use"));
+}
+
+}  // namespace
+
 StepCore::StepCore(Function function, StepOptions options, std::source_location where) : impl_(std::make_unique<Impl>()) {
   impl_->function = std::move(function);
   impl_->options = std::move(options);
   impl_->where = where;
   require_name("compile", impl_->options.name);
+  require_threads(impl_->options.name, impl_->options.threads);
 }
 
 StepCore::StepCore(Traced traced, StepOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->recorded = std::make_shared<Traced>(std::move(traced));
   impl_->options = std::move(options);
   if (impl_->options.name == StepOptions{}.name) impl_->options.name = impl_->recorded->graph.name();
+  require_threads(impl_->options.name, impl_->options.threads);
 }
 
 StepCore::StepCore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -308,7 +318,7 @@ void StepCore::keep_outputs(std::vector<std::size_t> indices) { impl_->kept_outp
 void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
 
 void StepCore::set_threads(int threads, bool force) {
-  if (threads < 0) throw UserError(impl_->options.name, str("threads must not be negative, got ", threads));
+  require_threads(impl_->options.name, threads);
   impl_->options.threads = threads;
   impl_->options.force = force;
 }

@@ -3,20 +3,11 @@
 
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/assignment_log.h"
+#include "frontend/core/ops.h"
 
 namespace sinter {
 
 namespace {
-
-/// A slice of the samples of a batch input, as a tensor.
-Tensor copy_slice(const Tensor& from, const SampleSlice& slice) {
-  const Type type{from.dtype(), from.shape().with(0, Dim(slice.count))};
-  const std::size_t bytes = static_cast<std::size_t>(from.elements()) * size_of(from.dtype()),
-                    sample = bytes / static_cast<std::size_t>(from.shape()[0].factor());
-  std::vector<std::byte> dense(bytes);
-  from.copy_to(dense.data());
-  return Tensor::from_bytes(type, dense.data() + static_cast<std::size_t>(slice.begin) * sample);
-}
 
 void check(const std::string& name, const RunOptions& run) {
   if (run.steps < 1) throw UserError(name, str("run: steps must be at least 1, got ", run.steps));
@@ -38,7 +29,7 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
     variant.run_steps(in, out, run, impl_->options.threads, impl_->options.force);
     return;
   }
-  std::vector<std::vector<float>> values(out.size());
+  std::vector<std::vector<std::byte>> values(out.size());
   std::int64_t samples = 1;
   const std::vector<Spec> specs = impl_->specs_of(in);
   for (std::size_t i = 0; i < in.size(); ++i)
@@ -49,14 +40,21 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
     std::vector<Tensor> slices;
     std::vector<const Tensor*> list;
     for (std::size_t i = 0; i < in.size(); ++i)
-      slices.push_back(specs[i].kind == InputKind::batch && slice.count != samples ? copy_slice(*in[i], slice) : *in[i]);
+      slices.push_back(specs[i].kind == InputKind::batch && slice.count != samples ? sinter::slice(*in[i], 0, slice.begin, slice.begin + slice.count)
+                                                                                   : *in[i]);
     for (const Tensor& tensor : slices) list.push_back(&tensor);
     if (!run.learning_rates.empty()) run.learning_rate->assign(Tensor(run.learning_rates[static_cast<std::size_t>(step)]));
     const std::vector<Tensor> results = call(list);
-    for (std::size_t i = 0; i < out.size(); ++i) values[i].push_back(results[i].item());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      require_scalar_output(impl_->options.name, i, results[i].type());
+      const std::size_t size = size_of(results[i].dtype()), at = values[i].size();
+      values[i].resize(at + size);
+      results[i].copy_to(values[i].data() + at);
+      out[i] = results[i];
+    }
   }
   log.keep();
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = Tensor(values[i], {run.steps});
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = Tensor::from_bytes({out[i].dtype(), {run.steps}}, values[i].data());
 }
 
 }  // namespace sinter

@@ -334,9 +334,7 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
   loop.inputs = inputs_;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Type& type = graph.node(graph.outputs()[i]).type;
-    if (!type.shape.is_scalar())
-      throw UserError(graph.name(),
-                      str("run: output ", i, " is ", type, "; many steps in a row return only scalars; call the step for other outputs"));
+    require_scalar_output(graph.name(), i, type);
     out[i] = result_tensor({type.dtype, {run.steps}});
     loop.outputs.push_back(out[i].buffer().data());
   }
@@ -361,6 +359,11 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
   };
   finish(executor_.run_sequence({run.steps, {loop.batch, loop.length}, bind, &loop}, threads, force));
   if (!run.learning_rates.empty()) run.learning_rate->assign(Tensor(run.learning_rates.back()));
+}
+
+void require_scalar_output(const std::string& step, std::size_t output, const Type& type) {
+  if (!type.shape.is_scalar())
+    throw UserError(step, str("run: output ", output, " is ", type, "; many steps in a row return only scalars; call the step for other outputs"));
 }
 
 }  // namespace sinter

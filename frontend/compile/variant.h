@@ -109,4 +109,7 @@ Tensor from_step_memory(const Type& symbolic, Sizes sizes, const std::byte* data
 /// Batch size and length of a call, by its batch inputs; 1 without any. Throws UserError if they differ.
 Sizes sizes_of(const ir::Graph& graph, std::span<const Tensor* const> in);
 
+/// Throws UserError for an output that many steps in a row cannot return.
+void require_scalar_output(const std::string& step, std::size_t output, const Type& type);
+
 }  // namespace sinter

@@ -231,7 +231,8 @@ void Optimizer::exchange_averages() {
 
 std::vector<Tensor> clip_gradients(std::span<const Tensor> gradients, const Clip& limits, std::span<const Parameter> of) {
   for (const auto& [what, limit] : {std::pair{"value", limits.value}, {"norm", limits.norm}, {"global_norm", limits.global_norm}})
-    if (!(limit >= 0) || !std::isfinite(limit)) throw UserError("clip", str(what, " must be a finite number of at least 0, got ", limit));
+    if (limit != 0 && !not_positive(limit).empty())
+      throw UserError("clip", str(what, " must be 0, for no limit, or a number that f32 holds, from 1.18e-38 to 3.40e38, got ", limit));
   std::vector<Tensor> result(gradients.begin(), gradients.end());
   if (result.empty()) return result;
   // Scales by limit / norm where the norm is above the limit.

@@ -82,6 +82,17 @@ class Order {
   Tensor full_, ragged_;
 };
 
+/// Sums and products of numbers of steps and epochs, of which there may be as many as a user likes: at most the greatest number.
+constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? endless : sum;
+}
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
+  std::int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? endless : product;
+}
+
 void check(const FitOptions& options) {
   if (options.epochs < 1 || options.batch_size < 1)
     throw UserError("fit", str("epochs and batch_size must be at least 1, got ", options.epochs, " and ", options.batch_size));
@@ -171,7 +182,7 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
     validation = data.slice(kept, data.size());
   }
   const std::int64_t samples = train.size();
-  const std::int64_t steps_per_pass = (samples + options.batch_size - 1) / options.batch_size;
+  const std::int64_t steps_per_pass = divide_up(samples, std::min(samples, options.batch_size));
   const bool is_cut = options.steps_per_epoch && options.steps_per_epoch < steps_per_pass;
   const std::int64_t steps = is_cut ? options.steps_per_epoch : steps_per_pass;
   const Piece whole = prepare(std::move(train), options, "fit");
@@ -179,8 +190,8 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
     return [&whole, is_cut, given = false]() mutable { return std::exchange(given, true) && !is_cut ? std::nullopt : std::optional(whole); };
   };
   return impl_->run(*this, passes,
-                    {std::min(samples, steps * options.batch_size), steps * options.epochs, &whole.data, validation ? &*validation : nullptr,
-                     is_cut ? steps_per_pass : 0},
+                    {std::min(samples, product_of(steps, options.batch_size)), product_of(steps, options.epochs), &whole.data,
+                     validation ? &*validation : nullptr, is_cut ? steps_per_pass : 0},
                     options);
 }
 
@@ -198,7 +209,7 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
     return [&] { return queue.next(); };
   };
   return impl_->run(*this, pieces,
-                    {options.steps_per_epoch * options.batch_size, options.steps_per_epoch * options.epochs, nullptr,
+                    {product_of(options.steps_per_epoch, options.batch_size), product_of(options.steps_per_epoch, options.epochs), nullptr,
                      options.validation ? &*options.validation : nullptr},
                     options);
 }
@@ -211,7 +222,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
   std::optional<Checkpoints> checkpoints;
   RunState at{.first_epoch = epoch, .epoch = epoch, .history = {}, .now = {}};
   if (!fit.checkpoint.folder.empty()) at = checkpoints.emplace(self, *this, fit, extent).resume(std::move(at));
-  const std::int64_t last_epoch = at.first_epoch + fit.epochs;
+  const std::int64_t last_epoch = sum_of(at.first_epoch, fit.epochs);
   if (at.stopped || epoch == last_epoch) {  // the run had ended
     checkpoints->restore_callbacks();
     return at.history;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -87,6 +88,18 @@ void write_all(const std::filesystem::path& path, int descriptor, std::span<cons
   }
 }
 
+/// The name of a temporary file beside the file. Of a name that would be too long with its ending, only the beginning is kept.
+std::string temporary_beside(const std::filesystem::path& path, unsigned number) {
+  const std::string ending = str(temporary_infix, ::getpid(), "-", number);
+  std::string name = path.filename().string();
+  if (const std::size_t room = NAME_MAX - ending.size(); name.size() > room) {
+    std::size_t end = room;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;  // no part of a character
+    name.resize(end);
+  }
+  return (path.parent_path() / (name + ending)).string();
+}
+
 }  // namespace
 
 std::string error_text(int error) {
@@ -102,7 +115,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, Durability durability, unsign
   static std::atomic<unsigned> counter{0};
   int error = 0;
   do {  // an existing name is left from a process that died
-    temporary_ = str(path_.string(), temporary_infix, ::getpid(), "-", counter++);
+    temporary_ = temporary_beside(path_, counter++);
     error = uninterrupted([&] { return FileSystem::current().create(temporary_, mode, descriptor_); });
   } while (error == EEXIST);
   require("create it", error);

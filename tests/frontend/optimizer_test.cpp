@@ -178,7 +178,11 @@ TEST(Optimizer, RefusesWhatIsOutOfRange) {
   EXPECT_USER_ERROR(AdamW({.weight_decay = -1}), "[adamw] weight_decay must be a finite number of at least 0, got -1");
   EXPECT_USER_ERROR(NAdam({.momentum_decay = -1}), "[nadam] momentum_decay must be a finite number of at least 0, got -1");
   EXPECT_USER_ERROR(Lion({.beta1 = 2}), "[lion] beta1 must be in [0, 1), got 2");
-  EXPECT_USER_ERROR(Adam({.common = {.clip = {.norm = -1}}}), "[clip] norm must be a finite number of at least 0, got -1");
+  EXPECT_USER_ERROR(Adam({.common = {.clip = {.norm = -1}}}),
+                    "[clip] norm must be 0, for no limit, or a number that f32 holds, from 1.18e-38 to 3.40e38, got -1");
+  EXPECT_USER_ERROR(Adam({.common = {.clip = {.global_norm = 1e39}}}), "[clip] global_norm must be 0, for no limit, or a number that f32 holds");
+  EXPECT_USER_ERROR(Adam({.common = {.clip = {.value = 1e-40}}}), "[clip] value must be 0, for no limit, or a number that f32 holds");
+  EXPECT_USER_ERROR(Adam({.epsilon = 1e-40f}), "[adam] epsilon must be a number that f32 holds");
   EXPECT_USER_ERROR(Adam({.common = {.accumulate = 0}}), "[adam] accumulate must be at least 1, got 0");
   EXPECT_USER_ERROR(Adam({.common = {.average_decay = 1}}), "[adam] average_decay must be in [0, 1), got 1");
 }
@@ -188,7 +192,8 @@ TEST(OptimizerErrors, OfUpdates) {
   optim::SGD sgd({.common = {.average_decay = 0.5}});
   expect_errors({{"[sgd] needs one gradient per parameter, got 0 gradients for 1 parameters", [&] { sgd.update(std::array{w}, {}); }},
                  {"[sgd] the gradient of 'w' must be [2], got [3]", [&] { sgd.update(std::array{w}, std::array{Tensor({1, 2, 3}, {3})}); }},
-                 {"[clip] value must be a finite number of at least 0, got -1", [] { optim::clip_gradients({}, {.value = -1}); }},
+                 {"[clip] value must be 0, for no limit, or a number that f32 holds, from 1.18e-38 to 3.40e38, got -1",
+                  [] { optim::clip_gradients({}, {.value = -1}); }},
                  {"[adam] epsilon must be a positive number, got 0", [] { optim::Adam({.epsilon = 0}); }},
                  {"[adamw] epsilon must be a positive number, got 0", [] { optim::AdamW({.epsilon = 0}); }},
                  {"[adamw] beta2 must be in [0, 1), got 1", [] { optim::AdamW({.beta2 = 1}); }},

@@ -44,6 +44,19 @@ TEST(Run, GivesEachStepItsLearningRate) {
   }
 }
 
+TEST(Run, ReturnsTheTypesOfTheOutputs) {
+  const Tensor x(std::vector<std::int32_t>{16777217, 16777219, 5, 6}, {4});
+  for (const Mode mode : modes()) {
+    auto step = compile([](const Tensor& t) { return std::tuple(max(t), max(t) > 7, mean(t)); }, {.mode = mode});
+    const auto [most, large, average] = step.run(x, {.steps = 2, .batch = 2});
+    EXPECT_EQ(most.type(), (Type{DType::i32, {2}}));
+    EXPECT_THAT(most.to_vector<std::int32_t>(), ElementsAre(16777219, 6));
+    EXPECT_EQ(large.type(), (Type{DType::boolean, {2}}));
+    EXPECT_THAT(cast(large, DType::u8).to_vector<std::uint8_t>(), ElementsAre(1, 0));
+    EXPECT_THAT(average.to_vector<float>(), ElementsAre(16777218.0f, 5.5f));
+  }
+}
+
 TEST(Run, TellsWhatIsWrong) {
   SmallModel m({.mode = modes().back()});
   const Tensor x = random({64, 20}, 1), y = random_labels(64, 7, 2);
@@ -53,6 +66,10 @@ TEST(Run, TellsWhatIsWrong) {
   EXPECT_THAT(error_of([&] { m.step.run(x, y, {.steps = 2, .learning_rates = rates}); }), HasSubstr("learning_rates needs learning_rate"));
   EXPECT_THAT(error_of([&] { m.step.run(x, y, {.steps = 3, .learning_rate = m.optimizer.learning_rate(), .learning_rates = rates}); }),
               HasSubstr("run: learning_rates needs one value per step: 3, got 2"));
+  for (const Mode mode : modes()) {
+    auto step = compile([](const Tensor& t) { return t * 2; }, {.mode = mode});
+    EXPECT_THAT(error_of([&] { step.run(x, {.steps = 2}); }), HasSubstr("run: output 0 is f32["));
+  }
 }
 
 TEST(Run, SameBytesOnAnyNumberOfThreads) {

@@ -48,6 +48,29 @@ TEST(SecondFit, KeepsTheFileOfTheBestModel) {
   EXPECT_EQ(bias_in(folder / "best.sinter"), 6);
 }
 
+/// Ends fit after so many epochs.
+class StopAfter : public Callback {
+ public:
+  explicit StopAfter(std::int64_t epochs) : left_(epochs) {}
+  void on_epoch_end(Trainer& trainer, const EpochResult&) override {
+    if (--left_ == 0) trainer.stop();
+  }
+
+ private:
+  std::int64_t left_;
+};
+
+TEST(SecondFit, TrainsAfterAFitWithoutEnd) {
+  constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
+  Fitted fitted;
+  const Dataset data{random({40, 2}, 1), random({40, 1}, 2)};
+  for (int times = 0; times < 3; ++times)
+    EXPECT_EQ(fitted.trainer.fit(data, {.epochs = endless, .callbacks = {std::make_shared<StopAfter>(2)}}).size(), 2u) << times;
+  const std::vector<EpochResult> whole = fitted.trainer.fit(data, {.epochs = 1, .batch_size = endless});
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].epoch, 7);
+}
+
 TEST(SecondFit, StopsEarlyByTheBestOfAll) {
   Fitted fitted;
   callback::EarlyStopping stopping({.monitor = "loss", .patience = 1, .restore_best = true});

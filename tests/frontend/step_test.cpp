@@ -52,6 +52,7 @@ TEST(Step, OptionsChangeBetweenCalls) {
   EXPECT_TRUE(step.options().force);
   EXPECT_EQ(step.call(in)[0].to_vector<float>(), wanted);
   EXPECT_THAT(error_of([&] { step.set_threads(-1, false); }), HasSubstr("[doubling] threads must not be negative, got -1"));
+  EXPECT_THAT(error_of([&] { doubling({.name = "doubling", .threads = -5}); }), HasSubstr("[doubling] threads must not be negative, got -5"));
   if (codegen::is_built()) {
     EXPECT_EQ(step.last_threads(), 3);
     EXPECT_EQ(step.compile_count(), 1u);

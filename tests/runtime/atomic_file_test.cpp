@@ -61,6 +61,18 @@ TEST_F(AtomicFileTest, EachFailingCallLeavesTheOldFileOrTheNewOneWithAMessage) {
     }
 }
 
+TEST_F(AtomicFileTest, NamesMayBeAsLongAsTheSystemAllows) {
+  std::string umlauts;
+  while (umlauts.size() < 254) umlauts += "\u00e4";
+  for (const std::string& name : {std::string(252, 'n'), std::string(255, 'n'), umlauts}) {
+    runtime::write_file(folder / name, "long");
+    EXPECT_EQ(fs::file_size(folder / name), 4u) << name.size();
+    fs::remove(folder / name);
+  }
+  EXPECT_EQ(files(), 1u) << "the old file alone";
+  EXPECT_THROW(runtime::write_file(folder / std::string(256, 'n'), "long"), UserError);
+}
+
 TEST_F(AtomicFileTest, WhatCannotBeRemovedHarmsNoFile) {
   for (const Call fault : {Call::write, Call::rename}) {
     {
