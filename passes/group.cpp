@@ -116,7 +116,8 @@ class Grouping {
                        [&](NodeId user) { return partition_.group(user) != partition_.group(id) && !readers.contains(user); });
   }
 
-  /// Nodes outside the group that `may_join` and that only the readers read, directly or through each other; readers first.
+  /// Nodes outside the group that `may_join` and that only the readers read, directly or through each other; readers first, and as many as a few
+  /// groups hold: of what lies behind those, none can join.
   template <class F>
   std::vector<NodeId> exclusive_operands(GroupId group, const std::vector<NodeId>& readers, F&& may_join) const {
     std::unordered_set<NodeId> inside(readers.begin(), readers.end());
@@ -126,7 +127,7 @@ class Grouping {
     };
     std::for_each(readers.begin(), readers.end(), add_operands);
     std::vector<NodeId> found;
-    while (!next.empty()) {
+    while (!next.empty() && found.size() < 4 * max_group_nodes) {
       const NodeId id = partition_.order()[*next.begin()];
       next.erase(next.begin());
       const GroupId from = partition_.group(id);
@@ -146,6 +147,7 @@ class Grouping {
   void draw_in(GroupId group) {
     const NodeId anchor = partition_.anchor(group);
     const std::vector<NodeId> members(partition_.members(group).begin(), partition_.members(group).end());
+    if (members.size() >= max_group_nodes) return;
     // First the operands of the nodes after the anchor, then those of the anchor.
     const auto behind = anchor == ir::no_node ? members.begin() : std::find(members.begin(), members.end(), anchor) + 1;
     const Shape wanted = partition_.shape(group);
@@ -158,16 +160,20 @@ class Grouping {
   void draw_in(GroupId group, const std::vector<NodeId>& readers, F&& may_join) {
     const std::vector<NodeId> cone = exclusive_operands(group, readers, may_join);
     const std::unordered_set<NodeId> in_cone(cone.begin(), cone.end());
+    const bool is_cut = cone.size() == 4 * max_group_nodes;  // what lies behind its end counts as kept
+    std::unordered_set<NodeId> is_kept;
     std::vector<NodeId> kept;
     for (auto id = cone.rbegin(); id != cone.rend(); ++id) {
       const auto& operands = graph_.node(*id).inputs;
       // The operands of what moves are stored in any case, and a value takes less memory than its repetition.
       const bool widens = std::holds_alternative<ir::Broadcast>(graph_.node(*id).op);
       const bool keep = ir::moves_elements(graph_.node(*id).op) || widens || std::all_of(operands.begin(), operands.end(), [&](NodeId input) {
-                          return std::find(kept.begin(), kept.end(), input) != kept.end() || partition_.group(input) == group ||
-                                 is_in_memory_without(input, in_cone);
+                          return is_kept.contains(input) || partition_.group(input) == group || is_in_memory_without(input, in_cone) ||
+                                 (is_cut && !in_cone.contains(input));
                         });
-      if (keep) kept.push_back(*id);
+      if (!keep) continue;
+      kept.push_back(*id);
+      is_kept.insert(*id);
     }
     for (auto id = kept.rbegin(); id != kept.rend(); ++id) {
       // Its readers may have been refused; then it is not moved.

@@ -32,6 +32,8 @@ bool fold_transpose(ir::Graph& graph, PassContext& context);
 bool common_subexpressions(ir::Graph& graph, PassContext& context);
 /// add(matmul(x, w), b) → dense(x, w, b).
 bool fold_bias(ir::Graph& graph, PassContext& context);
+/// concat of more than 16 → concats of at most 16 of concats.
+bool split_concat(ir::Graph& graph, PassContext& context);
 /// Inputs that would have much padding come without it (ir/layout.h), and what needs it reads a copy: Reshape to the same shape.
 bool unpad_inputs(ir::Graph& graph, PassContext& context);
 /// Assigns kernels to nodes; passes/group.h has the rules.

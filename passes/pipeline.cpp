@@ -40,6 +40,8 @@ std::span<const Pass> pipeline() {
       {"common_subexpressions", common_subexpressions},
       // After fold_transpose (dense reads nothing transposed) and common_subexpressions (a matmul computed twice has two readers, not one).
       {"fold_bias", fold_bias},
+      // After common_subexpressions, which finds concatenations that are the same.
+      {"split_concat", split_concat},
       // After all passes that remove reshapes: a copy is one to the same shape.
       {"unpad_inputs", unpad_inputs},
       // Last: nodes no longer change, and only needed ones are left.

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "ir/error.h"
 #include "ir/step.h"
@@ -38,13 +41,8 @@ class StepEmitter {
 
  private:
   void emit_entry() {
-    step_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false), llvm::Function::ExternalLinkage,
-                                   step_name, context_.module);
-    ctx_ = step_->getArg(0);
-    thread_ = step_->getArg(1);
-    b_.SetInsertPoint(block("entry"));
-    n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
-    t_ = field(offsetof(StepContext, length), b_.getInt64Ty());
+    begin_function(llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
+                                          llvm::Function::ExternalLinkage, step_name, context_.module));
     next_claims_ = context_.schedule.phases.size();
     if (context_.checked) tell_checks(offsetof(CheckHooks, begin), {thread_});
     for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
@@ -115,11 +113,68 @@ class StepEmitter {
   /// Whether a single sample may be cut in it.
   bool is_cut(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
 
+  // What LLVM does with a function takes more time than in proportion to its length: of many loops, or kernels of a loop, each most_calls are in a
+  // function of their own.
+  static constexpr std::size_t most_calls = 32;
+
+  /// A function (StepContext, thread, i64...) -> i64, whose body is emitted with the step's words.
+  llvm::Function* apart(const char* name, std::size_t numbers, const std::function<Value*(llvm::Function*)>& body) {
+    std::vector<llvm::Type*> types{b_.getPtrTy(), b_.getInt32Ty()};
+    types.insert(types.end(), numbers, b_.getInt64Ty());
+    auto* function =
+        llvm::Function::Create(llvm::FunctionType::get(b_.getInt64Ty(), types, false), llvm::Function::InternalLinkage, name, context_.module);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    const auto outer = std::tuple(step_, ctx_, thread_, n_, t_, claimed_);
+    const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    begin_function(function);
+    b_.CreateRet(body(function));
+    std::tie(step_, ctx_, thread_, n_, t_, claimed_) = outer;
+    return function;
+  }
+  Value* call_apart(llvm::Function* function, const std::vector<Value*>& numbers) {
+    std::vector<Value*> arguments{ctx_, thread_};
+    arguments.insert(arguments.end(), numbers.begin(), numbers.end());
+    return b_.CreateCall(function, arguments);
+  }
+  void begin_function(llvm::Function* function) {
+    step_ = function;
+    ctx_ = function->getArg(0);
+    thread_ = function->getArg(1);
+    b_.SetInsertPoint(block("entry"));
+    n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
+    t_ = field(offsetof(StepContext, length), b_.getInt64Ty());
+  }
+
   /// The loops of a phase; or only those in which no sample is cut.
   std::vector<Job> whole_loops(const Phase& phase, bool without_cut) {
+    std::vector<const Loop*> loops;
+    for (const Loop& loop : phase.loops)
+      if (!without_cut || !is_cut(loop)) loops.push_back(&loop);
+    if (loops.size() <= most_calls) return jobs_of(loops);
     std::vector<Job> jobs;
-    for (const Loop& loop : phase.loops) {
-      if (without_cut && is_cut(loop)) continue;
+    for (std::size_t first = 0; first < loops.size(); first += most_calls) {
+      const std::size_t last = std::min(first + most_calls, loops.size());
+      // The number of all chunks of these loops for a negative chunk; else runs that chunk.
+      llvm::Function* some = apart("loops", 2, [&](llvm::Function* function) {
+        const std::vector<Job> own = jobs_of({loops.begin() + static_cast<std::ptrdiff_t>(first), loops.begin() + static_cast<std::ptrdiff_t>(last)});
+        const auto [firsts, total] = numbered(own);
+        llvm::BasicBlock *run = block("run"), *done = block("done");
+        b_.CreateCondBr(b_.CreateICmpSLT(function->getArg(2), number(0)), done, run);
+        b_.SetInsertPoint(run);
+        claimed_ = function->getArg(3);
+        run_job(own, firsts, function->getArg(2), done);
+        b_.SetInsertPoint(done);
+        return total;
+      });
+      jobs.push_back({call_apart(some, {number(-1), number(0)}), [this, some](Value* chunk) { call_apart(some, {chunk, claimed_}); }});
+    }
+    return jobs;
+  }
+
+  std::vector<Job> jobs_of(const std::vector<const Loop*>& loops) {
+    std::vector<Job> jobs;
+    for (const Loop* each : loops) {
+      const Loop& loop = *each;
       Value *units = units_of(loop), *size = emit_chunk_units(b_, loop.domain.units, n_, t_, loop.limits);
       Value* ranges = divide_up(units, size);
       if (finisher(context_.schedule, loop) != no_kernel) {
@@ -211,12 +266,7 @@ class StepEmitter {
 
   /// Jobs whose chunks are claimed by the counters numbered `claims`.
   void emit_jobs(std::size_t claims, const std::vector<Job>& jobs) {
-    std::vector<Value*> firsts;  // chunks of all jobs are numbered consecutively
-    Value* total = number(0);
-    for (const Job& job : jobs) {
-      firsts.push_back(total);
-      total = b_.CreateAdd(total, job.count);
-    }
+    const auto [firsts, total] = numbered(jobs);
     // Shares: the thread's own first, then those of the threads after it.
     Value *threads = this->threads(), *self = b_.CreateSExt(thread_, b_.getInt64Ty()),
           *counters = field(offsetof(StepContext, claims), b_.getPtrTy());
@@ -250,30 +300,59 @@ class StepEmitter {
     b_.CreateCondBr(b_.CreateICmpULT(next_turn, threads), share, done);
     b_.SetInsertPoint(work);
     claimed_ = chunk;
+    run_job(jobs, firsts, chunk, claim);
+    b_.SetInsertPoint(done);
+  }
+
+  /// The first chunk of each job, and the number of chunks: those of all jobs are numbered consecutively.
+  std::pair<std::vector<Value*>, Value*> numbered(const std::vector<Job>& jobs) {
+    std::vector<Value*> firsts;
+    Value* total = number(0);
+    for (const Job& job : jobs) {
+      firsts.push_back(total);
+      total = b_.CreateAdd(total, job.count);
+    }
+    return {std::move(firsts), total};
+  }
+  /// Runs the job that has the chunk, and goes on at `then`.
+  void run_job(const std::vector<Job>& jobs, const std::vector<Value*>& firsts, Value* chunk, llvm::BasicBlock* then) {
     for (std::size_t j = jobs.size(); j-- > 0;) {
       llvm::BasicBlock *mine = block("job"), *next = block("next");
       b_.CreateCondBr(b_.CreateICmpUGE(chunk, firsts[j]), mine, next);
       b_.SetInsertPoint(mine);
       jobs[j].run(b_.CreateSub(chunk, firsts[j]));
-      b_.CreateBr(claim);
+      b_.CreateBr(then);
       b_.SetInsertPoint(next);
     }
-    b_.CreateBr(claim);
-    b_.SetInsertPoint(done);
-  }
-
-  /// All kernels of a loop on a chunk; or one piece of its kernel.
-  void emit_chunk(const Loop& loop, Value* chunk, Value* size, Value* piece) {
-    Value* begin = b_.CreateMul(chunk, size);
-    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units_of(loop));
-    if (piece) return emit_call(loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
-    for (const std::size_t k : loop.kernels) emit_call(loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
+    b_.CreateBr(then);
   }
 
   /// What a kernel is called over: see codegen/emit/emitter.h.
   struct Range {
     Value *begin, *end, *chunk, *piece_begin, *piece_end;
   };
+
+  /// All kernels of a loop on a chunk; or one piece of its kernel.
+  void emit_chunk(const Loop& loop, Value* chunk, Value* size, Value* piece) {
+    Value* begin = b_.CreateMul(chunk, size);
+    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units_of(loop));
+    if (piece) return emit_call(loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
+    if (loop.kernels.size() <= most_calls) return emit_calls(loop, loop.kernels, {begin, end, chunk, nullptr, nullptr});
+    for (std::size_t first = 0; first < loop.kernels.size(); first += most_calls) {
+      const std::span some(loop.kernels.data() + first, std::min(most_calls, loop.kernels.size() - first));
+      call_apart(apart("kernels", 4,
+                       [&](llvm::Function* function) {
+                         claimed_ = function->getArg(5);
+                         emit_calls(loop, some, {function->getArg(2), function->getArg(3), function->getArg(4), nullptr, nullptr});
+                         return number(0);
+                       }),
+                 {begin, end, chunk, claimed_});
+    }
+  }
+  void emit_calls(const Loop& loop, std::span<const std::size_t> kernels, const Range& r) {
+    for (const std::size_t k : kernels)
+      emit_call(loop, k, {r.begin, r.end, r.chunk, number(0), number(static_cast<std::int64_t>(context_.schedule.kernels[k].pieces))}, false);
+  }
 
   void emit_call(const Loop& loop, std::size_t k, const Range& r, bool shared) {
     std::vector<Value*> arguments;

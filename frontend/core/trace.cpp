@@ -52,7 +52,9 @@ Tensor Trace::read(const std::shared_ptr<Cell>& cell) {
   if (found != states_.end()) return tensor_of({&result_.graph, found->second.present});
   const std::size_t index = result_.cells.size();
   std::string name = cell->name;
-  for (int copy = 2; result_.graph.find_state(name); ++copy) name = str(cell->name, "#", copy);
+  int& copies = names_[cell->name];
+  while (++copies > 1 && !names_.try_emplace(name = str(cell->name, "#", copies), 1).second) {
+  }
   const ir::Value leaf = result_.graph.add_state({std::move(name), cell->type, cell->trainable});
   result_.cells.push_back(cell);
   states_[cell.get()] = {index, leaf.id};
@@ -80,8 +82,7 @@ std::vector<Tensor> Trace::gradients(const Tensor& loss, std::span<const Tensor>
 
 bool Trace::read_flag(std::shared_ptr<const bool> flag) {
   const bool value = *flag;
-  const auto same = [&](const Flag& known) { return known.now == flag; };
-  if (std::none_of(result_.flags.begin(), result_.flags.end(), same)) result_.flags.push_back({std::move(flag), value});
+  if (flags_.insert(flag.get()).second) result_.flags.push_back({std::move(flag), value});
   return value;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/core/parameter.h"
@@ -72,6 +73,8 @@ class Trace {
   Trace* outer_;
   Traced result_;
   std::unordered_map<const Cell*, StateOf> states_;
+  std::unordered_map<std::string, int> names_;  ///< of states, with the number of states that wanted each
+  std::unordered_set<const bool*> flags_;
   std::unordered_map<const std::byte*, ir::NodeId> captured_nodes_;
 };
 

@@ -1,4 +1,4 @@
-// constant_fold, fold_bias, fold_transpose, log_softmax, common_subexpressions: text before and after; run() also compares the numbers.
+// constant_fold, fold_bias, fold_transpose, log_softmax, common_subexpressions, split_concat: text before and after; run() also compares the numbers.
 #include "ir/differentiate.h"
 #include "tests/passes/helpers.h"
 
@@ -44,6 +44,25 @@ TEST_F(FoldTest, BiasOnEitherSide) {
   graph.add_output(b + matmul(x, w));
   EXPECT_THAT(run(passes::fold_bias, graph).notes, ElementsAre("folded 2 biases"));
   EXPECT_EQ(body(), "  %0: f32[N,4] = dense(%x, %w, %b)\n  %1: f32[N,4] = dense(%x, %w, %b)\n  return %0, %1\n");
+}
+
+TEST_F(FoldTest, ConcatenationsOfManyAreSplit) {
+  const auto concatenation = [](std::size_t parts) {
+    Graph of("g");
+    const Value in = of.add_input({"x", {DType::f32, {n, 3}}});
+    std::vector<NodeId> list;
+    for (std::size_t i = 0; i < parts; ++i) list.push_back((in * static_cast<double>(i)).id);
+    of.add_output({&of, of.add(Concat{1}, list, {}).id});
+    return of;
+  };
+  Graph few = concatenation(16), many = concatenation(33);
+  EXPECT_FALSE(run(passes::split_concat, few).changed);
+  EXPECT_THAT(run(passes::split_concat, many).notes, ElementsAre("split 1 concatenation"));
+  const Node& last = many.node(many.outputs()[0]);
+  EXPECT_EQ(last.type.shape, Shape({n, 99}));
+  ASSERT_EQ(last.inputs.size(), 3u);
+  EXPECT_EQ(many.node(last.inputs[1]).type.shape, Shape({n, 48}));
+  EXPECT_EQ(many.node(last.inputs[2]).type.shape, Shape({n, 3}));
 }
 
 TEST_F(FoldTest, NoBiasWhereTheProductIsReadToo) {

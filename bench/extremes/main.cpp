@@ -1,0 +1,261 @@
+// sinter_extremes: times and memory of large and deep inputs, each in a process of its own, as one JSON line each, beside its bound.
+//   sinter_extremes [--list] [NAME...]   exit status 1 if a bound is passed
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include <sinter/sinter.h>
+
+namespace {
+
+using namespace sinter;
+using nlohmann::ordered_json;
+
+double seconds(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Tensor numbers(const Shape& shape) {
+  std::vector<float> data(static_cast<std::size_t>(shape.elements().factor()));
+  std::uint32_t number = 1;
+  for (float& x : data) x = static_cast<float>((number = number * 1664525 + 1013904223) >> 8) * 0x1p-23f - 1;
+  return {std::move(data), shape};
+}
+
+/// The greatest memory that this process had, in bytes.
+double peak_bytes() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return static_cast<double>(use.ru_maxrss) * 1024;
+}
+/// By how much that grows while something runs; what was allocated before must have been touched.
+double growth(const std::function<void()>& run) {
+  const double before = peak_bytes();
+  run();
+  return peak_bytes() - before;
+}
+
+const StepOptions fresh{};
+
+// ---- depth ----
+
+double chain(int nodes) {
+  return seconds([&] {
+    auto step = compile(
+        [&](const Tensor& x) {
+          Tensor y = x;
+          for (int i = 0; i < nodes; i += 2) y = sin(y * 0.999);
+          return y;
+        },
+        fresh);
+    step(numbers({4, 100}));
+  });
+}
+
+struct Deep {
+  std::vector<nn::Dense> layers;
+  std::vector<Parameter> parameters;
+  explicit Deep(int count) {
+    for (int i = 0; i < count; ++i) layers.emplace_back(16, 16, Activation::tanh);
+    for (const nn::Dense& layer : layers)
+      for (const Parameter& p : layer.parameters()) parameters.push_back(p);
+  }
+  Tensor operator()(const Tensor& x) {
+    Tensor y = x;
+    for (nn::Dense& layer : layers) y = layer(y);
+    return y;
+  }
+};
+
+double dense(int layers) {
+  Deep model(layers);
+  return seconds([&] {
+    auto step = compile([&](const Tensor& x) { return model(x); }, fresh);
+    step(numbers({8, 16}));
+  });
+}
+
+double dense_training(int layers) {
+  Deep model(layers);
+  optim::SGD sgd({.learning_rate = 1e-3});
+  return seconds([&] {
+    auto step = compile(
+        [&](const Tensor& x) {
+          const Tensor loss = mean(square(model(x)));
+          sgd.update(model.parameters, grad(loss, model.parameters));
+          return loss;
+        },
+        fresh);
+    step(numbers({8, 16}));
+  });
+}
+
+double parameters(int count) {
+  std::vector<Parameter> all;
+  for (int i = 0; i < count; ++i) all.emplace_back(str("p", i), Tensor::filled({DType::f32, {8}}, 1));
+  optim::SGD sgd({.learning_rate = 1e-3});
+  return seconds([&] {
+    auto step = compile(
+        [&](const Tensor& x) {
+          Tensor total = x;
+          for (const Parameter& p : all) total = total + p * x;
+          const Tensor loss = mean(total);
+          sgd.update(all, grad(loss, all));
+          return loss;
+        },
+        fresh);
+    step(numbers({8, 8}));
+  });
+}
+
+double concatenation(int parts) {
+  return seconds([&] {
+    auto step = compile(
+        [&](const Tensor& x) {
+          std::vector<Tensor> all;
+          for (int i = 0; i < parts; ++i) all.push_back(x * static_cast<double>(i));
+          return concat(all, 1);
+        },
+        fresh);
+    step(numbers({8, 8}));
+  });
+}
+
+// ---- size ----
+
+double eager_run() {
+  const Tensor x = numbers({200000, 32});
+  auto step = compile([](const Tensor& t) { return mean(t); }, {.mode = Mode::eager});
+  return seconds([&] { step.run(x, {.steps = 20, .batch = 32}); }) / 20;
+}
+
+double sorting(Mode mode) {
+  const Tensor x = numbers({1, 10000000});
+  auto step = compile([](const Tensor& t) { return sort(t); }, {.mode = mode});
+  step(numbers({1, 10000000}));
+  return seconds([&] { step(x); });
+}
+
+double wide_table() {
+  constexpr int columns = 100000, rows = 20;
+  data::Table table([] {
+    std::vector<std::string> names;
+    for (int i = 0; i < columns; ++i) names.push_back(str("column ", i));
+    return names;
+  }());
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < columns; ++i) table.add_field(std::to_string((r * 31 + i * 7) % 101));
+    table.end_row();
+  }
+  return seconds([&] {
+    const data::Encoder encoder = data::Encoder::fit(table, {.target = "column 99999"});
+    (void)encoder.dataset(table);
+  });
+}
+
+double image_net(std::int64_t size) {
+  nn::Sequential model{nn::Conv2D(3, 8, {3, 3}, Activation::relu), nn::Conv2D(8, 8, {3, 3}, Activation::relu), nn::Conv2D(8, 4, {3, 3})};
+  const Tensor x = numbers({1, size, size, 3});
+  auto step = compile([&](const Tensor& t) { return model(t); }, fresh);
+  step(x);
+  return peak_bytes();
+}
+
+double large_sample() {
+  const Tensor x = numbers({1, 10000000});
+  auto step = compile([](const Tensor& t) { return tanh(t * 2.0) + 1.0; }, fresh);
+  return growth([&] { step(x); });
+}
+
+double sums() {
+  const Tensor x = numbers({50000000});
+  auto step = compile([](const Tensor& t) { return std::tuple(sum(t), mean(t), max(t)); }, fresh);
+  return growth([&] { step(x); });
+}
+
+double eager_sum_of_bytes() {
+  const Tensor x = Tensor::filled({DType::u8, {200000000}}, 3);
+  return growth([&] { (void)sum(x); });
+}
+
+struct Extreme {
+  const char *name, *what, *unit;
+  double bound;
+  std::function<double()> measure;
+};
+
+const std::vector<Extreme> extremes{
+    {"chain_10000", "the first call of a chain of 10,000 pointwise ops", "s", 1, [] { return chain(10000); }},
+    {"chain_100000", "of 100,000", "s", 10, [] { return chain(100000); }},
+    {"dense_4000", "the first call of 4,000 dense layers", "s", 4, [] { return dense(4000); }},
+    {"dense_training_1000", "the first training step of 1,000 dense layers", "s", 4, [] { return dense_training(1000); }},
+    {"parameters_5000", "the first training step with 5,000 parameters", "s", 6, [] { return parameters(5000); }},
+    {"concat_4000", "the first call of a concatenation of 4,000", "s", 4, [] { return concatenation(4000); }},
+    {"eager_run", "an eager step of 32 of 200,000 samples", "s", 0.01, [] { return eager_run(); }},
+    {"sort_eager", "sorting 10,000,000 numbers", "s", 1.5, [] { return sorting(Mode::eager); }},
+    {"sort_compiled", "the same in a compiled step", "s", 1.5, [] { return sorting(Mode::graph); }},
+    {"wide_table", "encoding 20 rows of 100,000 columns", "s", 2, [] { return wide_table(); }},
+    {"image_2048", "all memory of three convolutions of one image of 2048 x 2048", "bytes", 0.6e9, [] { return image_net(2048); }},
+    {"image_4096", "of 4096 x 4096", "bytes", 2.4e9, [] { return image_net(4096); }},
+    {"large_sample", "what a step of one sample of 40 MB adds, with its result", "bytes", 120e6, [] { return large_sample(); }},
+    {"sums", "what sums, means and maxima of 50,000,000 numbers add", "bytes", 20e6, [] { return sums(); }},
+    {"eager_sum_u8", "what an eager sum of 200,000,000 bytes adds", "bytes", 20e6, [] { return eager_sum_of_bytes(); }},
+};
+
+/// Measures in a process of its own, and says whether it kept the bound.
+bool keeps(const Extreme& extreme) {
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    int status = 2;
+    try {
+      const double value = extreme.measure();
+      std::cout
+          << ordered_json{{"name", extreme.name}, {"what", extreme.what}, {"unit", extreme.unit}, {"value", value}, {"bound", extreme.bound}}.dump()
+          << std::endl;
+      status = value <= extreme.bound ? 0 : 1;
+    } catch (const std::exception& error) {
+      std::cerr << extreme.name << ": " << error.what() << std::endl;
+    }
+    _exit(status);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost a process");
+  if (WIFSIGNALED(status)) std::cerr << extreme.name << ": ended by signal " << WTERMSIG(status) << std::endl;
+  return status == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Times and memory of large and deep inputs");
+  std::vector<std::string> names;
+  bool list = false;
+  app.add_option("names", names, "Which to measure; all without");
+  app.add_flag("--list", list, "Print the names");
+  CLI11_PARSE(app, argc, argv);
+  setenv("SINTER_CACHE", "off", 1);
+  bool good = true;
+  for (const std::string& name : names)
+    if (std::none_of(extremes.begin(), extremes.end(), [&](const Extreme& e) { return e.name == name; })) {
+      std::cerr << "there is no '" << name << "'; --list prints the names" << std::endl;
+      return 2;
+    }
+  for (const Extreme& extreme : extremes) {
+    if (!names.empty() && std::find(names.begin(), names.end(), extreme.name) == names.end()) continue;
+    if (list) std::cout << extreme.name << ": " << extreme.what << "\n";
+    else good = keeps(extreme) && good;
+  }
+  return good ? 0 : 1;
+}
