@@ -94,8 +94,9 @@ Value make(Builder& b, const ir::Concat&) {
   const Value x = any(b, 1);
   const std::size_t axis = b.axis(x.shape());
   ir::Values in{x};
-  for (std::size_t more = b.choose.below(4); more > 0; --more) {
-    const Shape other = x.shape().with(axis, along(x.shape()[axis], 1 + b.choose.below(x.shape()[axis].is_fixed() ? 17 : 3)));
+  const bool many = !b.choose.one_in(3);  // more than passes leave in one op
+  for (std::size_t more = many ? 16 + b.choose.below(20) : b.choose.below(4); more > 0; --more) {
+    const Shape other = x.shape().with(axis, along(x.shape()[axis], 1 + b.choose.below(x.shape()[axis].is_fixed() && !many ? 17 : 3)));
     const auto fits = [&](const Shape& s) {
       return s.rank() == other.rank() && s[axis].with_factor(1) == other[axis].with_factor(1) && s.with(axis, 1) == other.with(axis, 1);
     };
