@@ -23,6 +23,9 @@ namespace {
 
 using ir::NodeId;
 
+/// The most nodes that are looked at for one group: more than it can hold, so that a graph's depth costs nothing.
+constexpr std::size_t most_operands = 4 * max_group_nodes;
+
 class Grouping {
  public:
   explicit Grouping(const ir::Graph& graph) : graph_(graph), partition_(graph), obstacles_(graph.size()) {}
@@ -127,7 +130,7 @@ class Grouping {
     };
     std::for_each(readers.begin(), readers.end(), add_operands);
     std::vector<NodeId> found;
-    while (!next.empty() && found.size() < 4 * max_group_nodes) {
+    while (!next.empty() && found.size() < most_operands) {
       const NodeId id = partition_.order()[*next.begin()];
       next.erase(next.begin());
       const GroupId from = partition_.group(id);
@@ -160,7 +163,7 @@ class Grouping {
   void draw_in(GroupId group, const std::vector<NodeId>& readers, F&& may_join) {
     const std::vector<NodeId> cone = exclusive_operands(group, readers, may_join);
     const std::unordered_set<NodeId> in_cone(cone.begin(), cone.end());
-    const bool is_cut = cone.size() == 4 * max_group_nodes;  // what lies behind its end counts as kept
+    const bool is_cut = cone.size() == most_operands;  // what lies behind its end counts as kept
     std::unordered_set<NodeId> is_kept;
     std::vector<NodeId> kept;
     for (auto id = cone.rbegin(); id != cone.rend(); ++id) {

@@ -45,21 +45,42 @@ double growth(const std::function<void()>& run) {
   return peak_bytes() - before;
 }
 
-const StepOptions fresh{};
+/// Of compiling a function and its first call.
+template <class F>
+double first_call(const F& f, const Tensor& x) {
+  return seconds([&] {
+    auto step = compile(f);
+    step(x);
+  });
+}
+/// The same of a training step, which minimizes the function's mean.
+template <class F>
+double first_training_step(const F& f, const std::vector<Parameter>& parameters, const Tensor& x) {
+  optim::SGD sgd({.learning_rate = 1e-3});
+  return first_call(
+      [&](const Tensor& in) {
+        const Tensor loss = mean(f(in));
+        sgd.update(parameters, grad(loss, parameters));
+        return loss;
+      },
+      x);
+}
+
+std::vector<Parameter> small_parameters(int count) {
+  std::vector<Parameter> all;
+  for (int i = 0; i < count; ++i) all.emplace_back(str("p", i), Tensor::filled({DType::f32, {8}}, 1));
+  return all;
+}
 
 // ---- depth ----
 
 double chain(int nodes) {
-  return seconds([&] {
-    auto step = compile(
-        [&](const Tensor& x) {
-          Tensor y = x;
-          for (int i = 0; i < nodes; i += 2) y = sin(y * 0.999);
-          return y;
-        },
-        fresh);
-    step(numbers({4, 100}));
-  });
+  const auto f = [&](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < nodes; i += 2) y = sin(y * 0.999);
+    return y;
+  };
+  return first_call(f, numbers({4, 100}));
 }
 
 struct Deep {
@@ -79,58 +100,28 @@ struct Deep {
 
 double dense(int layers) {
   Deep model(layers);
-  return seconds([&] {
-    auto step = compile([&](const Tensor& x) { return model(x); }, fresh);
-    step(numbers({8, 16}));
-  });
+  return first_call([&](const Tensor& x) { return model(x); }, numbers({8, 16}));
 }
 
 double dense_training(int layers) {
   Deep model(layers);
-  optim::SGD sgd({.learning_rate = 1e-3});
-  return seconds([&] {
-    auto step = compile(
-        [&](const Tensor& x) {
-          const Tensor loss = mean(square(model(x)));
-          sgd.update(model.parameters, grad(loss, model.parameters));
-          return loss;
-        },
-        fresh);
-    step(numbers({8, 16}));
-  });
+  return first_training_step([&](const Tensor& x) { return square(model(x)); }, model.parameters, numbers({8, 16}));
 }
 
 double parameters(int count) {
-  std::vector<Parameter> all;
-  for (int i = 0; i < count; ++i) all.emplace_back(str("p", i), Tensor::filled({DType::f32, {8}}, 1));
-  optim::SGD sgd({.learning_rate = 1e-3});
-  return seconds([&] {
-    auto step = compile(
-        [&](const Tensor& x) {
-          Tensor total = x;
-          for (const Parameter& p : all) total = total + p * x;
-          const Tensor loss = mean(total);
-          sgd.update(all, grad(loss, all));
-          return loss;
-        },
-        fresh);
-    step(numbers({8, 8}));
-  });
+  const std::vector<Parameter> all = small_parameters(count);
+  const auto f = [&](const Tensor& x) {
+    Tensor total = x;
+    for (const Parameter& p : all) total = total + p * x;
+    return total;
+  };
+  return first_training_step(f, all, numbers({8, 8}));
 }
 
 double concatenation(int parts) {
-  std::vector<Parameter> all;
-  for (int i = 0; i < parts; ++i) all.emplace_back(str("p", i), Tensor::filled({DType::f32, {8}}, 1));
-  return seconds([&] {
-    auto step = compile(
-        [&](const Tensor& x) {
-          std::vector<Tensor> list;
-          for (const Parameter& p : all) list.push_back(p.read());
-          return concat(list, 0) * mean(x);
-        },
-        fresh);
-    step(numbers({8, 8}));
-  });
+  const std::vector<Parameter> all = small_parameters(parts);
+  const auto f = [&](const Tensor& x) { return concat({all.begin(), all.end()}, 0) * mean(x); };
+  return first_call(f, numbers({8, 8}));
 }
 
 // ---- size ----
@@ -168,20 +159,20 @@ double wide_table() {
 double image_net(std::int64_t size) {
   nn::Sequential model{nn::Conv2D(3, 8, {3, 3}, Activation::relu), nn::Conv2D(8, 8, {3, 3}, Activation::relu), nn::Conv2D(8, 4, {3, 3})};
   const Tensor x = numbers({1, size, size, 3});
-  auto step = compile([&](const Tensor& t) { return model(t); }, fresh);
+  auto step = compile([&](const Tensor& t) { return model(t); });
   step(x);
   return peak_bytes();
 }
 
 double large_sample() {
   const Tensor x = numbers({1, 10000000});
-  auto step = compile([](const Tensor& t) { return tanh(t * 2.0) + 1.0; }, fresh);
+  auto step = compile([](const Tensor& t) { return tanh(t * 2.0) + 1.0; });
   return growth([&] { step(x); });
 }
 
 double sums() {
   const Tensor x = numbers({50000000});
-  auto step = compile([](const Tensor& t) { return std::tuple(sum(t), mean(t), max(t)); }, fresh);
+  auto step = compile([](const Tensor& t) { return std::tuple(sum(t), mean(t), max(t)); });
   return growth([&] { step(x); });
 }
 
