@@ -337,21 +337,20 @@ class StepEmitter {
     Value* begin = b_.CreateMul(chunk, size);
     Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units_of(loop));
     if (piece) return emit_call(loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
-    if (loop.kernels.size() <= most_calls) return emit_calls(loop, loop.kernels, {begin, end, chunk, nullptr, nullptr});
+    if (loop.kernels.size() <= most_calls) return emit_calls(loop, loop.kernels, begin, end, chunk);
     for (std::size_t first = 0; first < loop.kernels.size(); first += most_calls) {
       const std::span some(loop.kernels.data() + first, std::min(most_calls, loop.kernels.size() - first));
       call_apart(apart("kernels", 4,
                        [&](llvm::Function* function) {
                          claimed_ = function->getArg(5);
-                         emit_calls(loop, some, {function->getArg(2), function->getArg(3), function->getArg(4), nullptr, nullptr});
+                         emit_calls(loop, some, function->getArg(2), function->getArg(3), function->getArg(4));
                          return number(0);
                        }),
                  {begin, end, chunk, claimed_});
     }
   }
-  void emit_calls(const Loop& loop, std::span<const std::size_t> kernels, const Range& r) {
-    for (const std::size_t k : kernels)
-      emit_call(loop, k, {r.begin, r.end, r.chunk, number(0), number(static_cast<std::int64_t>(context_.schedule.kernels[k].pieces))}, false);
+  void emit_calls(const Loop& loop, std::span<const std::size_t> kernels, Value* begin, Value* end, Value* chunk) {
+    for (const std::size_t k : kernels) emit_call(loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
   }
 
   void emit_call(const Loop& loop, std::size_t k, const Range& r, bool shared) {
