@@ -2,7 +2,10 @@
 #pragma once
 
 #include <limits>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/error.h"
 #include "ir/type.h"
@@ -15,6 +18,20 @@ inline constexpr std::int64_t most_positions = std::numeric_limits<std::int32_t>
 inline void require_positions(Dim extent, std::string_view what) {
   if (extent.is_fixed() && extent.factor() > most_positions)
     throw UserError(str(extent, " ", what, " are more than positions in i32 reach (", most_positions, "); work on parts of them"));
+}
+
+/// The index of an element along each axis of a fixed shape, by its row-major number.
+inline std::vector<std::int64_t> place_of(const Shape& shape, std::int64_t element) {
+  std::vector<std::int64_t> place(shape.rank());
+  for (std::size_t axis = shape.rank(); axis-- > 0; element /= shape[axis].factor()) place[axis] = element % shape[axis].factor();
+  return place;
+}
+
+/// "index 7 is outside [0, 5), at [3, 1] of ": what follows is what holds the indices; a scalar has no place.
+inline std::string outside_message(std::int64_t index, std::int64_t size, std::span<const std::int64_t> place) {
+  std::string text = str("index ", index, " is outside [0, ", size, ")");
+  for (std::size_t axis = 0; axis < place.size(); ++axis) text += str(axis ? ", " : ", at [", place[axis]);
+  return text + (place.empty() ? " in " : "] of ");
 }
 
 }  // namespace sinter::ir

@@ -121,6 +121,7 @@ class TopKKernel final : public CollectedFirstKernel {
  public:
   template <class O>
   static constexpr bool computes = is_one_of<O, ir::TopK>;
+  void plan(Planner& planner, Kernel kernel) const override;
 
  protected:
   void collect(Emitter& e) const override;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "frontend/core/counted.h"
@@ -18,7 +19,32 @@ namespace {
 
 constexpr std::size_t most_categories = 1000;
 
-bool contains(const std::vector<std::string>& list, const std::string& name) { return std::find(list.begin(), list.end(), name) != list.end(); }
+/// Names to look up many times.
+class NameSet {
+ public:
+  explicit NameSet(const std::vector<std::string>& names) : names_(names.begin(), names.end()) {}
+  bool contains(std::string_view name) const { return names_.contains(name); }
+
+ private:
+  std::unordered_set<std::string_view> names_;
+};
+
+/// The same for the columns of a table.
+class ColumnNumbers {
+ public:
+  explicit ColumnNumbers(const Table& table) : table_(table) {
+    for (std::size_t c = 0; c < table.names.size(); ++c) numbers_.emplace(table.names[c], c);
+  }
+  bool contains(std::string_view name) const { return numbers_.contains(name); }
+  std::size_t operator[](const std::string& name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? table_.column(name) : found->second;  // which says what there is
+  }
+
+ private:
+  const Table& table_;
+  std::unordered_map<std::string_view, std::size_t> numbers_;
+};
 
 /// "line 17 '-', line 30 '1.5 m' and 3 more".
 std::string cells_text(const Table& table, std::size_t column, const std::vector<std::size_t>& rows) {
@@ -104,7 +130,6 @@ bool is_empty(const Table& table, std::size_t column) {
 /// Columns without a name are used if they hold data. Says what becomes of them.
 bool is_left_out(const Table& table, std::size_t column, const EncoderOptions& options) {
   const std::string& name = table.names[column];
-  if (!contains(table.unnamed, name) || name == options.target || contains(options.categorical, name)) return false;
   const bool empty = is_empty(table, column), index = is_row_index(table, column);
   warn(options.log, str("column ", column + 1, " has no name",
                         empty   ? " and no fields: it is left out"
@@ -116,10 +141,12 @@ bool is_left_out(const Table& table, std::size_t column, const EncoderOptions& o
 }  // namespace
 
 Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
+  const ColumnNumbers columns(table);
   for (const auto* names : {&options.categorical, &options.ignore})
-    for (const std::string& name : *names) (void)table.column(name);
-  if (!options.target.empty()) (void)table.column(options.target);
-  if (contains(options.ignore, options.target))
+    for (const std::string& name : *names) (void)columns[name];
+  if (!options.target.empty()) (void)columns[options.target];
+  const NameSet ignored(options.ignore), categorical(options.categorical), unnamed(table.unnamed);
+  if (ignored.contains(options.target))
     throw UserError("encoder", str("the target '", options.target, "' is named in EncoderOptions::ignore too; name it in one of them"));
   for (const std::size_t row : options.rows)
     if (row >= table.rows()) throw UserError("encoder", str("row ", row, " is outside of [0, ", table.rows(), "), the rows of the table"));
@@ -128,15 +155,17 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
   encoder.rules_.check("encoder");
   for (std::size_t c = 0; c < table.names.size(); ++c) {
     const std::string& name = table.names[c];
-    if (contains(options.ignore, name) || is_left_out(table, c, options)) continue;
-    if (name == options.target) encoder.target_ = static_cast<std::ptrdiff_t>(encoder.columns_.size());
-    encoder.columns_.push_back(encoder.learnt(table, c, options));
+    const bool is_target = name == options.target, is_categorical = categorical.contains(name);
+    if (ignored.contains(name)) continue;
+    if (unnamed.contains(name) && !is_target && !is_categorical && is_left_out(table, c, options)) continue;
+    if (is_target) encoder.target_ = static_cast<std::ptrdiff_t>(encoder.columns_.size());
+    encoder.columns_.push_back(encoder.learnt(table, c, options, is_categorical));
   }
   if (encoder.columns_.size() <= (encoder.has_target() ? 1u : 0u)) throw UserError("encoder", "there is no column to predict from");
   return encoder;
 }
 
-Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const EncoderOptions& options) const {
+Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const EncoderOptions& options, bool categorical) const {
   const std::string& name = table.names[number];
   const bool is_target = name == options.target;
   const Numbers numbers = numbers_of(table, number, rules_);
@@ -151,7 +180,7 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
   }
   Column column;
   column.name = name;
-  column.categorical = contains(options.categorical, name) || 2 * numbers.resembling < numbers.present;
+  column.categorical = categorical || 2 * numbers.resembling < numbers.present;
   if (!column.categorical) {
     if (!numbers.wrong.empty()) refuse(table, number, numbers, advice(table, number, different_texts(table, number, rules_), rules_, is_target));
     // Mean and spread in one pass (Welford 1962).
@@ -176,7 +205,7 @@ Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const En
   for (const std::size_t row : rows)
     if (const std::string_view field = table.field(row, number); !rules_.is_missing(field)) categories.add(field);
   const std::size_t count = categories.names().size();
-  if (const std::string why = contains(options.categorical, name) ? "" : likeness(table, number, rules_, is_target); !why.empty()) {
+  if (const std::string why = categorical ? "" : likeness(table, number, rules_, is_target); !why.empty()) {
     if (is_target || count > most_categories) throw UserError("encoder", why);
     warn(options.log, why);
   }
@@ -225,11 +254,12 @@ float Encoder::standardized(const Table& table, std::size_t row, std::size_t num
 Tensor Encoder::features(const Table& table, const Log& log) const {
   const std::int64_t cols = width();
   std::vector<float> data(table.rows() * static_cast<std::size_t>(cols));
+  const ColumnNumbers columns(table);
   std::size_t first = 0;  // number of the column's first feature
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     if (static_cast<std::ptrdiff_t>(c) == target_) continue;
-    const std::size_t number = table.column(column.name);
+    const std::size_t number = columns[column.name];
     const Categories categories(column.categories, rules_);
     ColumnSummary here;
     for (std::size_t r = 0; r < table.rows(); ++r) {
@@ -279,12 +309,13 @@ Tensor Encoder::target(const Table& table) const {
 
 std::vector<ColumnSummary> Encoder::summary(const Table& table) const {
   std::vector<ColumnSummary> result;
+  const ColumnNumbers columns(table);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     const bool is_target = static_cast<std::ptrdiff_t>(c) == target_;
-    if (is_target && !table.has_column(column.name)) continue;
+    if (is_target && !columns.contains(column.name)) continue;
     ColumnSummary summary{column.name, is_target, column.categorical, column.categories.size()};
-    const std::size_t number = table.column(column.name);
+    const std::size_t number = columns[column.name];
     const Categories categories(column.categories, rules_);
     for (std::size_t r = 0; r < table.rows(); ++r) {
       const std::string_view field = table.field(r, number);

@@ -88,7 +88,7 @@ class Encoder {
     std::int64_t width() const { return categorical ? static_cast<std::int64_t>(categories.size()) : missing ? 2 : 1; }
   };
   const Column& target_column() const;
-  Column learnt(const Table& table, std::size_t number, const EncoderOptions& options) const;
+  Column learnt(const Table& table, std::size_t number, const EncoderOptions& options, bool categorical) const;
   float standardized(const Table& table, std::size_t row, std::size_t number, const Column& column) const;
 
   CellRules rules_;

@@ -51,6 +51,19 @@ inline double bytes_of(const View& view) {
   return static_cast<double>(view.layout().padded_elements()) * static_cast<double>(size_of(view.type.dtype));
 }
 
+/// Runs f(row) for the rows of a result, with about so many operations each.
+template <class F>
+void for_rows(const View& out, std::int64_t operations, const F& f) {
+  const Layout layout = out.layout();
+  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, operations));
+  const double all = static_cast<double>(operations) * static_cast<double>(layout.rows);
+  for_chunks(divide_up(layout.rows, size), all, bytes_of(out), [&](std::int64_t chunk) {
+    const Range range(chunk, size, layout.rows);
+    for (std::int64_t r = range.begin; r < range.end; ++r) f(r);
+  });
+  zero_pads(out);
+}
+
 /// What the interpreter must know about a pointwise op besides its kernel.
 struct PointwiseOp {
   std::size_t index;  ///< in ir::Op

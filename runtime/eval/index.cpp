@@ -2,12 +2,12 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
 #include "ir/error.h"
 #include "ir/long_sum.h"
+#include "ir/positions.h"
 #include "runtime/eval/eval.h"
 
 namespace sinter::runtime::eval {
@@ -42,7 +42,8 @@ class Indices {
   /// Throws UserError for the first one out of range.
   void require_in_range() const {
     for (std::int64_t i = 0; i < count(); ++i)
-      if (const std::int64_t index = (*this)[i]; !in_range(index)) throw UserError(str("index ", index, " is outside [0, ", rows_, ")"));
+      if (const std::int64_t index = (*this)[i]; !in_range(index))
+        throw UserError(ir::outside_message(index, rows_, ir::place_of(view_.type.shape, i)) + "the indices");
   }
 
  private:
@@ -187,21 +188,10 @@ void run(const ir::OneHot&, Views operands, const View& out) {
 
 namespace {
 
-/// Runs f(row) for the rows of a tensor, with so many operations each.
-void for_rows(const View& out, double flops, const std::function<void(std::int64_t)>& f) {
-  const Layout layout = out.layout();
-  const std::int64_t size = std::max<std::int64_t>(1, chunk_elements / std::max<std::int64_t>(1, layout.stride));
-  for_chunks(divide_up(layout.rows, size), flops * static_cast<double>(layout.rows), bytes_of(out), [&](std::int64_t chunk) {
-    const Range range(chunk, size, layout.rows);
-    for (std::int64_t r = range.begin; r < range.end; ++r) f(r);
-  });
-  zero_pads(out);
-}
-
 template <class T>
 void take_elements(const View& x, const Indices& indices, const View& out) {
   const std::int64_t count = out.layout().cols, stride = out.layout().stride, from = x.layout().stride;
-  for_rows(out, static_cast<double>(count), [&](std::int64_t r) {
+  for_rows(out, count, [&](std::int64_t r) {
     for (std::int64_t j = 0; j < count; ++j) out.as<T>()[r * stride + j] = x.as<T>()[r * from + indices[r * count + j]];
   });
 }
@@ -221,7 +211,7 @@ void run(const ir::ScatterAddAlong&, Views operands, const View& out) {
   const Layout layout = out.layout(), from = updates.layout();
   const Indices indices(index, layout.cols);
   indices.require_in_range();
-  for_rows(out, static_cast<double>(layout.cols), [&](std::int64_t r) {
+  for_rows(out, layout.cols, [&](std::int64_t r) {
     float* row = out.as<float>() + r * layout.stride;
     std::fill_n(row, layout.cols, 0.0f);
     for (std::int64_t j = 0; j < from.cols; ++j) row[indices[r * from.cols + j]] += updates.as<float>()[r * from.stride + j];
@@ -234,7 +224,7 @@ template <class T>
 void copy_totals(const View& total, const View& rough, const View& out) {
   const Layout from = total.layout(), other = rough.layout(), to = out.layout();
   std::atomic<bool> wrong{false};
-  for_rows(out, static_cast<double>(to.cols), [&](std::int64_t r) {
+  for_rows(out, to.cols, [&](std::int64_t r) {
     for (std::int64_t j = 0; j < to.cols; ++j) {
       const T x = out.as<T>()[r * to.stride + j] = total.as<T>()[r * from.stride + j];
       if (!(std::abs(static_cast<double>(rough.as<float>()[r * other.stride + j]) - static_cast<double>(x)) < 0x1p31))
@@ -249,36 +239,6 @@ void copy_totals(const View& total, const View& rough, const View& out) {
 void run(const ir::ExactTotal&, Views operands, const View& out) {
   if (out.type.dtype == DType::i32) copy_totals<std::int32_t>(operands[0], operands[1], out);
   else copy_totals<std::uint32_t>(operands[0], operands[1], out);
-}
-
-namespace {
-
-template <class T>
-void greatest_places(const View& x, const View& out) {
-  const Layout layout = out.layout(), from = x.layout();
-  for_rows(out, static_cast<double>(layout.cols * from.cols), [&](std::int64_t r) {
-    const T* row = x.as<T>() + r * from.stride;
-    std::int32_t* to = out.as<std::int32_t>() + r * layout.stride;
-    // Whether a comes before b: NaN, then greater, then first. A total order, so that the algorithm does not matter.
-    const auto before = [row](std::int32_t a, std::int32_t b) {
-      if constexpr (std::is_same_v<T, float>) {
-        const bool nan_a = row[a] != row[a], nan_b = row[b] != row[b];
-        if (nan_a || nan_b) return nan_a && (!nan_b || a < b);
-      }
-      return row[a] != row[b] ? row[a] > row[b] : a < b;
-    };
-    const auto all = std::views::iota(0, static_cast<std::int32_t>(from.cols));
-    std::partial_sort_copy(all.begin(), all.end(), to, to + layout.cols, before);
-  });
-}
-
-}  // namespace
-
-void run(const ir::TopK&, Views operands, const View& out) {
-  const View& x = operands[0];
-  if (is_float(x.type.dtype)) greatest_places<float>(x, out);
-  else if (x.type.dtype == DType::i32) greatest_places<std::int32_t>(x, out);
-  else greatest_places<std::uint32_t>(x, out);
 }
 
 }  // namespace sinter::runtime::eval

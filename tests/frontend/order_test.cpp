@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <tuple>
 
 #include "tests/frontend/mistakes.h"
 #include "tests/frontend/verbs.h"
@@ -35,16 +37,56 @@ TEST(Order, SortsStably) {
   EXPECT_THAT(sort(Tensor({3, 1, 2, 1, 5, 0}, {3, 2}), 0).to_vector<float>(), ElementsAre(2, 0, 3, 1, 5, 1));
 }
 
-TEST(Order, OfLongRowsAgreesWithTheStandardLibrary) {
-  const Tensor x = floor(random({200}, 3, -20, 20));
-  const std::vector<float> values = x.to_vector<float>();
-  std::vector<std::int32_t> wanted(values.size());
-  std::iota(wanted.begin(), wanted.end(), 0);
-  std::sort(wanted.begin(), wanted.end(), [&](std::int32_t a, std::int32_t b) { return std::pair(values[a], a) < std::pair(values[b], b); });
-  EXPECT_EQ(places(argsort(x)), wanted);
+/// The positions of the k greatest by the standard library.
+template <class T>
+std::vector<std::int32_t> greatest(std::span<const T> row, std::size_t k) {
+  std::vector<std::int32_t> order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::int32_t a, std::int32_t b) {
+    const T x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
+    return (x != x && y == y) || x > y;
+  });
+  order.resize(k);
+  return order;
+}
+
+/// Short and long rows are ordered in different ways, few and many of them too.
+TEST(Order, AgreesWithTheStandardLibraryForAnyNumberOfElements) {
+  constexpr std::int64_t rows = 3;
+  for (const std::int64_t elements : {1, 2, 63, 64, 255, 256, 257, 1000, 5000, 70001}) {
+    // Ties, both zeros, infinities and NaN among them.
+    Tensor x = floor(random({rows, elements}, elements, -300, 300) * 0.5);
+    x = where(x == 7.0f, inf, where(x == 9.0f, -inf, where(x == 11.0f, -0.0f, where(x == 13.0f, nan, x))));
+    const std::vector<float> values = x.to_vector<float>();
+    for (const std::int64_t k : {std::int64_t{1}, std::int64_t{63}, std::int64_t{64}, elements / 2, elements}) {
+      if (k < 1 || k > elements) continue;
+      std::vector<std::int32_t> wanted;
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (const std::int32_t place :
+             greatest(std::span(values).subspan(static_cast<std::size_t>(row * elements), static_cast<std::size_t>(elements)),
+                      static_cast<std::size_t>(k)))
+          wanted.push_back(place);
+      for (const Mode mode : modes()) {
+        auto step = compile([k](const Tensor& t) { return top_k(t, k).indices; }, {.mode = mode});
+        EXPECT_EQ(places(step(x)), wanted) << k << " of " << elements;
+      }
+    }
+  }
+}
+
+TEST(Order, OfManyIntegersIsExact) {
+  std::vector<std::int32_t> numbers(3000);
+  std::uint32_t number = 1;
+  for (std::int32_t& x : numbers) x = static_cast<std::int32_t>(number = number * 1664525 + 1013904223);
+  numbers[7] = numbers[2000] = 2147483647;
+  numbers[8] = numbers[1000] = -2147483647 - 1;
+  std::vector<std::uint32_t> bits(numbers.begin(), numbers.end());
+  const Tensor x(numbers, {1, 3000}), y = cast(x, DType::u32);
   for (const Mode mode : modes()) {
-    auto step = compile([](const Tensor& t) { return argsort(t, 1); }, {.mode = mode});
-    EXPECT_EQ(places(step(reshape(x, {1, 200}))), wanted);
+    auto step = compile([](const Tensor& a, const Tensor& b) { return std::tuple(argsort(a, -1, true), argsort(b, -1, true)); }, {.mode = mode});
+    const auto [of_signed, of_unsigned] = step(x, y);
+    EXPECT_EQ(places(of_signed), greatest(std::span<const std::int32_t>(numbers), 3000));
+    EXPECT_EQ(places(of_unsigned), greatest(std::span<const std::uint32_t>(bits), 3000));
   }
 }
 

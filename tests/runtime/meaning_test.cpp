@@ -205,15 +205,16 @@ void expect_user_error(F&& f, const std::string& text) {
 TEST(Indices, OutOfRangeAreUserErrors) {
   const ir::Array table = array(DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}), vector = floats({1, 2, 3});
   const auto index = [](DType dtype, double value) { return array(dtype, {2}, {0, value}); };
-  expect_user_error([&] { run(ir::GatherRows{}, {table, index(DType::i32, 3)}); }, "index 3 is outside [0, 3)");
-  expect_user_error([&] { run(ir::GatherRows{}, {vector, index(DType::i32, -1)}); }, "index -1 is outside [0, 3)");
-  expect_user_error([&] { run(ir::GatherRows{}, {table, index(DType::u32, 4294967295.0)}); }, "index 4294967295 is outside [0, 3)");
+  expect_user_error([&] { run(ir::GatherRows{}, {table, index(DType::i32, 3)}); }, "index 3 is outside [0, 3), at [1] of the indices");
+  expect_user_error([&] { run(ir::GatherRows{}, {vector, index(DType::i32, -1)}); }, "index -1 is outside [0, 3), at [1] of the indices");
+  expect_user_error([&] { run(ir::GatherRows{}, {table, index(DType::u32, 4294967295.0)}); },
+                    "index 4294967295 is outside [0, 3), at [1] of the indices");
   ir::ScatterAddRows scatter;
   scatter.rows = 2;
-  expect_user_error([&] { run(scatter, {index(DType::u8, 200), floats({1, 2})}); }, "index 200 is outside [0, 2)");
+  expect_user_error([&] { run(scatter, {index(DType::u8, 200), floats({1, 2})}); }, "index 200 is outside [0, 2), at [1] of the indices");
   ir::OneHot one_hot;
   one_hot.depth = 10;
-  expect_user_error([&] { run(one_hot, {index(DType::i32, 10)}); }, "index 10 is outside [0, 10)");
+  expect_user_error([&] { run(one_hot, {index(DType::i32, 10)}); }, "index 10 is outside [0, 10), at [1] of the indices");
 }
 
 TEST(Copies, DenseMemoryRoundTrips) {
