@@ -30,8 +30,9 @@ struct Life {
   std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
   std::size_t first_call = ~std::size_t{0}, last_call = 0;
   bool one_loop = true, used = false;
-  bool product = false;  ///< where a product is collected: its tiles may end below the last row
-  bool staging = false;  ///< one for the whole chunk, not one per unit
+  bool product = false;         ///< where a product is collected: its tiles may end below the last row
+  bool staging = false;         ///< one for the whole chunk, not one per unit
+  const Loop* slots = nullptr;  ///< whose chunks have one each
 
   void touch(const Kernel& kernel, std::size_t call, bool same_rows) {
     if (!used) loop = kernel.loop;
@@ -72,6 +73,7 @@ std::vector<Life> lives_of(const Schedule& schedule) {
     touch(kernel.sums, true);
     touch(kernel.packed, false);
     touch(kernel.slots, false);
+    if (kernel.role == Kernel::Role::partial) lives[kernel.slots].slots = &schedule.phases[kernel.phase].loops[kernel.loop];
     if (kernel.product != no_value) lives[kernel.product].product = true;
     if (kernel.staging != no_value) lives[kernel.staging].staging = true;
     if (kernel.sums != no_value) (kernel.sums_of_call ? lives[kernel.sums].staging : lives[kernel.sums].product) = true;
@@ -86,9 +88,18 @@ struct Request {
   std::size_t first, last;
 };
 
-/// The arena for values of so many bytes for each unit of `scale`, which is made when it is first asked for.
-std::uint32_t arena_for(std::vector<Arena>& arenas, Dim scale, std::int64_t bytes) {
-  const Arena wanted{.scale = scale, .granule = bytes % line ? line : 1};
+/// Bytes of one slot: of values of this type, whose first axis numbers slots.
+std::int64_t slot_bytes(const Type& type) {
+  const SymbolicLayout at = symbolic_layout(type.shape);
+  const auto element = static_cast<std::int64_t>(size_of(type.dtype));
+  return type.shape.rank() == 1 ? element : bytes_of(at.rows.factor() / type.shape[0].factor(), at.stride.factor(), element);
+}
+
+/// The arena for values of so many bytes for each unit of `scale`, or for each slot of the chunks of a loop over so many; it is made when it is first
+/// asked for.
+std::uint32_t arena_for(std::vector<Arena>& arenas, Dim scale, std::int64_t bytes, const Loop* slots = nullptr) {
+  Arena wanted{.scale = scale, .granule = bytes % line ? line : 1};
+  if (slots) wanted.slots = slots->limits;
   const auto index = static_cast<std::uint32_t>(std::find(arenas.begin(), arenas.end(), wanted) - arenas.begin());
   if (index == arenas.size()) arenas.push_back(wanted);
   return index;
@@ -148,6 +159,13 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     const SymbolicLayout at = symbolic_layout(value.type.shape);
     const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
     const Dim scale = at.rows.with_factor(1) * at.stride.with_factor(1);
+    if (const Loop* slots = lives[v].slots) {
+      chunk_bytes[v] = slot_bytes(value.type);
+      arena_of[v] = arena_for(plan.arenas, slots->domain.units, chunk_bytes[v], slots);
+      requests.resize(plan.arenas.size());
+      requests[arena_of[v]].push_back({v, chunk_bytes[v], lives[v].first, lives[v].last});
+      continue;
+    }
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
     const bool has_chunks = lives[v].staging || (loop.domain.units == Dim(1) ? at.rows.is_fixed()
                                                  : loop.domain.samples       ? at.rows.per_sample().is_fixed()
@@ -205,7 +223,8 @@ std::string to_text(const Schedule& schedule, const MemoryPlan& plan) {
   std::string text = str("memory: ", arena, " buffers in arenas of ");
   for (const Arena& each : plan.arenas) {
     text += str(&each == plan.arenas.data() ? "" : " + ", each.bytes);
-    if (!each.scale.is_fixed()) text += str(" ", each.scale);
+    if (each.slots) text += " a chunk";
+    else if (!each.scale.is_fixed()) text += str(" ", each.scale);
     if (each.granule != 1) text += str(" (in steps of ", each.granule, ")");
   }
   return text + str(plan.arenas.empty() ? "0" : "", " bytes; ", scratch, " in chunk scratch of ", plan.scratch_bytes, " bytes a thread\n");

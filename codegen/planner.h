@@ -25,7 +25,7 @@ class Planner {
     Kernel partial, combine;
   };
   Parts split(const Kernel& reduction) const;
-  /// Adds both and memory for the slots.
+  /// Adds both and memory for the slots, of this shape behind the first axis.
   void add(Parts parts, const Shape& slots);
 
  private:

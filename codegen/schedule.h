@@ -72,7 +72,7 @@ struct Kernel {
   std::vector<Read> reads;
   std::vector<Write> writes;
   ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue
-  ValueId slots = no_value;    ///< partial sums
+  ValueId slots = no_value;    ///< partial sums, one a chunk
   std::size_t parts = 0;       ///< of a combine: the number of the kernel that fills the slots
   bool finishes = false;       ///< of a combine: in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
   ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product

@@ -289,15 +289,32 @@ class Order {
     }
   }
 
+  /// Bytes of a unit of what one pass over a chunk keeps in chunk scratch.
+  double kept_bytes(const Loop& loop) const {
+    double bytes = 0;
+    const auto add = [&](ValueId value) { bytes += unit_bytes(loop, value); };
+    for (const std::size_t k : loop.kernels) {
+      const Kernel& kernel = s_.kernels[k];
+      const auto is_read_later = [&](std::size_t reader) { return s_.kernels[reader].phase != kernel.phase; };
+      for (const Write& write : kernel.writes)
+        if (s_.values[write.value].home == StoredValue::Home::memory && !is_tap(kernel, write) &&
+            std::none_of(readers_[write.value].begin(), readers_[write.value].end(), is_read_later))
+          add(write.value);
+      if (kernel.product != no_value) add(kernel.product);
+    }
+    return bytes;
+  }
+  double unit_bytes(const Loop& loop, ValueId value) const {
+    const SymbolicLayout at = symbolic_layout(s_.values[value].type.shape);
+    return static_cast<double>(at.rows.factor() * at.stride.factor()) * static_cast<double>(size_of(s_.values[value].type.dtype)) /
+           (loop.domain.samples ? 1.0 : static_cast<double>(std::max<std::int64_t>(1, loop.domain.units.factor())));
+  }
+
   void set_chunks(Loop& loop) const {
     double bytes = 1;
     for (const std::size_t k : loop.kernels) {
       if (is_tap(s_.kernels[k])) continue;
-      const auto add = [&](ValueId value) {
-        const SymbolicLayout at = symbolic_layout(s_.values[value].type.shape);
-        bytes += static_cast<double>(at.rows.factor() * at.stride.factor()) * static_cast<double>(size_of(s_.values[value].type.dtype)) /
-                 (loop.domain.samples ? 1.0 : static_cast<double>(std::max<std::int64_t>(1, loop.domain.units.factor())));
-      };
+      const auto add = [&](ValueId value) { bytes += unit_bytes(loop, value); };
       for (const Read& read : s_.kernels[k].reads)
         if (read.same_rows) add(read.value);
       for (const Write& write : s_.kernels[k].writes)
@@ -307,7 +324,7 @@ class Order {
       if (ir::is_row_view(graph_, left) && graph_.node(left).type.shape[0].is_batch())
         bytes += static_cast<double>(symbolic_layout(graph_.node(left).type.shape).stride.factor()) * 4;
     }
-    constexpr double chunk_bytes = 1024 * 1024;
+    constexpr double chunk_bytes = 1024 * 1024, most_kept_bytes = 8 * chunk_bytes;
     const double most = chunk_bytes / bytes;
     if (loop.pace == Pace::slots) {
       const Kernel& kernel = s_.kernels[loop.kernels.front()];
@@ -322,7 +339,10 @@ class Order {
       return set_parts(loop);
     }
     const bool batch = loop.domain.units.is_batch();
-    const std::int64_t fewest = !batch ? 8 : loop.domain.samples ? 16 : least_divided_rows;
+    std::int64_t fewest = !batch ? 8 : loop.domain.samples ? 16 : least_divided_rows;
+    // Of rows so long that a few fill a cache, no more are kept than must be.
+    if (const double kept = kept_bytes(loop); kept > 0)
+      fewest = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_kept_bytes / kept), 1, fewest);
     loop.limits.most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, fewest, batch ? 4096 : std::int64_t{1} << 40);
     if (batch && !loop.domain.samples) loop.limits.least = least_divided_rows;
     // Each chunk of a product reads the whole right operand: the larger that is, the more rows a chunk should have.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,40 @@ enum class Place : std::uint8_t {
   scratch,  ///< `offset` into the thread's chunk scratch; holds the rows of the current chunk only
 };
 
+/// How the chunks of a loop are chosen, by shape and sizes alone, so that no result depends on the number of threads.
+struct ChunkLimits {
+  std::int64_t least = 8, most = 1;    ///< units of a chunk; `most` wins
+  std::int64_t granule = 8;            ///< 1, 2, 4 or 8: units are a multiple of it, if they can
+  std::int64_t most_parts = 8;         ///< a power of two from 8 on
+  Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
+  bool operator==(const ChunkLimits&) const = default;
+};
+/// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk, if there may be as many.
+inline std::int64_t parts_of(Sizes sizes, const ChunkLimits& limits) {
+  const std::int64_t worth = limits.work.at(sizes) / 1024;
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(worth, std::min<std::int64_t>(8, limits.most_parts), limits.most_parts))));
+}
+/// Units per chunk when a loop over so many is divided.
+inline std::int64_t chunk_of(std::int64_t units, Sizes sizes, const ChunkLimits& limits) {
+  const std::int64_t parts = parts_of(sizes, limits), part = (units + parts - 1) / parts;
+  return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, (part + limits.granule - 1) / limits.granule * limits.granule)));
+}
+/// The most chunks of a loop over so many units or fewer, at these sizes or less.
+inline std::int64_t most_chunks(std::int64_t units, Sizes sizes, const ChunkLimits& limits) {
+  return std::max(parts_of(sizes, limits), (units + limits.most - 1) / limits.most);
+}
+
 /// Memory of buffers that grow alike.
 struct Arena {
-  Dim scale = 1;             ///< 1, N, T or N·T
-  std::int64_t granule = 1;  ///< units are a multiple of it, so that each buffer starts on a cache line
-  std::int64_t bytes = 0;    ///< per unit
-  std::int64_t units(Sizes sizes) const { return (scale.extent(sizes) + granule - 1) / granule * granule; }
+  Dim scale = 1;                          ///< 1, N, T or N·T; of slots: units of a loop
+  std::int64_t granule = 1;               ///< units are a multiple of it, so that each buffer starts on a cache line
+  std::int64_t bytes = 0;                 ///< per unit
+  std::optional<ChunkLimits> slots = {};  ///< units are the chunks of a loop with these limits: one slot each
+  std::int64_t units(Sizes sizes) const {
+    const std::int64_t all = scale.extent(sizes), count = slots ? most_chunks(all, sizes, *slots) : all;
+    return (count + granule - 1) / granule * granule;
+  }
   bool operator==(const Arena&) const = default;
 };
 
@@ -39,7 +68,7 @@ struct BufferSpec {
   std::string name;         ///< for messages and verify: the node's printed name
   // For checked steps:
   std::uint32_t first_phase = 0, last_phase = 0;  ///< of an arena: phases in which it holds its value; `kept`: it keeps it between calls
-  std::int64_t chunk_bytes = 0;                   ///< of chunk scratch: for the largest chunk
+  std::int64_t chunk_bytes = 0;                   ///< of chunk scratch: for the largest chunk; of slots: for one
   bool own = false;                               ///< of chunk scratch: each call of a kernel has it exclusively
   bool unpadded = false;                          ///< of an input: its rows are adjacent
   static constexpr std::uint32_t kept = ~std::uint32_t{0};
@@ -62,25 +91,6 @@ struct KernelSpec {
   Work work;                                ///< over the whole domain
   std::vector<std::uint32_t> buffers = {};  ///< that it reads and writes, in the order of KernelCheck::buffers
 };
-
-/// How the chunks of a loop are chosen, by shape and sizes alone, so that no result depends on the number of threads.
-struct ChunkLimits {
-  std::int64_t least = 8, most = 1;    ///< units of a chunk; `most` wins
-  std::int64_t granule = 8;            ///< 1, 2, 4 or 8: units are a multiple of it, if they can
-  std::int64_t most_parts = 8;         ///< a power of two from 8 on
-  Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
-};
-/// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk, if there may be as many.
-inline std::int64_t parts_of(Sizes sizes, const ChunkLimits& limits) {
-  const std::int64_t worth = limits.work.at(sizes) / 1024;
-  return static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(worth, std::min<std::int64_t>(8, limits.most_parts), limits.most_parts))));
-}
-/// Units per chunk when a loop over so many is divided.
-inline std::int64_t chunk_of(std::int64_t units, Sizes sizes, const ChunkLimits& limits) {
-  const std::int64_t parts = parts_of(sizes, limits), part = (units + parts - 1) / parts;
-  return std::max<std::int64_t>(1, std::min(limits.most, std::max(limits.least, (part + limits.granule - 1) / limits.granule * limits.granule)));
-}
 
 /// A loop of a phase: what its chunks divide.
 struct LoopSpec {

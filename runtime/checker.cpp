@@ -74,6 +74,8 @@ void Checker::report(StepContext& context, const std::string& what) {
 
 std::int64_t Checker::bytes_of(const BufferSpec& spec, const StepContext& context) const {
   if (spec.place == Place::scratch) return spec.chunk_bytes;
+  if (spec.place == Place::arena && image_.arenas[spec.index].slots)
+    return spec.chunk_bytes * image_.arenas[spec.index].units({context.batch, context.length});
   const Shape& shape = spec.type.shape;
   const bool table = shape.rank() && shape[0].is_rows();
   const Type type{spec.type.dtype, table ? shape.with(0, Dim(context.table_rows[spec.index])) : shape};

@@ -146,11 +146,7 @@ void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
   const Dim all = in.elements();
   const bool to_one = anchor.type.shape.elements() == Dim(1) && (!all.is_fixed() || all.factor() > most_unsplit);
   if (to_one || adds_many_rows(in, r)) {
-    Planner::Parts parts = planner.split(kernel);
-    // As many slots as chunks: a chunk has at least so many rows, if chunks are rows of samples.
-    const Domain& chunks = parts.partial.domain;
-    const Dim count = chunks.samples || to_one ? chunks.units : chunks.units.with_factor(divide_up(chunks.units.factor(), least_divided_rows));
-    return planner.add(std::move(parts), to_one ? Shape{count} : Shape{count, in.back()});
+    return planner.add(planner.split(kernel), to_one ? Shape{1} : Shape{1, in.back()});
   }
   // Results that lie in rows of their own are computed with the rows that they are sums of.
   const Domain of_operand = planner.domain_of(in);

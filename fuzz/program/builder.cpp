@@ -11,8 +11,6 @@ namespace sinter::fuzz {
 
 namespace {
 
-constexpr double largest = 1e4, least = 1e-12;
-
 std::uint64_t hash(std::span<const std::uint8_t> bytes) {  // FNV-1a
   std::uint64_t h = 0xcbf29ce484222325;
   for (const std::uint8_t byte : bytes) h = (h ^ byte) * 0x100000001b3;
@@ -21,13 +19,6 @@ std::uint64_t hash(std::span<const std::uint8_t> bytes) {  // FNV-1a
 
 constexpr std::int64_t batches[]{3, 2, 5, 8, 16, 17, 33, 70}, large_batches[]{64, 100, 131, 257, 300, 129, 64, 90}, short_lengths[]{1, 2, 7},
     lengths[]{3, 1, 2, 5, 8, 16, 17, 33, 70, 130};
-
-/// Infinities and NaN come from such operands alone: where floats overflow, doubles do not.
-bool is_tame(const ir::Array& array, bool special) {
-  if (!is_float(array.dtype)) return true;
-  return std::all_of(array.data.begin(), array.data.end(),
-                     [&](double x) { return std::isfinite(x) ? x == 0 || (std::abs(x) <= largest && std::abs(x) >= least) : special; });
-}
 
 bool is_convolution(const ir::Op& op) {
   return std::visit([]<class O>(const O&) { return ir::IsConvolution<O>; }, op);
@@ -38,11 +29,19 @@ bool is_convolution(const ir::Op& op) {
 Builder::Builder(std::span<const std::uint8_t> bytes) : choose(bytes), random_(hash(bytes), 1) {
   const bool large = choose.one_in(8);
   most_elements_ = large ? 40'000 : 10'000;
-  specials = choose.one_in(10);
-  lengths_ = choose.one_in(4);
+  const std::size_t kind = choose.below(10);
+  specials = kind == 9;
+  wild = kind == 8;
+  vast = kind == 7 && choose.one_in(200);
+  if (wild) least_ = 1e-37, largest_ = 1e38;
+  if (vast) most_elements_ = 30'000'000, most_flops_ = 1e9;
+  lengths_ = choose.one_in(4) && !vast;
   bindings_[0].sizes = {1, lengths_ ? choose.among(short_lengths) : 1};
   bindings_[1].sizes = {choose.among(large ? large_batches : batches), lengths_ ? choose.among(lengths) : 1};
+  if (vast) bindings_[1].sizes.n = 2;
 }
+
+std::int64_t Builder::vast_extent() { return static_cast<std::int64_t>(std::pow(10.0, 5 + 2.0969 * random_.uniform())); }
 
 // ---- nodes ----
 
@@ -81,6 +80,12 @@ Builder::Facts Builder::facts_of(const ir::Node& node) const {
 Sizes Builder::largest_sizes() const {
   const Sizes &a = bindings_[0].sizes, &b = bindings_[1].sizes;
   return {std::max(a.n, b.n), std::max(a.t, b.t)};
+}
+
+bool Builder::is_tame(const ir::Array& array, bool special) const {
+  if (!is_float(array.dtype)) return true;
+  return std::all_of(array.data.begin(), array.data.end(),
+                     [&](double x) { return std::isfinite(x) ? x == 0 || (std::abs(x) <= largest_ && std::abs(x) >= least_) : special; });
 }
 
 bool Builder::evaluate(ir::NodeId id) {
@@ -181,10 +186,15 @@ ir::Value Builder::word(const Shape& shape) {
 
 ir::Array Builder::random_array(const Type& type, Sizes sizes, double low, double high, std::size_t style) {
   ir::Array array(type.dtype, type.shape.extents(sizes));
+  const auto any_magnitude = [&](double least) {
+    const double x = std::pow(10.0, -37 + 75 * random_.uniform());
+    return static_cast<double>(static_cast<float>(least < 0 && random_.below(2) ? -x : x));
+  };
   for (double& x : array.data) {
     x = low + (high - low) * random_.uniform();
     if (!is_float(type.dtype) || style == 1) x = std::floor(x);  // of floats: ties
     if (is_float(type.dtype) && style == 2 && random_.below(4) == 0) x = 0;
+    if (is_float(type.dtype) && style == 5) x = any_magnitude(low);
     if (is_float(type.dtype) && style == 3 && random_.below(8) == 0) {
       constexpr double infinity = std::numeric_limits<double>::infinity(),
                        special[] = {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()};
@@ -192,11 +202,14 @@ ir::Array Builder::random_array(const Type& type, Sizes sizes, double low, doubl
     }
     x = ir::wrap(type.dtype, x);
   }
+  if (is_float(type.dtype) && style == 4 && !array.data.empty())
+    array.data[random_.below(static_cast<std::uint32_t>(array.data.size()))] = any_magnitude(low);
   return array;
 }
 
 ir::Value Builder::bind(ir::InputSpec::Kind kind, bool state, const Type& type, double low, double high, std::int64_t bound) {
-  const std::size_t style = is_float(type.dtype) ? choose.below(specials ? 4 : 3) : 0;
+  constexpr std::size_t wild_styles[] = {0, 1, 2, 4, 5};  // of random_array
+  const std::size_t style = !is_float(type.dtype) ? 0 : wild ? choose.among(wild_styles) : choose.below(specials ? 4 : 3);
   const ir::Value v = state ? graph.add_state({str("s", graph.states().size()), type, is_float(type.dtype)})
                             : graph.add_input({str("x", graph.inputs().size()), type, kind});
   Type stored = type;  // a table has as many rows as it likes

@@ -23,6 +23,8 @@ class Builder {
   Choices choose;
   ir::Graph graph{"program"};
   bool specials = false;  ///< whether inputs hold infinities and NaN
+  bool wild = false;      ///< whether they hold all magnitudes that f32 has, or one hot element among tame ones
+  bool vast = false;      ///< whether samples have millions of elements
 
   // ---- nodes ----
   /// Throws UserError where the op's shape rule does not hold, and Unfit.
@@ -58,6 +60,8 @@ class Builder {
   ir::Value parameter(const Type& type);
 
   // ---- numbers and shapes ----
+  /// Elements of a vast sample: 10^5 to 1.25·10^7, up to 50 MB.
+  std::int64_t vast_extent();
   /// In [from, to].
   std::int64_t number(std::size_t from, std::size_t to) { return static_cast<std::int64_t>(from + choose.below(to - from + 1)); }
   std::int64_t extent();
@@ -88,6 +92,8 @@ class Builder {
   Facts facts_of(const ir::Node& node) const;
   /// The node's values; false, and none, if they are not tame.
   bool evaluate(ir::NodeId id);
+  /// Infinities and NaN come from such operands alone: where floats overflow, doubles do not.
+  bool is_tame(const ir::Array& array, bool special) const;
   ir::Array random_array(const Type& type, Sizes sizes, double low, double high, std::size_t style);
   /// What is left of a batch when its samples become one.
   ir::Value one_sample(ir::Value v);
@@ -98,6 +104,7 @@ class Builder {
   bool lengths_;  ///< whether shapes have a T
   std::int64_t most_elements_;
   double most_flops_ = 1'200'000;
+  double least_ = 1e-12, largest_ = 1e4;  ///< of values that are not 0
   std::array<Binding, 2> bindings_;
   std::array<std::vector<ir::Array>, 2> values_;  ///< by node id
   std::vector<Facts> facts_;                      ///< by node id

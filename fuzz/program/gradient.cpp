@@ -60,7 +60,7 @@ struct Stencil {
 }  // namespace
 
 void compare_gradients(const Program& program, Comparison& result) {
-  if (program.gradients.empty()) return;
+  if (program.gradients.empty() || !program.has_slopes) return;
   ir::Graph forward = program.graph;
   forward.set_outputs({program.loss});
   for (std::size_t i = 0; i < forward.states().size(); ++i) forward.set_update(i, forward.state_node(i));

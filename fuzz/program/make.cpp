@@ -125,8 +125,9 @@ void tidy(const Builder& b, Program& program) {
 Program make_program(std::span<const std::uint8_t> bytes) {
   Builder b(bytes);
   Program program;
-  (void)b.leaf({DType::f32, {Dim::batch(), static_cast<std::int64_t>(1 + b.choose.below(9))}});
-  for (std::size_t more = 1 + b.choose.below(16); more > 0 && !b.choose.used_up(); --more) grow(b);
+  program.has_slopes = !b.wild && !b.vast;
+  (void)b.leaf({DType::f32, {Dim::batch(), b.vast ? b.vast_extent() : static_cast<std::int64_t>(1 + b.choose.below(9))}});
+  for (std::size_t more = 1 + b.choose.below(b.vast ? 3 : 16); more > 0 && !b.choose.used_up(); --more) grow(b);
   if (b.choose.below(2)) train(b, program);
   finish(b);
   tidy(b, program);

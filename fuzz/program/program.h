@@ -26,10 +26,11 @@ struct Program {
   std::vector<Binding> bindings;  ///< two, of different sizes: N = 1, and another
   ir::NodeId loss = ir::no_node;  ///< of a program that trains
   std::vector<GradientOf> gradients;
+  bool has_slopes = true;  ///< whether differences of the loss can be told from rounding errors
 };
 
-/// The program that these bytes stand for. All values are finite and of moderate size in both bindings, so that no path overflows where another
-/// does not, but for programs with infinities and NaN among their inputs.
+/// The program that these bytes stand for. All values are finite in both bindings, so that no path overflows where another does not, but for programs
+/// with infinities and NaN among their inputs; most are of moderate size.
 Program make_program(std::span<const std::uint8_t> bytes);
 
 /// The graph as text, with the sizes of the bindings.

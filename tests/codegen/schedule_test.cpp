@@ -151,17 +151,47 @@ TEST(MemoryPlan, ValuesThatDoNotLiveTogetherShareScratch) {
 }
 
 TEST(MemoryPlan, ArenasAreAsLargeAsTheBatch) {
-  const codegen::MemoryPlan plan = codegen::plan_memory(codegen::make_schedule(training_graph({64, 32, 10}), false), false);
-  std::int64_t columns = 0, rows = 0;
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 32}}}), column = graph.add(ir::Sum{1, 2}, {x}),
+                  total = graph.add(ir::Sum{0, 1}, {column}), row = graph.add(ir::Softmax{}, {x * total});
+  const ir::Value most = graph.add(ir::Max{0, 2}, {row});
+  graph.add_output(column * total);
+  graph.add_output(row * most);
+  passes::optimize(graph);
+  const codegen::MemoryPlan plan = codegen::plan_memory(codegen::make_schedule(graph, false), false);
+  std::int64_t columns = 0, rows = 0, slots = 0;
   for (const BufferSpec& buffer : plan.buffers) {
-    if (buffer.place != Place::arena || !buffer.type.shape.has_batch()) continue;
-    const bool column = symbolic_layout(buffer.type.shape).stride == Dim(1);
-    // Samples of one column are not on cache lines of their own.
-    EXPECT_EQ(plan.arenas[buffer.index].units(4), column ? 64 : 4) << buffer.name;
-    ++(column ? columns : rows);
+    if (buffer.place != Place::arena) continue;
+    const Arena& arena = plan.arenas[buffer.index];
+    if (arena.slots) {  // one a chunk: a hundred million samples take little
+      EXPECT_LE(arena.bytes * arena.units(100'000'000), 4 << 20) << buffer.name;
+      ++slots;
+    } else if (buffer.type.shape.has_batch()) {
+      const bool column = symbolic_layout(buffer.type.shape).stride == Dim(1);
+      // Samples of one column are not on cache lines of their own.
+      EXPECT_EQ(arena.units(4), column ? 64 : 4) << buffer.name;
+      ++(column ? columns : rows);
+    }
   }
   EXPECT_GT(columns, 0);
   EXPECT_GT(rows, 0);
+  EXPECT_EQ(slots, 2);
+}
+
+/// However N is divided: a step of fewer samples than the most may have more chunks.
+TEST(MemoryPlan, SlotsAreEnoughForAnyBatchUpToTheMost) {
+  for (const ChunkLimits& limits :
+       {ChunkLimits{.most = 4096}, ChunkLimits{.least = 32, .most = 4096, .most_parts = 64, .work = {}},
+        ChunkLimits{.least = 1, .most = 3, .granule = 1}, ChunkLimits{.least = 1, .most = 1 << 30, .granule = 1, .most_parts = 64}}) {
+    ChunkLimits l = limits;
+    l.work.factors[1] = 100;
+    std::int64_t most = 0;
+    for (std::int64_t n = 1; n < 20000; n += 1 + n / 50) {
+      const std::int64_t size = chunk_of(n, n, l);
+      most = std::max(most, (n + size - 1) / size);
+      EXPECT_LE(most, most_chunks(n, n, l)) << n;
+    }
+  }
 }
 
 }  // namespace
