@@ -27,14 +27,6 @@ std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
   return result;
 }
 
-std::string size_text(double bytes) {
-  TextStream out;
-  out << std::fixed << std::setprecision(1);
-  if (bytes >= 1 << 20) out << bytes / (1 << 20) << " MiB";
-  else out << bytes / 1024 << " KiB";
-  return out.str();
-}
-
 void inspect(const Settings& s) {
   check_outputs({.files = {{"--dot", s.dot}, {"--svg", s.svg}}}, {s.model});
   Trainer trainer = Trainer::load(s.model);

@@ -26,6 +26,16 @@ std::string in_brackets(std::string_view where) { return where.empty() ? "" : st
 
 UserError::UserError(std::string_view where, std::string_view message) : Error(in_brackets(where), printable_lines(message)) {}
 
+void rethrow_at(std::string_view where, std::string_view before) {
+  try {
+    throw;
+  } catch (const MemoryError& error) {
+    throw MemoryError(where, str(before, error.message()));
+  } catch (const UserError& error) {
+    throw UserError(where, str(before, error.message()));
+  }
+}
+
 InternalError::InternalError(std::string_view where, std::string_view message)
     : Error(in_brackets(where), str("internal error: ", message, "; this is a bug in Sinter, please report it with the program that shows it")) {}
 

@@ -44,6 +44,15 @@ class UserError : public Error {
   UserError(std::string_view where, std::string_view message);
 };
 
+/// The system has no memory left for something that was asked for.
+class MemoryError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// To be called where a UserError is handled: throws it again, with another `where`, and `before` in front of its message.
+[[noreturn]] void rethrow_at(std::string_view where, std::string_view before);
+
 /// Something a user cannot cause: a bug in Sinter. The text asks for a report.
 class InternalError : public Error {
  public:

@@ -61,12 +61,13 @@ void check_type(const Graph& graph, NodeId id) {
     const auto* number = std::get_if<double>(&value);
     const auto* dim = std::get_if<Dim>(&value);
     const auto* shape = std::get_if<Shape>(&value);
-    if (number && std::isnan(*number)) fail(graph, id, str("attribute '", name, "' is NaN"));
+    if (number && std::isnan(*number) && !may_be_nan(node.op)) fail(graph, id, str("attribute '", name, "' is NaN"));
     if ((dim && dim->is_rows()) || (shape && std::any_of(shape->begin(), shape->end(), [](Dim d) { return d.is_rows(); })))
       fail(graph, id, str("attribute '", name, "' is ", to_string(value), "; only a table input has R"));
   }
   if (const auto* c = std::get_if<Constant>(&node.op))
-    if (wrap(c->dtype, c->value) != c->value) fail(graph, id, str("constant ", c->value, " is not exact in ", c->dtype));
+    if (wrap(c->dtype, c->value) != c->value && !(is_float(c->dtype) && std::isnan(c->value)))
+      fail(graph, id, str("constant ", c->value, " is not exact in ", c->dtype));
   if (node.kernel == inlined && !is_recomputable(graph, id)) fail(graph, id, "is inlined but neither a recomputable scalar nor a row view");
 }
 
@@ -87,6 +88,8 @@ void check_input(const Graph& graph, std::size_t index) {
 }
 
 }  // namespace
+
+bool may_be_nan(const Op& op) { return std::holds_alternative<Constant>(op) || std::holds_alternative<Pad>(op); }
 
 void verify(const Graph& graph) {
   std::vector<int> input_leaves(graph.inputs().size()), state_leaves(graph.states().size());

@@ -22,10 +22,13 @@ class NodeError : public UserError {
 /// 2. Every node's type is the one that the op's shape rule gives.
 /// 3. Leaves match the declared inputs and states, one leaf each. Names of inputs and states are not empty and not used twice.
 /// 4. Outputs and updates are live nodes; an update has its state's type; states have no N; constants are exact in their type; no attribute is NaN
-///    or has R.
+///    (elements may be) or has R.
 /// 5. A table ([R, ...]) is read only by gather_rows, as its first operand.
 /// 6. Inputs lead with N (batch), have no N (fixed, hidden) or lead with R (table). No other N dimension in an input.
 /// 7. Kernel groups, where set: `inlined` nodes are recomputable (ir/kernel.h).
 void verify(const Graph& graph);
+
+/// Whether the number among an op's attributes is an element of the result: of a constant, of what is padded.
+bool may_be_nan(const Op& op);
 
 }  // namespace sinter::ir

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <new>
 
+#include "ir/size_text.h"
+
 #if defined(__has_feature)
 #define SINTER_HAS_FEATURE(name) __has_feature(name)
 #else
@@ -20,7 +22,9 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__) || SINTER_HAS_FEATURE(address_sanitizer)
 #include <sanitizer/asan_interface.h>
+#define SINTER_MAPS_MEMORY false  // what the sanitizer does not allocate it does not guard
 #else
+#define SINTER_MAPS_MEMORY true
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
@@ -59,21 +63,39 @@ SizeClass size_class(std::size_t size) {
   return {static_cast<std::uint32_t>((exponent - 1) * classes_an_octave + static_cast<int>(steps) - 1), (steps * step + 63) / 64 * 64};
 }
 
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Large blocks are pages that the system gives when they are first touched, as zeros: what a step reserves and does not need costs nothing.
+constexpr bool is_mapped(std::size_t capacity) { return SINTER_MAPS_MEMORY && capacity >= 2 * huge_page; }
+
 /// Large blocks request huge pages: rows that are picked at random from a data set then cause fewer TLB misses.
-void* system_memory(std::size_t bytes) {
-  constexpr std::size_t huge_page = std::size_t{2} << 20;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, bytes < 2 * huge_page ? alignof(Storage) : huge_page, bytes)) return nullptr;
-  if (bytes >= 2 * huge_page) (void)madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
+void* system_memory(std::size_t capacity) {
+  if (!is_mapped(capacity)) {
+    void* memory = nullptr;
+    return posix_memalign(&memory, capacity < 2 * huge_page ? alignof(Storage) : huge_page, capacity) ? nullptr : memory;
+  }
+  void* all = mmap(nullptr, capacity + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(all) % huge_page) % huge_page;
+  std::byte* memory = static_cast<std::byte*>(all) + before;
+  if (before) munmap(all, before);
+  munmap(memory + capacity, huge_page - before);
+  (void)madvise(memory, capacity, MADV_HUGEPAGE);  // only a hint
   return memory;
+}
+
+void give_back(Storage* block) {
+  if (is_mapped(block->capacity)) munmap(block, block->capacity);
+  else std::free(block);
 }
 
 /// Free blocks by size class. Live and pooled memory together stay below the peak of live memory (or 256 MB): a loop that needs the
 /// same memory repeatedly gets it from here, and a single peak is not allocated twice.
 class Pool {
  public:
-  Storage* allocate(std::size_t bytes) {
-    if (bytes > std::numeric_limits<std::size_t>::max() / 4) throw std::bad_alloc();
+  /// `zeros`: of zeros, as new memory that is mapped is anyway.
+  Storage* allocate(std::size_t bytes, bool zeros) {
+    if (bytes > std::numeric_limits<std::size_t>::max() / 4) refuse(bytes);
     const SizeClass wanted = size_class(sizeof(Storage) + bytes + slack);
     Storage* block = nullptr;
     {
@@ -86,17 +108,21 @@ class Pool {
       }
     }
     void* memory = block;
+    zeros = zeros && (block || !is_mapped(wanted.capacity));
     if (block) ASAN_UNPOISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
     else memory = system_memory(wanted.capacity);
     if (!memory) {
-      const std::lock_guard lock(mutex_);
-      use_.live -= wanted.capacity;
-      throw std::bad_alloc();
+      {
+        const std::lock_guard lock(mutex_);
+        use_.live -= wanted.capacity;
+      }
+      refuse(bytes);
     }
     block = new (memory) Storage;
     block->size_class = wanted.index;
     block->bytes = bytes;
     block->capacity = wanted.capacity;
+    if (zeros) std::memset(block->data, 0, bytes + slack);
     return block;
   }
 
@@ -111,7 +137,7 @@ class Pool {
         return;
       }
     }
-    std::free(block);
+    give_back(block);
   }
 
   void clear() {
@@ -125,7 +151,7 @@ class Pool {
     for (Storage* block : lists)
       while (block) {
         ASAN_UNPOISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
-        std::free(std::exchange(block, block->next));
+        give_back(std::exchange(block, block->next));
       }
   }
 
@@ -144,6 +170,12 @@ class Pool {
   }
 
  private:
+  [[noreturn]] void refuse(std::size_t bytes) {
+    throw MemoryError("memory",
+                      str("the system has no ", size_text(static_cast<double>(bytes)), " left; tensors and steps hold ",
+                          size_text(static_cast<double>(use().live)), ": use smaller batches, layers or data, or raise the limit (ulimit -v)"));
+  }
+
   static constexpr std::size_t classes = 64 * classes_an_octave;
   std::mutex mutex_;
   std::array<Storage*, classes> free_{};
@@ -153,13 +185,8 @@ class Pool {
 
 }  // namespace
 
-Buffer Buffer::allocate(std::size_t bytes) { return Buffer(Pool::instance().allocate(bytes)); }
-
-Buffer Buffer::zeroed(std::size_t bytes) {
-  Buffer result = allocate(bytes);
-  std::memset(result.data(), 0, bytes + slack);
-  return result;
-}
+Buffer Buffer::allocate(std::size_t bytes) { return Buffer(Pool::instance().allocate(bytes, false)); }
+Buffer Buffer::zeroed(std::size_t bytes) { return Buffer(Pool::instance().allocate(bytes, true)); }
 
 Buffer Buffer::of(std::byte* data, std::size_t bytes, std::shared_ptr<const void> owner) {
   auto* storage = new Storage;

@@ -15,7 +15,7 @@ struct Storage;  // header of a block: reference count, capacity, link of the fr
 class Buffer {
  public:
   Buffer() = default;
-  /// At least `bytes` bytes plus 64 readable bytes after them. Throws std::bad_alloc.
+  /// At least `bytes` bytes plus 64 readable bytes after them. Throws MemoryError.
   static Buffer allocate(std::size_t bytes);
   static Buffer zeroed(std::size_t bytes);
   /// Memory with another owner, which this keeps alive and never pools: 64-byte aligned, writable, with 64 readable bytes after it.

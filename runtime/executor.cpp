@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <new>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -64,7 +64,7 @@ struct Executor::Impl {
   std::unique_ptr<Checker> checker;                 ///< of a checked step
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
   std::atomic<bool> busy{false};
-  std::size_t last = 0;                   ///< lane of the last step that ran
+  std::int64_t last_step = 0;             ///< that ran
   std::vector<std::byte*> packed_states;  ///< states of the last run
   bool packed = false;                    ///< the last run was one step and ended well
 
@@ -77,10 +77,10 @@ struct Executor::Impl {
   Lane& lane(std::int64_t step) { return lanes[static_cast<std::size_t>(step) % lanes.size()]; }
 
   /// Whether it is new memory.
-  bool grow(Buffer& arena, std::size_t bytes) const {
-    if (arena.bytes() >= bytes && arena) return false;
-    arena = {};  // first, so that the pool can reuse it
-    arena = Buffer::zeroed(bytes);
+  bool grow(Buffer& memory, std::size_t bytes, Buffer (*make)(std::size_t)) const {
+    if (memory.bytes() >= bytes && memory) return false;
+    memory = {};  // first, so that the pool can reuse it
+    memory = make(bytes);
     return true;
   }
 
@@ -154,10 +154,11 @@ struct Executor::Impl {
     threads = choose_threads(sequence.most, threads, force);
     for (std::size_t a = 0; a < arenas.size(); ++a) {
       std::int64_t bytes = 0;
-      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(sequence.most), &bytes)) throw std::bad_alloc();
-      if (grow(arenas[a], static_cast<std::size_t>(bytes))) packed = false;
+      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(sequence.most), &bytes))
+        bytes = std::numeric_limits<std::int64_t>::max();
+      if (grow(arenas[a], static_cast<std::size_t>(bytes), Buffer::zeroed)) packed = false;
     }
-    grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads));
+    grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads), Buffer::allocate);
     for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
     if (checker) checker->prepare(threads, arenas);
     bind(lane(0), first, threads);
@@ -189,9 +190,9 @@ struct Executor::Impl {
       }
     };
     run_team(threads, body, &call, &lane(0).context.threads);
-    last = static_cast<std::size_t>(call.last) % lanes.size();
+    last_step = call.last;
     if (checker) checker->finish();
-    const std::uint32_t fault = std::atomic_ref(lanes[last].context.fault).load();
+    const std::uint32_t fault = std::atomic_ref(lane(last_step).context.fault).load();
     packed = !fault && sequence.steps == 1;
     return fault;
   }
@@ -240,8 +241,9 @@ std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
 }
 
 Executor::Estimate Executor::estimate(Sizes sizes, int threads) const { return impl_->estimate(sizes, threads); }
-int Executor::last_threads() const { return impl_->lanes[impl_->last].context.threads; }
-const std::byte* Executor::buffer(std::size_t index) const { return impl_->lanes[impl_->last].buffers.at(index); }
+std::int64_t Executor::last_step() const { return impl_->last_step; }
+int Executor::last_threads() const { return impl_->lane(impl_->last_step).context.threads; }
+const std::byte* Executor::buffer(std::size_t index) const { return impl_->lane(impl_->last_step).buffers.at(index); }
 const StepImage& Executor::image() const { return impl_->image; }
 std::size_t Executor::arena_bytes() const {
   return std::accumulate(impl_->arenas.begin(), impl_->arenas.end(), impl_->scratch.bytes(),

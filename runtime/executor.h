@@ -53,6 +53,8 @@ class Executor {
   std::uint32_t run(const Bindings& bindings, int threads = 0, bool force = false);
   /// The same, step after step; ends early where a step meets an index out of range.
   std::uint32_t run_sequence(const Sequence& sequence, int threads = 0, bool force = false);
+  /// The number of the last step that the last run ran.
+  std::int64_t last_step() const;
   /// Threads that the last run used.
   int last_threads() const;
   /// The cost model's decision for a run of these sizes with at most `threads` threads (0: as many as the process may use).

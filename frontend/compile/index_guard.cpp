@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "ir/positions.h"
 #include "runtime/isa/kernels.h"
 
 namespace sinter {
@@ -35,15 +36,15 @@ ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
 
 }  // namespace
 
-std::string fault_message(const ir::Graph& graph, ir::NodeId id) {
+std::string fault_message(const ir::Graph& graph, ir::NodeId id, const std::optional<BadIndex>& bad) {
   const ir::Node& node = graph.node(id);
   if (std::holds_alternative<ir::ExactTotal>(node.op)) return str(ir::name(node.op), ": ", ir::total_message(node.type.dtype));
   const auto [operand, size] = *index_of(graph, id);
-  std::string text = str(ir::name(node.op), ": an index is outside [0, ", size, ")");
   const ir::Node& index = graph.node(source_of(graph, node.inputs[operand]));
-  if (const auto* input = std::get_if<ir::Input>(&index.op))
-    text += str(" in input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'");
-  return text + "; check the labels or indices of this batch";
+  const auto* input = std::get_if<ir::Input>(&index.op);
+  return str(ir::name(node.op), ": ", bad ? ir::outside_message(bad->value, bad->size, bad->place) : str("an index is outside [0, ", size, ") in "),
+             input ? str("input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'") : "the indices",
+             "; check the labels or indices of this batch");
 }
 
 namespace {
@@ -78,6 +79,19 @@ bool all_below(const Tensor& indices, std::int64_t first, std::int64_t count, st
     const T* data = indices.view().as<T>();
     if (flat) return all_below(data + first, 1, count, count, size);
     return all_below(data + first * rows_of_sample * at.stride, count * rows_of_sample, at.cols, at.stride, size);
+  });
+}
+
+/// The first of these samples' elements that is not.
+std::optional<BadIndex> first_bad(const Tensor& indices, std::int64_t first, std::int64_t count, std::int64_t size) {
+  const Layout at = indices.view().layout();
+  const std::int64_t each = indices.rank() ? indices.elements() / indices.dim(0).factor() : 1;
+  return with_element_type(indices.dtype(), [&]<class T>(T) -> std::optional<BadIndex> {
+    const T* data = indices.view().as<T>();
+    for (std::int64_t i = first * each; i < (first + count) * each; ++i)
+      if (const T value = data[i / at.cols * at.stride + i % at.cols]; !all_below(&value, 1, 1, 1, size))
+        return BadIndex{static_cast<std::int64_t>(value), size, ir::place_of(indices.shape(), i)};
+    return std::nullopt;
   });
 }
 
@@ -116,23 +130,26 @@ void IndexGuard::check(const ir::Graph& graph, const InputOf& input, Sizes sizes
     const std::int64_t all = samples_of(input(i));
     return graph.inputs()[i].kind == ir::InputSpec::Kind::batch ? std::min(all, sizes.n) : all;
   };
-  const auto is_good = [&](const Indices& indices) {
+  const auto bad_of = [&](const Indices& indices) -> std::optional<BadIndex> {
     const std::int64_t size = indices.table ? samples_of(input(*indices.table)) : indices.size.extent(sizes);
-    if (indices.count) return indices.count->extent(sizes) <= size;
+    if (indices.count) return indices.count->extent(sizes) <= size ? std::nullopt : std::optional(BadIndex{size, size, {size}});
     const Tensor& values = input(*indices.values);
-    if (!indices.rows) return all_below(values, 0, count(*indices.values), size);
+    const auto in_samples = [&](std::int64_t first, std::int64_t samples) {
+      return all_below(values, first, samples, size) ? std::nullopt : first_bad(values, first, samples, size);
+    };
+    if (!indices.rows) return in_samples(0, count(*indices.values));
     const Tensor& rows = input(*indices.rows);  // those are indices of another node, which comes first
     const Layout at = rows.view().layout();
     const std::int64_t taken = count(*indices.rows) * (rows.elements() / std::max<std::int64_t>(1, samples_of(rows)));
-    return with_element_type(rows.dtype(), [&]<class T>(T) {
+    return with_element_type(rows.dtype(), [&]<class T>(T) -> std::optional<BadIndex> {
       const T* data = rows.view().as<T>();
       for (std::int64_t i = 0; i < taken; ++i)
-        if (!all_below(values, static_cast<std::int64_t>(data[i / at.cols * at.stride + i % at.cols]), 1, size)) return false;
-      return true;
+        if (auto bad = in_samples(static_cast<std::int64_t>(data[i / at.cols * at.stride + i % at.cols]), 1)) return bad;
+      return std::nullopt;
     });
   };
   for (const Indices& indices : list_)
-    if (!is_good(indices)) throw UserError(graph.node(indices.node).origin.text(), fault_message(graph, indices.node));
+    if (const auto bad = bad_of(indices)) throw UserError(graph.node(indices.node).origin.text(), fault_message(graph, indices.node, bad));
 }
 
 }  // namespace sinter

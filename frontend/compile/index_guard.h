@@ -13,8 +13,13 @@ namespace sinter {
 
 /// The operand of a node that holds indices, and the number that they must be less than; none if the node has no indices.
 std::optional<std::pair<std::size_t, Dim>> index_of(const ir::Graph& graph, ir::NodeId id);
-/// What was wrong with the numbers that the node met: an index out of range, or a total that does not fit.
-std::string fault_message(const ir::Graph& graph, ir::NodeId id);
+/// An index that is out of range, and where it is in the tensor that holds it.
+struct BadIndex {
+  std::int64_t value, size;
+  std::vector<std::int64_t> place;
+};
+/// What was wrong with the numbers that the node met: an index out of range, which may be known, or a total that does not fit.
+std::string fault_message(const ir::Graph& graph, ir::NodeId id, const std::optional<BadIndex>& bad = {});
 
 class IndexGuard {
  public:

@@ -255,7 +255,7 @@ void StepCore::call(std::span<const Tensor* const> in, std::span<Tensor> out) {
   Variant& variant = impl_->variant_for(in);
   if (variant.output_count() != out.size())
     throw UserError(impl_->options.name, str("returns ", variant.output_count(), " tensors, not ", out.size()));
-  variant.run(in, out, impl_->options.threads, impl_->options.force);
+  impl_->run_variant([&] { variant.run(in, out, impl_->options.threads, impl_->options.force); });
 }
 
 std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
@@ -269,7 +269,7 @@ std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
   if (effective_mode(impl_->options.mode) == Mode::eager) return impl_->run_eagerly(in);
   Variant& variant = impl_->variant_for(in);
   std::vector<Tensor> out(variant.output_count());
-  variant.run(in, out, impl_->options.threads, impl_->options.force);
+  impl_->run_variant([&] { variant.run(in, out, impl_->options.threads, impl_->options.force); });
   return out;
 }
 

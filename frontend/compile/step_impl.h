@@ -45,6 +45,15 @@ struct StepCore::Impl {
   /// Throws UserError for what a compiled step would refuse too, once per combination of types: eager mode has the same rules.
   void require_traceable(std::span<const Tensor* const> in);
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
+  /// Runs `f`, which runs a variant; a lack of memory is one of this step.
+  template <class F>
+  void run_variant(F&& f) const {
+    try {
+      f();
+    } catch (const MemoryError&) {
+      rethrow_at(Origin::from(where, options.name).text(), "");
+    }
+  }
 };
 
 /// A call: the step is busy while it lives, and a clone reads what is published when it begins. Throws UserError if the step is busy already.

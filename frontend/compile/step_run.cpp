@@ -26,7 +26,7 @@ void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, con
   if (effective_mode(impl_->options.mode) == Mode::graph) {
     const Call call(*impl_);
     Variant& variant = impl_->variant_for(in);
-    variant.run_steps(in, out, run, impl_->options.threads, impl_->options.force);
+    impl_->run_variant([&] { variant.run_steps(in, out, run, impl_->options.threads, impl_->options.force); });
     return;
   }
   std::vector<std::vector<std::byte>> values(out.size());

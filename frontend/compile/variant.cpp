@@ -6,12 +6,15 @@
 #include <optional>
 
 #include "frontend/compile/cell_snapshot.h"
+#include "frontend/compile/step_impl.h"
 #include "frontend/core/assignment_log.h"
+#include "frontend/core/interpret.h"
+#include "frontend/core/ops.h"
 #include "ir/print.h"
-#include "ir/reference.h"
 #include "ir/verify.h"
 #include "passes/group.h"
 #include "runtime/file/object_cache.h"
+#include "runtime/interpreter.h"
 #include "runtime/team.h"
 
 namespace sinter {
@@ -23,16 +26,15 @@ GraphFilter graph_filter = nullptr;
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Constants are folded by the double reference and rounded once.
+/// Constants are folded by the interpreter, so that a step has the numbers of an eager run.
 double evaluate_constant(const ir::Op& op, const Type& type, std::span<const ir::Constant> operands) {
-  std::vector<ir::Array> arrays;
-  for (const ir::Constant& c : operands) {
-    arrays.emplace_back(c.dtype, std::vector<std::int64_t>{});
-    arrays.back().data[0] = c.value;
-  }
-  std::vector<const ir::Array*> in;
-  for (const ir::Array& a : arrays) in.push_back(&a);
-  return ir::wrap(type.dtype, ir::evaluate(op, type, in, 1).data[0]);
+  std::vector<Tensor> tensors;
+  std::vector<runtime::View> in;
+  for (const ir::Constant& c : operands) tensors.push_back(Tensor::filled({c.dtype, {}}, c.value));
+  for (const Tensor& tensor : tensors) in.push_back(tensor.view());
+  const Tensor result = Tensor::result(type);
+  runtime::evaluate(op, in, result.view());
+  return with_element_type(type.dtype, [&]<class T>(T) { return static_cast<double>(*result.view().as<T>()); });
 }
 
 void generate_code(CompiledGraph& result, const CompileOptions& options) {
@@ -253,7 +255,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
     }
   }
   const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, sizes, states_unchanged_}, threads, force);
-  finish(fault);
+  finish(fault, in);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = dense_outputs_[i] ? from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data()) : settled(std::move(out[i]));
 }
@@ -286,13 +288,13 @@ void Variant::bind_states() {
   }
 }
 
-void Variant::finish(std::uint32_t fault) {
+void Variant::finish(std::uint32_t fault, std::span<const Tensor* const> in) {
   const ir::Graph& graph = compiled_->graph;
   for (Cell* cell : assigned_) cell->changed();
   const std::vector<CellValue> before = std::exchange(before_, {});
   if (fault) {
     if (!before.empty()) restore(compiled_->traced.cells, before);
-    throw UserError(graph.node(fault - 1).origin.text(), fault_message(graph, fault - 1));
+    tell(fault - 1, in);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const Cell& cell = *compiled_->traced.cells[i];
@@ -300,6 +302,14 @@ void Variant::finish(std::uint32_t fault) {
       throw UserError(cell.name, str("was assigned by a step on another thread while this one read it; ", one_thread));
   }
   finished_ = true;
+}
+
+void Variant::tell(ir::NodeId node, std::span<const Tensor* const> in) const {
+  const Traced& traced = compiled_->traced;
+  std::vector<Tensor> values = leaf_values(traced, in);
+  interpret(traced.graph, values, {.sizes = sizes_of(traced.graph, in)});
+  const ir::Graph& graph = compiled_->graph;  // it computes the index a little differently
+  throw UserError(graph.node(node).origin.text(), fault_message(graph, node));
 }
 
 SampleSlice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples) {
@@ -357,7 +367,16 @@ void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out
       v.states_[l.rate] = reinterpret_cast<std::byte*>(const_cast<float*>(&l.rates[static_cast<std::size_t>(step)]));
     bindings = {v.inputs_, v.states_, v.outputs_, v.table_rows_, {count, l.length}};
   };
-  finish(executor_.run_sequence({run.steps, {loop.batch, loop.length}, bind, &loop}, threads, force));
+  const std::uint32_t fault = executor_.run_sequence({run.steps, {loop.batch, loop.length}, bind, &loop}, threads, force);
+  std::vector<Tensor> slices;
+  std::vector<const Tensor*> last;
+  if (fault) {
+    const auto [begin, count] = slice_of(executor_.last_step(), loop.batch, loop.samples);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      slices.push_back(graph.inputs()[i].kind == ir::InputSpec::Kind::batch ? slice(*in[i], 0, begin, begin + count) : *in[i]);
+    for (const Tensor& tensor : slices) last.push_back(&tensor);
+  }
+  finish(fault, last);
   if (!run.learning_rates.empty()) run.learning_rate->assign(Tensor(run.learning_rates.back()));
 }
 

@@ -88,8 +88,11 @@ class Variant {
   void check_indices(std::span<const Tensor* const> in, Sizes sizes) const;
   /// Throws UserError for a state that another step assigns at this moment.
   void bind_states();
-  /// Throws UserError for an index out of range that the step met, after the states have the values again that they had before.
-  void finish(std::uint32_t fault);
+  /// After a run, whose last step had these inputs: throws UserError for an index out of range that it met, when the states have the values again
+  /// that they had before.
+  void finish(std::uint32_t fault, std::span<const Tensor* const> in);
+  /// Finds the fault again in the interpreter, which names the index.
+  [[noreturn]] void tell(ir::NodeId node, std::span<const Tensor* const> in) const;
 
   std::vector<std::byte*> inputs_, states_, outputs_;
   std::vector<Cell*> assigned_;          ///< the states that it assigns

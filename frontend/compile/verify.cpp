@@ -1,12 +1,17 @@
 // verify(): a compiled step judged in four parts, numbered and named as in docs/guide.md, "Verify".
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "frontend/compile/bounds.h"
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
+#include "frontend/core/counted.h"
+#include "frontend/core/warn.h"
 #include "ir/print.h"
 #include "ir/reference.h"
 
@@ -18,6 +23,54 @@ std::string described(const ir::Graph& graph, ir::NodeId id, const std::vector<s
   const ir::Node& node = graph.node(id);
   const std::string origin = node.origin.text();
   return str(names[id], " = ", ir::name(node.op), origin.empty() ? "" : "   # ", origin);
+}
+
+/// Which values of a graph are still needed, node after node: doubles and their errors take four times the memory of tensors.
+class Readers {
+ public:
+  explicit Readers(const ir::Graph& graph) : graph_(graph), left_(graph.size()), seen_(graph.size()), result_(graph.size()) {
+    for (ir::NodeId id = 0; id < graph.size(); ++id)
+      if (!graph.node(id).dead)
+        for (const ir::NodeId input : graph.node(id).inputs) ++left_[input];
+    for (const ir::NodeId id : graph.outputs()) result_[id] = true;
+    for (const ir::NodeId id : graph.updates())
+      if (id != ir::no_node) result_[id] = true;
+  }
+  bool is_result(ir::NodeId id) const { return result_[id]; }
+  /// Once for each node.
+  bool is_first(ir::NodeId id) { return !std::exchange(seen_[id], true); }
+  /// After a node: calls f with each operand that no later one reads, and with the node if none does.
+  template <class F>
+  void finish(ir::NodeId id, const F& f) {
+    for (const ir::NodeId input : graph_.node(id).inputs)
+      if (--left_[input] == 0) f(input);
+    if (left_[id] == 0) f(id);
+  }
+
+ private:
+  const ir::Graph& graph_;
+  std::vector<std::size_t> left_;
+  std::vector<char> seen_, result_;
+};
+
+/// Bytes that judge_nodes or reference_of hold at most: a value of 8 bytes and an error of 8 for each element.
+double reference_bytes(const ir::Graph& graph, Sizes sizes) {
+  const auto bytes_of = [&](ir::NodeId id) {
+    const Shape& shape = graph.node(id).type.shape;
+    const bool table = shape.rank() && shape[0].is_rows();  // one row: which of them are picked is not known here
+    return 16 * static_cast<double>((table ? shape.erase(0, 1) : shape).elements().extent(sizes));
+  };
+  Readers readers(graph);
+  double live = 0, most = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (ir::is_leaf(graph.node(id).op)) continue;
+    for (const ir::NodeId input : graph.node(id).inputs)
+      if (readers.is_first(input)) live += bytes_of(input);
+    if (readers.is_first(id)) live += bytes_of(id);
+    most = std::max(most, live);
+    readers.finish(id, [&](ir::NodeId gone) { live -= readers.is_result(gone) ? 0 : bytes_of(gone); });
+  }
+  return most;
 }
 
 double distance(DType dtype, double got, double wanted) { return is_float(dtype) ? ulps_apart(got, wanted) : std::abs(got - wanted); }
@@ -37,21 +90,22 @@ void judge_value(VerifyReport& report, const std::string& part, const std::strin
 void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, Sizes sizes) {
   const auto names = ir::printed_names(graph);
   std::vector<Bounded> computed(graph.size()), read(graph.size());
+  Readers readers(graph);
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    if (ir::is_leaf(node.op)) {
-      computed[id] = read[id] = exact(values[id]);
-      continue;
-    }
+    if (ir::is_leaf(node.op)) continue;
     std::vector<const Bounded*> operands;
     for (const ir::NodeId input : node.inputs) {
-      const bool fused = node.kernel >= 0 && graph.node(input).kernel == node.kernel;
-      operands.push_back(!fused && values[input].defined() ? &read[input] : &computed[input]);
+      const bool leaf = ir::is_leaf(graph.node(input).op), fused = !leaf && node.kernel >= 0 && graph.node(input).kernel == node.kernel;
+      if (leaf && readers.is_first(input)) read[input] = exact(values[input]);
+      operands.push_back(leaf || (!fused && values[input].defined()) ? &read[input] : &computed[input]);
     }
     computed[id] = evaluate_bounded(node.op, node.type, operands, sizes);
-    if (!values[id].defined()) continue;
-    judge_value(report, part, described(graph, id, names), values[id], computed[id]);
-    read[id] = exact(values[id]);
+    if (values[id].defined()) {
+      judge_value(report, part, described(graph, id, names), values[id], computed[id]);
+      read[id] = exact(values[id]);
+    }
+    readers.finish(id, [&](ir::NodeId gone) { computed[gone] = read[gone] = {}; });
   }
 }
 
@@ -110,18 +164,26 @@ void judge_results(VerifyReport& report, const std::string& part, const Traced& 
   }
 }
 
+/// Of outputs and new state values.
 std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* const> in, Sizes sizes) {
   const ir::Graph& graph = traced.graph;
   const std::vector<Tensor> leaves = leaf_values(traced, in);
   std::vector<Bounded> values(graph.size());
+  Readers readers(graph);
   for (const ir::NodeId id : graph.topological_order()) {
     if (ir::is_leaf(graph.node(id).op)) {
-      values[id] = exact(leaves[id]);
+      if (readers.is_result(id)) values[id] = exact(leaves[id]);
       continue;
     }
     std::vector<const Bounded*> operands;
-    for (const ir::NodeId input : graph.node(id).inputs) operands.push_back(&values[input]);
+    for (const ir::NodeId input : graph.node(id).inputs) {
+      if (ir::is_leaf(graph.node(input).op) && readers.is_first(input) && !readers.is_result(input)) values[input] = exact(leaves[input]);
+      operands.push_back(&values[input]);
+    }
     values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, sizes);
+    readers.finish(id, [&](ir::NodeId gone) {
+      if (!readers.is_result(gone)) values[gone] = {};
+    });
   }
   return values;
 }
@@ -160,6 +222,12 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   Variant& ordinary = step.variant_for(in);
   const Traced& traced = ordinary.compiled().traced;
   const Sizes sizes = sizes_of(traced.graph, in);
+  const double needed = reference_bytes(traced.graph, sizes);
+  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)), all = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > all)
+    throw MemoryError(step.options.name, str("verify: the reference in double takes ", size_text(needed), ", and this machine has ", size_text(all),
+                                             "; verify a smaller batch, or a smaller model of the same kind"));
+  if (needed > 1e9) warn(step.options.log, str("verify of '", step.options.name, "' takes ", size_text(needed), " of memory"));
   const CellSnapshot saved(traced.cells);
 
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.

@@ -48,8 +48,8 @@ Tensor apply(const ir::Op& op, std::span<const Tensor* const> in, const std::sou
   if (Trace* trace = Trace::current()) return made_here(trace->apply(op, in, where));
   try {
     return made_here(evaluate(op, in, where));
-  } catch (const UserError& error) {
-    throw UserError(Origin::from(where, current_layer()).text(), str(ir::name(op), ": ", error.message()));
+  } catch (const UserError&) {
+    rethrow_at(Origin::from(where, current_layer()).text(), str(ir::name(op), ": "));
   }
 }
 

@@ -1,10 +1,11 @@
-// Counts in messages.
+// Counts and sizes in messages.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "ir/error.h"
+#include "ir/size_text.h"
 
 namespace sinter {
 

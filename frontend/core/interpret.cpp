@@ -12,13 +12,13 @@ Tensor evaluate(const ir::Node& node, const std::vector<Tensor>& values, Sizes s
   std::vector<runtime::View> views;
   for (const ir::NodeId input : node.inputs) views.push_back(values[input].view());
   const Type type{node.type.dtype, node.type.shape.at(sizes)};
-  Tensor result = Tensor::result(type);
   try {
+    Tensor result = Tensor::result(type);
     runtime::evaluate(ir::at_sizes(node.op, sizes), views, result.view());
-  } catch (const UserError& error) {
-    throw UserError(node.origin.text(), str(ir::name(node.op), ": ", error.message()));
+    return result;
+  } catch (const UserError&) {
+    rethrow_at(node.origin.text(), str(ir::name(node.op), ": "));
   }
-  return result;
 }
 
 }  // namespace

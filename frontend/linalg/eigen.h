@@ -3,7 +3,8 @@
 #pragma once
 
 #define Eigen sinter_eigen
-#define EIGEN_DONT_PARALLELIZE  // so that results have the same bytes on any number of threads
+#define EIGEN_STACK_ALLOCATION_LIMIT 16384  // bytes: threads may have small stacks
+#define EIGEN_DONT_PARALLELIZE              // so that results have the same bytes on any number of threads
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>

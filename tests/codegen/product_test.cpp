@@ -231,8 +231,9 @@ TEST(Product, ConvertsPickedRowsOnTheWay) {
 TEST(Product, ARowThatDoesNotExistIsAnError) {
   const Tensor table = random({50, 33}, 1), w = random({33, 20}, 2);
   EXPECT_THAT(error_of([&] { picked(table, Tensor(std::vector<std::int32_t>{3, 50, 1}, {3}), w, true); }),
-              HasSubstr("gather_rows: an index is outside [0, "));
-  EXPECT_THAT(error_of([&] { picked(table, Tensor(std::vector<std::int32_t>{3, -1, 1}, {3}), w, true); }), HasSubstr("gather_rows: an index"));
+              HasSubstr("gather_rows: index 50 is outside [0, 50), at [1] of the indices"));
+  EXPECT_THAT(error_of([&] { picked(table, Tensor(std::vector<std::int32_t>{3, -1, 1}, {3}), w, true); }),
+              HasSubstr("gather_rows: index -1 is outside [0, 50)"));
 }
 
 TEST(ProductPlan, FillsTheRegisters) {

@@ -89,7 +89,7 @@ TEST(Run, StopsAtABadLabelAndSaysWhere) {
   SmallModel m;
   const Tensor x = random({8, 20}, 1);
   EXPECT_THAT(error_of([&] { m.step.run(x, Tensor(std::vector<std::int32_t>{0, 1, 2, 3, 4, 9, 6, 0}, {8}), {.steps = 100, .batch = 2}); }),
-              HasSubstr("one_hot: an index is outside [0, 7) in input 'x1'"));
+              HasSubstr("one_hot: index 9 is outside [0, 7), at [5] of input 'x1'"));
 }
 
 TEST(Run, ReturnsScalarsAlone) {

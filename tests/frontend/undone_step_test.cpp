@@ -92,7 +92,7 @@ TEST(UndoneStep, RunningNumbersAreChecked) {
         },
         {.mode = mode});
     step(random({2, 4}, 1));
-    EXPECT_THAT(error_of([&] { step(random({2, 5}, 1)); }), HasSubstr("outside [0, 4)"));
+    EXPECT_THAT(error_of([&] { step(random({2, 5}, 1)); }), HasSubstr("index 4 is outside [0, 4), at [4] of the indices"));
     EXPECT_EQ(count.read().item(), 1);
   }
 }
@@ -107,6 +107,25 @@ TEST(UndoneStep, OfManyLeavesAllStates) {
         },
         {.mode = mode});
     EXPECT_THAT(error_of([&] { step.run(labels({0, 1, 2, 0, 1, 7}), {.steps = 3, .batch = 2}); }), HasSubstr("outside [0, 3)"));
+    EXPECT_EQ(count.read().item(), 0);
+  }
+}
+
+/// Of indices that only the step computes; of many steps, the place is that in the step's samples.
+TEST(UndoneStep, NamesTheIndexAndItsPlaceInBothModes) {
+  for (const Mode mode : modes()) {
+    const Parameter count("count", Tensor(0.0f), false);
+    auto step = compile(
+        [&](const Tensor& x) {
+          count.assign(count + 1);
+          return sum(one_hot(cast(x, DType::i32), 5));
+        },
+        {.mode = mode});
+    const Tensor x({0, 1, 2, 3, 4, 4, 4, 9}, {4, 2});
+    const std::string wanted = "one_hot: index 9 is outside [0, 5), at ";
+    EXPECT_THAT(error_of([&] { step(x); }), HasSubstr(wanted + "[3, 1] of the indices"));
+    EXPECT_THAT(error_of([&] { step.run(x, {.steps = 3, .batch = 2}); }), HasSubstr(wanted + "[1, 1] of the indices"));
+    EXPECT_THAT(error_of([&] { step(x); }), HasSubstr("undone_step_test.cpp:"));
     EXPECT_EQ(count.read().item(), 0);
   }
 }

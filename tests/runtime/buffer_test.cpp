@@ -1,12 +1,15 @@
 #include "runtime/buffer.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <limits>
-#include <new>
 #include <thread>
 #include <vector>
+
+#include "ir/error.h"
 
 namespace sinter::runtime {
 namespace {
@@ -65,9 +68,32 @@ TEST(Buffer, ThePoolIsBoundedAndCanBeEmptied) {
   EXPECT_EQ(memory_use().pooled, 0u);
 }
 
-TEST(Buffer, TooMuchIsBadAlloc) {
-  EXPECT_THROW(Buffer::allocate(std::numeric_limits<std::size_t>::max()), std::bad_alloc);
-  EXPECT_THROW(Buffer::allocate(std::numeric_limits<std::size_t>::max() / 2), std::bad_alloc);
+TEST(Buffer, TooMuchIsAnError) {
+  EXPECT_THROW(Buffer::allocate(std::numeric_limits<std::size_t>::max()), MemoryError);
+  try {
+    Buffer::allocate(std::size_t{1} << 60);
+    FAIL() << "that much memory?";
+  } catch (const MemoryError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("[memory] the system has no 1152921504.6 GB left; tensors and steps hold "));
+  }
+}
+
+/// What is not touched takes no memory: a step reserves for its largest batch.
+TEST(Buffer, NewZerosTakeMemoryWhenTheyAreTouched) {
+  release_pool();
+  const auto resident = [] {
+    std::ifstream file("/proc/self/statm");
+    std::size_t pages = 0;
+    file >> pages >> pages;
+    return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  };
+  constexpr std::size_t megabyte = std::size_t{1} << 20;
+  const std::size_t before = resident();
+  const Buffer buffer = Buffer::zeroed(400 * megabyte);
+  EXPECT_EQ(buffer.data()[123 * megabyte], std::byte{0});
+#if !defined(__SANITIZE_ADDRESS__)
+  EXPECT_LT(resident() - before, 40 * megabyte);
+#endif
 }
 
 TEST(Buffer, HandlesMayBeCopiedAndDroppedByManyThreads) {

@@ -1,0 +1,42 @@
+// A lack of memory is an error that says how much was asked for, by what.
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// More than any system can address.
+Tensor enormous(const Tensor& x) { return broadcast_to(mean(x), {std::int64_t{1} << 28, std::int64_t{1} << 28}); }
+
+TEST(MemoryError, NamesTheSizeTheOpAndTheLine) {
+  const Tensor x = random({4}, 1);
+  EXPECT_THAT(error_of([&] { enormous(x); }),
+              AllOf(HasSubstr("[memory_error_test.cpp:"), HasSubstr("] broadcast: the system has no 288230376.2 GB left; tensors and steps hold "),
+                    HasSubstr("use smaller batches")));
+  EXPECT_THROW(enormous(x), MemoryError);
+  EXPECT_THAT(error_of([&] { Tensor::zeros({DType::f32, {1 << 28, 1 << 28}}); }), HasSubstr("[memory] the system has no 288230376.2 GB left"));
+}
+
+/// Many results that together do not fit any address space: none is written.
+TEST(MemoryError, NamesTheStepAndLeavesItUsable) {
+  NEEDS_CODEGEN();
+  const Parameter count("count", Tensor(0.0f), false);
+  auto step = compile(
+      [&](const Tensor& x) {
+        count.assign(count + 1);
+        if (x.dim(1) == Dim(5)) return std::vector{x};
+        return std::vector(100, broadcast_to(mean(x), {1 << 20, 1 << 20}));
+      },
+      {.name = "train"});
+  step(random({2, 5}, 1));
+  EXPECT_THAT(error_of([&] { step(random({2, 6}, 1)); }),
+              AllOf(HasSubstr("[train, memory_error_test.cpp:"), HasSubstr("] the system has no 4398.0 GB left; tensors and steps hold ")));
+  EXPECT_EQ(count.read().item(), 1);
+  step(random({2, 5}, 1));
+  EXPECT_EQ(count.read().item(), 2);
+}
+
+}  // namespace
+}  // namespace sinter::test
