@@ -74,7 +74,7 @@ std::vector<Life> lives_of(const Schedule& schedule) {
     touch(kernel.packed, false);
     touch(kernel.slots, false);
     if (kernel.role == Kernel::Role::partial) lives[kernel.slots].slots = &schedule.phases[kernel.phase].loops[kernel.loop];
-    if (kernel.product != no_value) lives[kernel.product].product = true;
+    if (kernel.product != no_value && !kernel.collects_in_place()) lives[kernel.product].product = true;
     if (kernel.staging != no_value) lives[kernel.staging].staging = true;
     if (kernel.sums != no_value) (kernel.sums_of_call ? lives[kernel.sums].staging : lives[kernel.sums].product) = true;
     if (kernel.role == Kernel::Role::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls

@@ -13,6 +13,7 @@ class Planner {
 
   const ir::Graph& graph() const { return graph_; }
   Domain domain_of(const Shape& shape) const;
+  const StoredValue& stored(ValueId value) const { return schedule_.values[value]; }
   /// Memory for a kernel's own use.
   ValueId temporary(const Type& type, std::string name);
   /// Lets calls with a single sample be cut, if the kernel is over samples and the step updates no state.

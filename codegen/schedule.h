@@ -1,6 +1,7 @@
 // Graph → phases of loops of kernels. Plain data, printable, checked by verify_schedule.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -71,7 +72,7 @@ struct Kernel {
   Domain domain;
   std::vector<Read> reads;
   std::vector<Write> writes;
-  ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue
+  ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue; or one of `writes`
   ValueId slots = no_value;    ///< partial sums, one a chunk
   std::size_t parts = 0;       ///< of a combine: the number of the kernel that fills the slots
   bool finishes = false;       ///< of a combine: in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
@@ -86,6 +87,10 @@ struct Kernel {
   Work work;                ///< over the whole domain
   std::size_t phase = 0, loop = 0;
   std::size_t stage = 0;  ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
+  /// Whether what is collected becomes a result in place.
+  bool collects_in_place() const {
+    return std::any_of(writes.begin(), writes.end(), [&](const Write& write) { return write.value == product; });
+  }
 };
 
 /// Kernels that run back to back on each chunk.

@@ -300,7 +300,7 @@ class Order {
         if (s_.values[write.value].home == StoredValue::Home::memory && !is_tap(kernel, write) &&
             std::none_of(readers_[write.value].begin(), readers_[write.value].end(), is_read_later))
           add(write.value);
-      if (kernel.product != no_value) add(kernel.product);
+      if (kernel.product != no_value && !kernel.collects_in_place()) add(kernel.product);
     }
     return bytes;
   }

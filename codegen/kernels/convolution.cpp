@@ -16,6 +16,17 @@ using llvm::Value;
 
 namespace {
 
+/// Rows of windows that are one chain of a weight gradient; several images are if all of one are fewer.
+std::int64_t chain_rows(const ConvolutionPlan& plan) {
+  const std::int64_t pixels = plan.h.windows * plan.w.windows, most = std::min(pixels, ir::chain_products);
+  return std::max<std::int64_t>(1, most / plan.w.windows);
+}
+/// Whole chains of which a weight gradient copies the rows together.
+std::int64_t block_of_weight(const ConvolutionPlan& plan) {
+  const std::int64_t rows = chain_rows(plan);
+  return plan.block() == plan.h.windows ? plan.h.windows : std::min(plan.h.windows, divide_up(plan.block(), rows) * rows);
+}
+
 class ConvolutionEmitter : ImageWords {
  public:
   explicit ConvolutionEmitter(Emitter& emitter)
@@ -32,13 +43,14 @@ class ConvolutionEmitter : ImageWords {
     const bool cut = e_.kernel().piece == Piece::rows;  // of windows
     Value *begin = cut ? e_.piece_begin() : number(0), *end = cut ? e_.piece_end() : number(plan_.h.windows);
     for_each_image([&](Value* image) {
-      copy_image(image, begin, end);
-      e_.loop(begin, end, 1, [&](Value* oh) {
-        Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
-        Value* from = copy_at(mul(oh, plan_.h.step * plan_.copy_row()));
-        if (is_flat(shape)) dot_row(first, from);
-        else tile_row(first, from, rows_of_window(oh));
-        e_.store_results({first, add(first, number(plan_.w.windows))});
+      for_each_block(image, begin, end, plan_.block(), [&](Value* block, Value* block_end) {
+        e_.loop(block, block_end, 1, [&](Value* oh) {
+          Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
+          Value* from = copy_at(mul(sub(oh, block), plan_.h.step * plan_.copy_row()));
+          if (is_flat(shape)) dot_row(first, from);
+          else tile_row(first, from, rows_of_window(oh));
+          e_.store_results({first, add(first, number(plan_.w.windows))});
+        });
       });
     });
   }
@@ -89,26 +101,26 @@ class ConvolutionEmitter : ImageWords {
       note();
     }
     // A chain has the terms of several images, or of some rows of windows of one.
-    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, most = pixels <= ir::chain_products ? pixels : ir::chain_products,
-                       rows = std::max<std::int64_t>(1, most / plan_.w.windows), groups = divide_up(plan_.h.windows, rows);
+    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = chain_rows(plan_), groups = divide_up(plan_.h.windows, rows);
     const Rows images = e_.indices(1);
     const ChainSteps steps(e_, mul(sub(images.last, images.first), groups), groups > 1 ? 1 : std::max<std::int64_t>(1, ir::chain_products / pixels));
     const Chains chains = chains_of_weight(flat);
     for_each_image([&](Value* image) {
-      copy_image(image, number(0), number(plan_.h.windows));
-      e_.loop(number(0), number(plan_.h.windows), rows, [&](Value* oh) {
-        const WindowRows windows{image, oh, least(number(rows), sub(number(plan_.h.windows), oh))};
-        Value* step = add(mul(sub(image, images.first), groups), div(oh, rows));
-        e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
-          e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
-            Value* line = add(mul(kh, plan_.h.dilation), mul(oh, plan_.h.step));
-            Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
-            Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
-            if (flat) weight_column(windows, steps.place(step), from, row);
-            else weight_rows(windows, steps.place(step), from, row);
+      for_each_block(image, number(0), number(plan_.h.windows), block_of_weight(plan_), [&](Value* block, Value* block_end) {
+        e_.loop(block, block_end, rows, [&](Value* oh) {
+          const WindowRows windows{image, oh, least(number(rows), sub(block_end, oh))};
+          Value* step = add(mul(sub(image, images.first), groups), div(oh, rows));
+          e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+            e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+              Value* line = add(mul(kh, plan_.h.dilation), mul(sub(oh, block), plan_.h.step));
+              Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
+              Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+              if (flat) weight_column(windows, steps.place(step), from, row);
+              else weight_rows(windows, steps.place(step), from, row);
+            });
           });
+          steps.add(step, chains);
         });
-        steps.add(step, chains);
       });
     });
     steps.finish(chains);
@@ -127,11 +139,16 @@ class ConvolutionEmitter : ImageWords {
   }
 
   // ---- the copy of an image ----
-  /// What the windows of rows [begin, end) of the result lie over.
-  void copy_image(Value* image, Value* begin, Value* end) {
+  /// Calls body with `most` rows of windows after the other of [begin, end), when what they lie over is copied.
+  void for_each_block(Value* image, Value* begin, Value* end, std::int64_t most, const std::function<void(Value*, Value*)>& body) {
     const auto& h = plan_.h;
-    Value *first = mul(begin, h.step), *last = add(mul(sub(end, number(1)), h.step), number((h.size - 1) * h.dilation + 1));
-    ImageCopy(e_, source_, h, plan_.w, plan_.channels).rows(image, first, last, copy_at(mul(first, plan_.copy_row())));
+    const auto block = [&](Value* from, Value* to) {
+      Value *first = mul(from, h.step), *last = add(mul(sub(to, number(1)), h.step), number(plan_.rows_under(1)));
+      ImageCopy(e_, source_, h, plan_.w, plan_.channels).rows(image, first, last, copy_at(number(0)));
+      body(from, to);
+    };
+    if (most == h.windows) return block(begin, end);
+    e_.loop(begin, end, most, [&](Value* from) { block(from, least(add(from, number(most)), end)); });
   }
 
   /// Where row h of the image begins in the copy.
@@ -325,7 +342,11 @@ class ConvolutionEmitter : ImageWords {
 void plan_staging(Planner& planner, Kernel& kernel) {
   const ConvolutionPlan plan = plan_convolution(planner.graph(), kernel.anchor);
   const std::optional<WinogradPlan> winograd = plan_winograd(planner.graph(), kernel.anchor);
-  const Type type{DType::f32, {winograd ? winograd->elements() : plan.copy_elements() + plan.tile_elements()}};
+  const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(planner.graph().node(kernel.anchor).op),
+             weight = std::holds_alternative<ir::Conv2DWeight>(planner.graph().node(kernel.anchor).op);
+  const std::int64_t copy =
+      adjoint ? plan.copy_elements() + plan.tile_elements() : plan.block_elements(weight ? block_of_weight(plan) : plan.block());
+  const Type type{DType::f32, {winograd ? winograd->elements() : copy}};
   kernel.staging = planner.temporary(type, str("image of ", kernel.anchor));
 }
 
@@ -340,7 +361,7 @@ Type direct_sums(const ir::Graph& graph, ir::NodeId anchor) {
 void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   plan_samples(planner, kernel);
-  plan_memory(planner, kernel);
+  plan_memory_in_place(planner, kernel);
   if (!tiles_convolution(graph, kernel.anchor)) return planner.add(std::move(kernel));
   const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(kernel.anchor).op);
   const ConvolutionPlan plan = plan_convolution(graph, kernel.anchor);

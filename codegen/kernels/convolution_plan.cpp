@@ -14,6 +14,13 @@ ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a) {
 
 }  // namespace
 
+std::int64_t ConvolutionPlan::block() const {
+  constexpr std::int64_t most = 128 * 1024, copied_once = 4;  // floats; of the rows of a block for each one that the next block copies again
+  if (h.copy * copy_row() <= most) return h.windows;
+  const std::int64_t fitting = (most / copy_row() - rows_under(1)) / h.step + 1, worth = copied_once * rows_under(1) / h.step;
+  return std::clamp<std::int64_t>(std::max(fitting, worth), 1, h.windows);
+}
+
 std::int64_t most_slots(const Shape& weight) {
   constexpr std::int64_t bytes = 16 * 1024 * 1024;
   const SymbolicLayout at = symbolic_layout(weight);

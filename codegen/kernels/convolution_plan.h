@@ -43,8 +43,14 @@ struct ConvolutionPlan {
   std::int64_t run() const { return w.dilation == 1 ? w.size * channels : channels; }
   std::int64_t runs_a_row() const { return w.dilation == 1 ? 1 : w.size; }
   std::int64_t copy_row() const { return w.copy * channels; }
-  /// Floats of the copy: vectors may reach past its end.
+  /// Rows of the copy that so many rows of windows lie over.
+  std::int64_t rows_under(std::int64_t rows) const { return (rows - 1) * h.step + (h.size - 1) * h.dilation + 1; }
+  /// Rows of windows that are computed over one copy: all, or of a large image so many that their copy stays in the second-level cache, and few of
+  /// its rows are copied twice.
+  std::int64_t block() const;
+  /// Floats of the copy of the whole image, or of what so many rows of windows lie over: vectors may reach past its end.
   std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
+  std::int64_t block_elements(std::int64_t rows) const { return rows_under(rows) * copy_row() + 16; }
   /// The most floats of the runs of one tile.
   std::int64_t tile_elements() const { return most_convolution_rows * ((run() + 15) / 16 * 16); }
 };

@@ -44,15 +44,16 @@ void ImageCopy::rows(Value* image, Value* first, Value* last, Value* to) {
 /// The pixels of the source, from number `pixel`, that are in a row of the copy.
 void ImageCopy::pixels(Value* pixel, Value* to) {
   const Shape& shape = type(source_).shape;
-  const std::int64_t columns = w_.kept(), stride = stride_of(source_);
-  if (is_flat(shape)) {  // one channel: the row is adjacent
-    const auto move = [&](Value* w, unsigned width) {
-      Value* from = e_.address(source_, number(0), add(pixel, w));
-      b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4)), float_at(to, w), llvm::Align(4));
+  const std::int64_t columns = w_.kept(), stride = e_.stored(source_).layout().stride.factor();
+  if (stride == channels_) {  // the row is adjacent
+    Value* row = is_flat(shape) ? e_.address(source_, number(0), pixel) : e_.address(source_, pixel, number(0));
+    const auto move = [&](Value* i, unsigned width) {
+      b_.CreateAlignedStore(b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), float_at(row, i), llvm::Align(4)), float_at(to, i),
+                            llvm::Align(4));
     };
-    const std::int64_t whole = columns / lanes * lanes;
-    e_.loop(number(0), number(whole), lanes, [&](Value* w) { move(w, lanes); });
-    e_.loop(number(whole), number(columns), 1, [&](Value* w) { move(w, 1); });
+    const std::int64_t all = columns * channels_, whole = all / lanes * lanes;
+    e_.loop(number(0), number(whole), lanes, [&](Value* i) { move(i, lanes); });
+    e_.loop(number(whole), number(all), 1, [&](Value* i) { move(i, 1); });
     return;
   }
   e_.loop(number(0), number(columns), 1, [&](Value* w) {

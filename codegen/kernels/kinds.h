@@ -66,6 +66,9 @@ class CollectedKernel : public KernelKind {
  protected:
   /// Adds that memory.
   static void plan_memory(Planner& planner, Kernel& kernel);
+  /// The same for kernels that write no row before they have collected it, and none but their own: a result of that type is collected where it will
+  /// be.
+  static void plan_memory_in_place(Planner& planner, Kernel& kernel);
   /// Makes the chunks samples, if the anchor's are independent; else there is one.
   static void plan_samples(const Planner& planner, Kernel& kernel);
 };

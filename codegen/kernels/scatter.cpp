@@ -138,7 +138,7 @@ class Hits {
 /// Chunks own rows of the table, if those are rows in memory.
 void ScatterKernel::plan(Planner& planner, Kernel kernel) const {
   if (kernel.shape.rank() != 2 || kernel.shape.back() == Dim(1)) kernel.domain = {};
-  plan_memory(planner, kernel);
+  plan_memory_in_place(planner, kernel);
   const ir::Node& anchor = planner.graph().node(kernel.anchor);
   const Dim updates = planner.graph().node(anchor.inputs[0]).type.shape.elements();
   if (!updates.is_fixed() || updates.factor() > ir::chain_terms) {

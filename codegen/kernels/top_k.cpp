@@ -153,7 +153,7 @@ bool by_radix(const ir::Graph& graph, ir::NodeId anchor) {
 
 void TopKKernel::plan(Planner& planner, Kernel kernel) const {
   plan_samples(planner, kernel);
-  plan_memory(planner, kernel);
+  plan_memory_in_place(planner, kernel);
   if (by_radix(planner.graph(), kernel.anchor)) {
     const Dim elements = planner.graph().node(planner.graph().node(kernel.anchor).inputs[0]).type.shape.back();
     kernel.staging = planner.temporary({DType::u32, {staged(elements.factor())}}, str("order of ", kernel.anchor));
