@@ -4,7 +4,7 @@ namespace sinter {
 
 std::int64_t padded_columns(std::int64_t cols) {
   if (cols <= 1) return cols;
-  return cols <= 16 ? 16 : (cols + 7) / 8 * 8;
+  return cols <= 8 ? 8 : cols <= 16 ? 16 : (cols + 7) / 8 * 8;
 }
 
 SymbolicLayout symbolic_layout(const Shape& shape) {

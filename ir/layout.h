@@ -10,7 +10,7 @@ namespace sinter {
 /// Every buffer is `rows` rows of `cols` elements, `stride` elements apart. The last dimension is the columns, all before it the rows;
 /// a vector over the batch ([kN]) is one column of kN rows. Elements between cols and stride are pad lanes and always 0.
 ///
-/// Strides: one column → 1; 2–16 columns → 16; more → rounded up to 8; N or T as columns ([k,N], [N,T]) → not padded.
+/// Strides: one column → 1; 2–8 columns → 8; 9–16 → 16; more → rounded up to 8; N or T as columns ([k,N], [N,T]) → not padded.
 ///
 /// Padding is for kernels: data at rest whose shape would need much of it is kept without (`rests_unpadded`).
 struct Layout {

@@ -1,12 +1,13 @@
 // sinter_extremes: times and memory of large and deep inputs, each in a process of its own, as one JSON line each, beside its bound.
 //   sinter_extremes [--list] [NAME...]   exit status 1 if a bound is passed
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,27 @@ double seconds(const std::function<void()>& run) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Runs f in a process of its own; false if it throws.
+bool run_apart(const std::function<void()>& f) {
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    int status = 0;
+    try {
+      f();
+    } catch (const std::exception& error) {
+      std::cerr << error.what() << std::endl;
+      status = 1;
+    }
+    _exit(status);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost a process");
+  if (WIFSIGNALED(status)) std::cerr << "ended by signal " << WTERMSIG(status) << std::endl;
+  return status == 0;
+}
+
 Tensor numbers(const Shape& shape) {
   std::vector<float> data(static_cast<std::size_t>(shape.elements().factor()));
   std::uint32_t number = 1;
@@ -32,15 +54,19 @@ Tensor numbers(const Shape& shape) {
   return {std::move(data), shape};
 }
 
-/// The greatest memory that this process had, in bytes.
-double peak_bytes() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  return static_cast<double>(use.ru_maxrss) * 1024;
+/// A number of /proc/self/status, in bytes.
+double memory(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1)) * 1024;
+  throw std::runtime_error("/proc/self/status has no " + name);
 }
-/// By how much that grows while something runs; what was allocated before must have been touched.
+/// The greatest memory that this process had.
+double peak_bytes() { return memory("VmHWM"); }
+/// By how much more memory than now it takes while something runs.
 double growth(const std::function<void()>& run) {
-  const double before = peak_bytes();
+  std::ofstream("/proc/self/clear_refs") << 5;  // forgets the greatest
+  const double before = memory("VmRSS");
   run();
   return peak_bytes() - before;
 }
@@ -173,12 +199,35 @@ double large_sample() {
 double sums() {
   const Tensor x = numbers({50000000});
   auto step = compile([](const Tensor& t) { return std::tuple(sum(t), mean(t), max(t)); });
+  step(numbers({1000}));  // compiles
   return growth([&] { step(x); });
 }
 
 double eager_sum_of_bytes() {
   const Tensor x = Tensor::filled({DType::u8, {200000000}}, 3);
   return growth([&] { (void)sum(x); });
+}
+
+/// 400 MB of weights, most of them in one table whose rows are padded in memory.
+weights::StateDict large_weights() {
+  const auto ones = [](const Shape& shape) { return Tensor::filled({DType::f32, shape}, 1); };
+  return {{"table.weight", ones({250000, 300})}, {"dense_1.weight", ones({300, 300})}, {"dense_2.weight", ones({300, 82000})}};
+}
+
+/// What writing them takes, or reading them, which includes the tensors; by the size of the file.
+double weights_file(const char* ending, bool reads) {
+  const std::string file = std::filesystem::temp_directory_path() / str("sinter_extremes_", getpid(), ending);
+  double bytes = 0;
+  if (reads) {
+    run_apart([&] { weights::write(file, large_weights()); });
+    bytes = growth([&] { (void)weights::read(file); });
+  } else {
+    const weights::StateDict tensors = large_weights();
+    bytes = growth([&] { weights::write(file, tensors); });
+  }
+  const auto size = static_cast<double>(std::filesystem::file_size(file));
+  std::filesystem::remove(file);
+  return bytes / size;
 }
 
 struct Extreme {
@@ -202,31 +251,22 @@ const std::vector<Extreme> extremes{
     {"image_4096", "of 4096 x 4096", "bytes", 2.4e9, [] { return image_net(4096); }},
     {"large_sample", "what a step of one sample of 40 MB adds, with its result", "bytes", 120e6, [] { return large_sample(); }},
     {"sums", "what sums, means and maxima of 50,000,000 numbers add", "bytes", 20e6, [] { return sums(); }},
+    {"write_safetensors", "what writing weights adds, by the size of the file", "", 0.2, [] { return weights_file(".safetensors", false); }},
+    {"read_safetensors", "what reading weights takes, by the size of the file", "", 1.2, [] { return weights_file(".safetensors", true); }},
+    {"write_npz", "what writing an .npz file adds", "", 1.2, [] { return weights_file(".npz", false); }},
+    {"read_npz", "what reading it takes", "", 1.2, [] { return weights_file(".npz", true); }},
     {"eager_sum_u8", "what an eager sum of 200,000,000 bytes adds", "bytes", 20e6, [] { return eager_sum_of_bytes(); }},
 };
 
 /// Measures in a process of its own, and says whether it kept the bound.
 bool keeps(const Extreme& extreme) {
-  std::cout.flush();
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("cannot start a process");
-  if (child == 0) {
-    int status = 2;
-    try {
-      const double value = extreme.measure();
-      std::cout
-          << ordered_json{{"name", extreme.name}, {"what", extreme.what}, {"unit", extreme.unit}, {"value", value}, {"bound", extreme.bound}}.dump()
-          << std::endl;
-      status = value <= extreme.bound ? 0 : 1;
-    } catch (const std::exception& error) {
-      std::cerr << extreme.name << ": " << error.what() << std::endl;
-    }
-    _exit(status);
-  }
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost a process");
-  if (WIFSIGNALED(status)) std::cerr << extreme.name << ": ended by signal " << WTERMSIG(status) << std::endl;
-  return status == 0;
+  return run_apart([&] {
+    const double value = extreme.measure();
+    std::cout
+        << ordered_json{{"name", extreme.name}, {"what", extreme.what}, {"unit", extreme.unit}, {"value", value}, {"bound", extreme.bound}}.dump()
+        << std::endl;
+    if (value > extreme.bound) throw std::runtime_error("the bound is passed");
+  });
 }
 
 }  // namespace

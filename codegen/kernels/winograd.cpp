@@ -17,7 +17,7 @@ namespace {
 class WinogradEmitter : ImageWords {
  public:
   WinogradEmitter(Emitter& emitter, const WinogradPlan& plan)
-      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan), lanes_(emitter.unit().lanes), range_(emitter, plan) {}
+      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan), lanes_(plan.lanes(emitter.unit())), range_(emitter, plan) {}
 
   /// Channels [begin, end) of the transformed kernel: by (number of the tile, channel) and feature.
   void emit_pack() {
@@ -239,7 +239,7 @@ class WinogradEmitter : ImageWords {
 
   const ir::Node& node_;
   const WinogradPlan plan_;
-  const unsigned lanes_;  ///< floats of a register
+  const unsigned lanes_;  ///< floats of a vector
   WinogradRange range_;
   std::vector<Panels> panels_;
   ConvolutionTiles tiles_;

@@ -23,6 +23,8 @@ struct WinogradPlan {
   std::int64_t width = 1;  ///< of the stride, floats that are computed together: all, or in the adjoint in the kernel those of a piece
   bool weight = false;     ///< the adjoint in the kernel
 
+  /// Floats of the vectors in which it computes: no more than the other image has from pixel to pixel.
+  unsigned lanes(VectorUnit unit) const { return static_cast<unsigned>(std::min<std::int64_t>(unit.lanes, stride)); }
   std::int64_t results() const { return form->results; }
   std::int64_t size() const { return form->size(); }
   std::int64_t numbers() const { return size() * size(); }

@@ -285,7 +285,7 @@ llvm::Function* shared(EmitContext& context, const char* what, const Form& form,
 
 void WinogradRange::measure(Value* strip, Value* place, Value* first) {
   const std::int64_t row = plan_.w.copy, results = plan_.results(), taps = plan_.form->taps, shared_pixels = (taps - 1) * row;
-  const Form form{results, taps, false, e_.unit().lanes};
+  const Form form{results, taps, false, plan_.lanes(e_.unit())};
   const auto magnitudes = [&](std::int64_t from, std::int64_t count) {
     b_.CreateCall(shared(e_.context(), "magnitudes", {0, 0, false, form.lanes}, false, 2, 2, define_magnitudes),
                   {staged(plan_.magnitudes_at(), number(from)), staged(0, number(from * plan_.channels)), number(count), number(plan_.channels)});
@@ -334,7 +334,7 @@ void WinogradRange::mend(Value* strip, Value* place, const std::function<void()>
     arguments[Mend::features] = number(plan_.columns);
     arguments[Mend::stride] = number(plan_.stride);
     arguments[Mend::kernel_stride] = number(stride_of(kernel));
-    b_.CreateCall(shared(e_.context(), "mend", {plan_.results(), plan_.form->taps, adjoint, e_.unit().lanes}, false, Mend::window_row,
+    b_.CreateCall(shared(e_.context(), "mend", {plan_.results(), plan_.form->taps, adjoint, plan_.lanes(e_.unit())}, false, Mend::window_row,
                          Mend::count - Mend::window_row, define_mend),
                   arguments);
   });

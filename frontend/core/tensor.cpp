@@ -35,11 +35,13 @@ Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape, std::sour
     : Tensor(from_elements(DType::u8, shape, data.size(), data.data(), where)) {}
 
 Tensor::Tensor(std::span<const double> data, const Shape& shape, std::source_location where) {
-  const auto narrowed = data::narrow_f64(Origin::from(where, current_layer()).text(), std::as_bytes(data));
+  std::vector<float> narrowed(data.size());
+  data::narrow_f64(Origin::from(where, current_layer()).text(), 0, std::as_bytes(data), std::as_writable_bytes(std::span(narrowed)));
   *this = from_elements(DType::f32, shape, data.size(), narrowed.data(), where);
 }
 Tensor::Tensor(std::span<const std::int64_t> data, const Shape& shape, std::source_location where) {
-  const auto narrowed = data::narrow_i64(Origin::from(where, current_layer()).text(), std::as_bytes(data));
+  std::vector<std::int32_t> narrowed(data.size());
+  data::narrow_i64(Origin::from(where, current_layer()).text(), 0, std::as_bytes(data), std::as_writable_bytes(std::span(narrowed)));
   *this = from_elements(DType::i32, shape, data.size(), narrowed.data(), where);
 }
 

@@ -2,39 +2,41 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "frontend/data/array.h"
 #include "ir/error.h"
 
 namespace sinter::data {
 
-/// Elements of From become To; throws UserError `[where] element i is …, advice` for a value that does not fit.
+/// Converts elements of a file, the first of which is number `first` of its array, into as many of another type. Throws UserError
+/// `[where] element i is …, advice` for a value that does not fit.
+using Narrow = void (*)(const std::string& where, std::uint64_t first, std::span<const std::byte> raw, std::span<std::byte> into);
+
 template <class From, class To, class Fits, class Convert>
-std::vector<std::byte> narrow(const std::string& where, std::span<const std::byte> raw, const Fits& fits, std::string_view advice,
-                              const Convert& convert) {
-  std::vector<std::byte> result(raw.size() / sizeof(From) * sizeof(To));
+void narrow(const std::string& where, std::uint64_t first, std::span<const std::byte> raw, std::span<std::byte> into, const Fits& fits,
+            std::string_view advice, const Convert& convert) {
   for (std::size_t i = 0; i < raw.size() / sizeof(From); ++i) {
     From value;
     std::memcpy(&value, raw.data() + i * sizeof(From), sizeof value);
-    if (!fits(value)) throw UserError(where, str("element ", i, " is ", value, ", ", advice));
+    if (!fits(value)) throw UserError(where, str("element ", first + i, " is ", value, ", ", advice));
     const To converted = convert(value);
-    std::memcpy(result.data() + i * sizeof(To), &converted, sizeof converted);
+    std::memcpy(into.data() + i * sizeof(To), &converted, sizeof converted);
   }
-  return result;
 }
 
 /// IEEE numbers of 16 bits as f32, exactly.
-std::vector<std::byte> narrow_f16(const std::string& where, std::span<const std::byte> raw);
+void narrow_f16(const std::string& where, std::uint64_t first, std::span<const std::byte> raw, std::span<std::byte> into);
+/// The upper halves of f32 as f32.
+void narrow_bf16(const std::string& where, std::uint64_t first, std::span<const std::byte> raw, std::span<std::byte> into);
 /// f64 as f32, rounded. Throws UserError for finite values beyond f32.
-std::vector<std::byte> narrow_f64(const std::string& where, std::span<const std::byte> raw);
+void narrow_f64(const std::string& where, std::uint64_t first, std::span<const std::byte> raw, std::span<std::byte> into);
 /// i64 as i32. Throws UserError for values beyond i32.
-std::vector<std::byte> narrow_i64(const std::string& where, std::span<const std::byte> raw);
-/// Throws UserError if an array of bool holds anything but 0 and 1.
-void require_truth_values(const std::string& where, const HostArray& array);
+void narrow_i64(const std::string& where, std::uint64_t first, std::span<const std::byte> raw, std::span<std::byte> into);
+/// Throws UserError if elements of an array of bool are anything but 0 and 1.
+void require_truth_values(const std::string& where, std::span<const std::byte> elements);
 
 }  // namespace sinter::data

@@ -31,25 +31,11 @@ constexpr std::array<Stored, 7> stored_types{{{"<f4", DType::f32, 4},
                                               {"<f8", DType::f32, 8},
                                               {"<i8", DType::i32, 8}}};
 
-/// Bytes in memory with the interface of a file.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  std::uint64_t size() const { return bytes_.size(); }
-  void read(std::uint64_t offset, std::span<std::byte> into) const {  // within bounds: the caller has checked sizes
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
 /// The header of NumPy's file, and its length.
-template <class File>
-std::pair<NpyHeader, std::uint64_t> read_header(const File& file, const std::string& where) {
+std::pair<NpyHeader, std::uint64_t> read_header(const NpyFile& file, const std::string& where) {
   constexpr std::string_view magic = "\x93NUMPY";
   std::array<char, 12> start{};
-  const std::size_t have = std::min<std::uint64_t>(file.size(), start.size());
+  const std::size_t have = std::min<std::uint64_t>(file.size, start.size());
   file.read(0, std::as_writable_bytes(std::span(start).first(have)));
   if (have < 10 || std::string_view(start.data(), magic.size()) != magic)
     throw UserError(where, "is no .npy file: it does not begin with NumPy's magic string; write it with numpy.save");
@@ -59,8 +45,7 @@ std::pair<NpyHeader, std::uint64_t> read_header(const File& file, const std::str
   std::uint64_t length = 0;
   const std::uint64_t begin = version == 1 ? 10 : 12;
   std::memcpy(&length, start.data() + 8, begin - 8);
-  if (begin + length > file.size())
-    throw UserError(where, str("the header takes ", length, " bytes, but the file has ", file.size(), "; copy it again"));
+  if (begin + length > file.size) throw UserError(where, str("the header takes ", length, " bytes, but the file has ", file.size, "; copy it again"));
   constexpr std::uint64_t longest = 64 << 10;
   if (length > longest) throw UserError(where, str("the header takes ", length, " bytes, more than ", longest, "; the file is damaged"));
   std::string text(length, '\0');
@@ -68,8 +53,9 @@ std::pair<NpyHeader, std::uint64_t> read_header(const File& file, const std::str
   return {parse_npy_header(text, where), begin + length};
 }
 
-template <class File>
-HostArray parse(const File& file, const std::string& where) {
+}  // namespace
+
+ArrayReader open_npy(const NpyFile& file, const std::string& where) {
   const auto [header, begin] = read_header(file, where);
   if (header.fortran_order)
     throw UserError(where, "is in column-major (Fortran) order; write it with numpy.save(file, numpy.ascontiguousarray(array))");
@@ -81,38 +67,44 @@ HostArray parse(const File& file, const std::string& where) {
     throw UserError(where, str("has ", header.shape.size(), " dimensions, at most ", Shape::max_rank, " are supported; reshape it"));
 
   const auto size = claimed_bytes(header.shape, type->size);
-  if (size != file.size() - begin)
+  if (size != file.size - begin)
     throw UserError(where, str("shape ", Shape::fixed(header.shape), " of '", header.descr, "' needs ", size ? str(*size) : "far more",
-                               " bytes of elements, but ", file.size() - begin, " follow the header; copy or write the file again"));
-  HostArray array{type->dtype, header.shape, std::vector<std::byte>(*size)};
-  file.read(begin, array.bytes);
-  if (header.descr == "<f8") array.bytes = narrow_f64(where, array.bytes);
-  if (header.descr == "<i8") array.bytes = narrow_i64(where, array.bytes);
-  require_truth_values(where, array);
-  return array;
+                               " bytes of elements, but ", file.size - begin, " follow the header; copy or write the file again"));
+  const Narrow narrow = header.descr == "<f8" ? narrow_f64 : header.descr == "<i8" ? narrow_i64 : nullptr;
+  return {where, type->dtype, header.shape, type->size, narrow, [read = file.read, at = begin](std::span<std::byte> into) mutable {
+            read(at, into);
+            at += into.size();
+          }};
 }
 
-}  // namespace
+HostArray read_npy(const std::filesystem::path& path) {
+  const runtime::InputFile file(path);
+  return open_npy({file.size(), [&](std::uint64_t offset, std::span<std::byte> into) { file.read(offset, into); }}, path.string()).array();
+}
 
-HostArray read_npy(const std::filesystem::path& path) { return parse(runtime::InputFile(path), path.string()); }
-HostArray parse_npy(std::span<const std::byte> bytes, const std::string& where) { return parse(MemoryFile(bytes), where); }
+HostArray parse_npy(std::span<const std::byte> bytes, const std::string& where) {
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {  // within bounds: sizes are checked before
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+  };
+  return open_npy({bytes.size(), read}, where).array();
+}
 
-std::vector<std::byte> npy_bytes(const HostArray& array, const std::string& where) {
+std::string npy_start(DType dtype, const std::vector<std::int64_t>& shape) {
   const auto type =
-      std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.dtype == array.dtype && s.size == size_of(s.dtype); });
-  const std::int64_t elements = Shape::fixed(array.shape).elements().factor();
-  if (array.bytes.size() != static_cast<std::size_t>(elements) * type->size)
-    throw UserError(where, str("an array of ", array.dtype, Shape::fixed(array.shape), " takes ", static_cast<std::size_t>(elements) * type->size,
-                               " bytes, got ", array.bytes.size()));
-  std::string text = npy_header_text({std::string(type->descr), false, array.shape});
+      std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.dtype == dtype && s.size == size_of(dtype); });
+  std::string text = npy_header_text({std::string(type->descr), false, shape});
   constexpr std::size_t begin = 10, alignment = 64;
   text.append((alignment - (begin + text.size() + 1) % alignment) % alignment, ' ').push_back('\n');
   const auto length = static_cast<std::uint16_t>(text.size());
-  const std::string start{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
-  std::vector<std::byte> bytes;
-  bytes.reserve(start.size() + text.size() + array.bytes.size());
-  for (const std::span<const std::byte> part : {std::as_bytes(std::span(start)), std::as_bytes(std::span(text)), std::span(array.bytes)})
-    bytes.insert(bytes.end(), part.begin(), part.end());
+  return std::string{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(length & 0xff), static_cast<char>(length >> 8)} + text;
+}
+
+std::vector<std::byte> npy_bytes(const HostArray& array, const std::string& where) {
+  require_bytes(where, array);
+  const std::string start = npy_start(array.dtype, array.shape);
+  std::vector<std::byte> bytes(start.size() + array.bytes.size());
+  std::memcpy(bytes.data(), start.data(), start.size());
+  std::copy(array.bytes.begin(), array.bytes.end(), bytes.begin() + static_cast<std::ptrdiff_t>(start.size()));
   return bytes;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -37,14 +35,11 @@ constexpr std::array<Stored, 9> stored_types{{{"F32", DType::f32, 4},
                                               {"F16", DType::f32, 2},
                                               {"BF16", DType::f32, 2}}};
 
-float from_bfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
-std::vector<std::byte> converted(const std::string& where, const Stored& type, std::vector<std::byte> raw) {
-  if (type.name == "F64") return narrow_f64(where, raw);
-  if (type.name == "I64") return narrow_i64(where, raw);
-  if (type.name == "F16") return narrow_f16(where, raw);
-  if (type.name == "BF16") return narrow<std::uint16_t, float>(where, raw, [](auto) { return true; }, "", from_bfloat);
-  return raw;
+Narrow narrow_of(const Stored& type) {
+  if (type.name == "F64") return narrow_f64;
+  if (type.name == "I64") return narrow_i64;
+  if (type.name == "F16") return narrow_f16;
+  return type.name == "BF16" ? narrow_bf16 : nullptr;
 }
 
 /// An extent or offset. The JSON library would also convert 2.5 and, with undefined behaviour, 1e40.
@@ -57,7 +52,7 @@ std::int64_t whole_number(const std::string& at, const nlohmann::ordered_json& v
 
 }  // namespace
 
-NamedArrays read_safetensors(const std::filesystem::path& path) {
+void visit_safetensors(const std::filesystem::path& path, const ArrayVisitor& visit) {
   const std::string where = path.string();
   const runtime::InputFile file(path);
   std::uint64_t length = 0;
@@ -103,30 +98,39 @@ NamedArrays read_safetensors(const std::filesystem::path& path) {
     throw UserError(where, str("the header is damaged (", error.what(), ")"));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::pair(a.first, a.last) < std::pair(b.first, b.last); });
-  NamedArrays arrays;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Entry& e = entries[i];
-    if (i && e.first < entries[i - 1].last)
-      throw UserError(where, str("tensors '", entries[i - 1].name, "' and '", e.name, "' overlap; the file is damaged"));
-    std::vector<std::byte> raw(e.last - e.first);
-    file.read(begin + e.first, raw);
-    arrays.emplace_back(e.name, HostArray{e.type->dtype, e.shape, converted(str(where, ", ", e.name), *e.type, std::move(raw))});
-    require_truth_values(str(where, ", ", e.name), arrays.back().second);
+  for (std::size_t i = 1; i < entries.size(); ++i)
+    if (entries[i].first < entries[i - 1].last)
+      throw UserError(where, str("tensors '", entries[i - 1].name, "' and '", entries[i].name, "' overlap; the file is damaged"));
+  for (const Entry& e : entries) {
+    ArrayReader array(str(where, ", ", e.name), e.type->dtype, e.shape, e.type->size, narrow_of(*e.type),
+                      [&file, at = begin + e.first](std::span<std::byte> into) mutable {
+                        file.read(at, into);
+                        at += into.size();
+                      });
+    visit(e.name, array);
   }
+}
+
+NamedArrays read_safetensors(const std::filesystem::path& path) {
+  NamedArrays arrays;
+  visit_safetensors(path, [&](const std::string& name, ArrayReader& array) { arrays.emplace_back(name, array.array()); });
   return arrays;
 }
 
-void write_safetensors(const std::filesystem::path& path, const NamedArrays& arrays) {
+void write_safetensors(const std::filesystem::path& path, const NamedArrays& arrays) { stream_safetensors(path, writers_of(path.string(), arrays)); }
+
+void stream_safetensors(const std::filesystem::path& path, std::span<const ArrayWriter> arrays) {
   const std::string where = path.string();
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   std::uint64_t offset = 0;
-  for (const auto& [name, array] : arrays) {
+  for (const ArrayWriter& array : arrays) {
+    const std::string& name = array.name;
     if (!name.empty()) require_name(where, name);
     if (name.empty() || name == metadata_name || header.contains(name))
       throw UserError(where, str("needs a different name for each tensor, none of them '", metadata_name, "', got '", name, "'"));
     const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&, d = array.dtype](const Stored& s) { return s.dtype == d; });
-    header[name] = {{"dtype", type->name}, {"shape", array.shape}, {"data_offsets", {offset, offset + array.bytes.size()}}};
-    offset += array.bytes.size();
+    header[name] = {{"dtype", type->name}, {"shape", array.shape}, {"data_offsets", {offset, offset + array.bytes()}}};
+    offset += array.bytes();
   }
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');  // tensors begin at a multiple of 8
@@ -134,7 +138,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedArrays& arr
   runtime::AtomicFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(std::as_bytes(std::span(text)));
-  for (const auto& [name, array] : arrays) file.write(array.bytes);
+  for (const ArrayWriter& array : arrays) for_each_part(array, [&](std::span<const std::byte> part) { file.write(part); });
   file.commit();
 }
 

@@ -101,11 +101,15 @@ Hdf5File::Hdf5File(const std::filesystem::path& path) : path_(path.string()), fi
   root_ = reader.take<std::uint64_t>();
 }
 
-std::vector<std::byte> Hdf5File::block(std::uint64_t offset, std::uint64_t size, const std::string& where) {
+void Hdf5File::claim(std::uint64_t offset, std::uint64_t size, const std::string& where) {
   if (offset > file_.size() || size > file_.size() - offset)
     throw UserError(where, str("needs ", size, " bytes from byte ", offset, " on, but the file has ", file_.size(), damaged));
   if (size > left_) throw UserError(where, str("needs bytes that another object also uses", damaged));
   left_ -= size;
+}
+
+std::vector<std::byte> Hdf5File::block(std::uint64_t offset, std::uint64_t size, const std::string& where) {
+  claim(offset, size, where);
   std::vector<std::byte> bytes(size);
   file_.read(offset, bytes);
   return bytes;
@@ -220,7 +224,7 @@ void Hdf5File::add_members(Members& members, std::uint64_t node, int level, cons
   }
 }
 
-data::HostArray Hdf5File::read(Object data_set, const std::string& name) {
+data::ArrayReader Hdf5File::read(Object data_set, const std::string& name) {
   const std::string where = str(path_, ", ", name);
   const std::vector<Message> messages = header(data_set, where);
   const auto find = [&](Kind kind, std::string_view what) {
@@ -237,8 +241,8 @@ data::HostArray Hdf5File::read(Object data_set, const std::string& name) {
   if (version == 1) of_space.bytes(4);
   else if (version != 2 || kind > 1) of_space.fail(str("has a shape of version ", version, " and kind ", kind, save_again));
   if (rank > Shape::max_rank) of_space.fail(str("has ", rank, " dimensions, at most ", Shape::max_rank, " are supported"));
-  data::HostArray array;
-  for (std::size_t axis = 0; axis < rank; ++axis) array.shape.push_back(of_space.take<std::int64_t>());
+  std::vector<std::int64_t> shape;
+  for (std::size_t axis = 0; axis < rank; ++axis) shape.push_back(of_space.take<std::int64_t>());
 
   Reader of_type = find(Kind::data_type, "element type");
   constexpr int float_class = 1;
@@ -254,14 +258,15 @@ data::HostArray Hdf5File::read(Object data_set, const std::string& name) {
   if (layout_version >= 3 && layout_kind == virtual_set) of_layout.fail(str("is made of other data sets, which may lie in other files", save_again));
   if (layout_version < 3 || layout_version > 4 || layout_kind != contiguous) of_layout.fail(str("is not contiguous", save_again));
   const auto place = of_layout.take<std::uint64_t>(), size = of_layout.take<std::uint64_t>();
-  if (data::claimed_bytes(array.shape, type->size) != size)
-    of_layout.fail(
-        str("claims other numbers than it has: ", Shape::fixed(array.shape), " of ", type->size, " bytes each in ", size, " bytes", damaged));
+  if (data::claimed_bytes(shape, type->size) != size)
+    of_layout.fail(str("claims other numbers than it has: ", Shape::fixed(shape), " of ", type->size, " bytes each in ", size, " bytes", damaged));
   if (size > 0 && place == nowhere) of_layout.fail(str("has no numbers", save_again));
-  if (size > 0) array.bytes = block(place, size, where);
-  if (type->size == 2) array.bytes = data::narrow_f16(where, array.bytes);
-  if (type->size == 8) array.bytes = data::narrow_f64(where, array.bytes);
-  return array;
+  if (size > 0) claim(place, size, where);
+  const data::Narrow narrow = type->size == 2 ? data::narrow_f16 : type->size == 8 ? data::narrow_f64 : nullptr;
+  return {where, DType::f32, std::move(shape), type->size, narrow, [this, at = place](std::span<std::byte> into) mutable {
+            file_.read(at, into);
+            at += into.size();
+          }};
 }
 
 }  // namespace sinter::weights

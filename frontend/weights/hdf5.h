@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/data/array.h"
+#include "frontend/data/array_stream.h"
 #include "runtime/file/disk.h"
 
 namespace sinter::weights {
@@ -28,13 +28,16 @@ class Hdf5File {
   /// Of a group, by their names in order. `name` is what messages call the group. Each object is read once; all reads together are no larger than
   /// the file. Throws UserError `[file, name] …` for what is no group, for links that are not hard links, and for a damaged file.
   Members members(Object group, const std::string& name);
-  /// Numbers of 16, 32 or 64 bits as f32. Throws UserError `[file, name] …` for other data sets, values beyond f32, and a damaged file.
-  data::HostArray read(Object data_set, const std::string& name);
+  /// Numbers of 16, 32 or 64 bits as f32, to be read while this lives. Throws UserError `[file, name] …` for other data sets, values beyond f32, and
+  /// a damaged file.
+  data::ArrayReader read(Object data_set, const std::string& name);
 
  private:
   struct Message;
   class Reader;
-  /// Reads so many bytes at an offset; no byte of the file may be read twice.
+  /// So many bytes at an offset are about to be read; none may be twice.
+  void claim(std::uint64_t offset, std::uint64_t size, const std::string& where);
+  /// Reads them.
   std::vector<std::byte> block(std::uint64_t offset, std::uint64_t size, const std::string& where);
   std::vector<Message> header(Object object, const std::string& where);
   void add_members(Members& members, std::uint64_t node, int level, const std::vector<std::byte>& names, const std::string& where);

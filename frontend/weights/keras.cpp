@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t longest_name = 1000;
 }
 
-data::NamedArrays read_keras(const std::filesystem::path& path) {
+void visit_keras(const std::filesystem::path& path, const data::ArrayVisitor& visit) {
   Hdf5File file(path);
   const auto find = [](const Hdf5File::Members& members, std::string_view name) {
     return std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
@@ -28,7 +28,6 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
                       str("has a name of more than ", longest_name, " bytes, '", layer.substr(0, 40), "...'; rename the model's layers"));
     return str(layer, "/", name);
   };
-  data::NamedArrays arrays;
   Hdf5File::Members open = file.members(layers->second, "layers");  // groups whose variables are to be read; those inside of them are appended
   for (std::size_t i = 0; i < open.size(); ++i) {
     const auto [layer, group] = open[i];
@@ -41,10 +40,16 @@ data::NamedArrays read_keras(const std::filesystem::path& path) {
       for (const auto& [number, data_set] : file.members(object, layer)) {
         const std::string name = inside(layer, number);
         require_name(path.string(), name);
-        arrays.emplace_back(name, file.read(data_set, name));
+        data::ArrayReader array = file.read(data_set, name);
+        visit(name, array);
       }
     }
   }
+}
+
+data::NamedArrays read_keras(const std::filesystem::path& path) {
+  data::NamedArrays arrays;
+  visit_keras(path, [&](const std::string& name, data::ArrayReader& array) { arrays.emplace_back(name, array.array()); });
   return arrays;
 }
 

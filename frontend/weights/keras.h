@@ -11,5 +11,7 @@ namespace sinter::weights {
 /// without the seeds of dropouts; f16 and f64 become f32. Throws UserError `[file] …` for a missing or damaged file, one of another layout, and one
 /// that Hdf5File does not read.
 data::NamedArrays read_keras(const std::filesystem::path& path);
+/// The same, array after array.
+void visit_keras(const std::filesystem::path& path, const data::ArrayVisitor& visit);
 
 }  // namespace sinter::weights

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -16,22 +17,48 @@ namespace sinter::weights {
 
 namespace {
 
-data::NamedArrays arrays_of(const StateDict& tensors) {
-  data::NamedArrays arrays;
-  for (const auto& [name, tensor] : tensors) {
-    data::HostArray array{tensor.dtype(), tensor.shape().extents(1), {}};
-    array.bytes.resize(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype()));
-    tensor.copy_to(array.bytes.data());
-    arrays.emplace_back(name, std::move(array));
+/// Bytes of a tensor's elements without padding, from this offset on.
+void copy_dense(const Tensor& tensor, std::uint64_t offset, std::span<std::byte> into) {
+  const runtime::View view = tensor.view();
+  const Layout at = view.layout();
+  const std::size_t size = size_of(view.type.dtype), row_bytes = static_cast<std::size_t>(at.is_dense() ? at.elements() : at.cols) * size,
+                    stride_bytes = static_cast<std::size_t>(at.stride) * size;
+  while (!into.empty()) {
+    const std::size_t row = offset / row_bytes, first = offset % row_bytes, count = std::min(into.size(), row_bytes - first);
+    std::memcpy(into.data(), view.data + row * stride_bytes + first, count);
+    into = into.subspan(count);
+    offset += count;
   }
-  return arrays;
 }
 
-StateDict tensors_of(const data::NamedArrays& arrays) {
-  StateDict tensors;
-  for (const auto& [name, array] : arrays)
-    tensors.emplace_back(name, Tensor::from_bytes({array.dtype, Shape::fixed(array.shape)}, array.bytes.data()));
-  return tensors;
+std::vector<data::ArrayWriter> writers_of(const StateDict& tensors) {
+  std::vector<data::ArrayWriter> writers;
+  for (const auto& [name, tensor] : tensors)
+    writers.push_back({name, tensor.dtype(), tensor.shape().extents(1),
+                       [tensor = tensor](std::uint64_t offset, std::span<std::byte> into) { copy_dense(tensor, offset, into); }});
+  return writers;
+}
+
+/// An array as a tensor, read into its memory, which may have padding.
+Tensor tensor_of(data::ArrayReader& array) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  Tensor result = Tensor::zeros({array.dtype(), Shape::fixed(array.shape())});
+  const runtime::View view = result.view();
+  const Layout at = view.layout();
+  const std::size_t size = size_of(array.dtype()), row = static_cast<std::size_t>(at.cols) * size,
+                    stride = static_cast<std::size_t>(at.stride) * size;
+  if (at.is_dense()) {
+    array.read({view.data, static_cast<std::size_t>(at.elements()) * size});
+    return result;
+  }
+  std::vector<std::byte> rows;
+  for (std::size_t first = 0, count = 0; first < static_cast<std::size_t>(at.rows); first += count) {
+    count = std::min(static_cast<std::size_t>(at.rows) - first, std::max<std::size_t>(1, most / row));
+    rows.resize(count * row);
+    array.read(rows);
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(view.data + (first + i) * stride, rows.data() + i * row, row);
+  }
+  return result;
 }
 
 enum class Format { safetensors, npz, hdf5 };
@@ -81,20 +108,24 @@ void load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOpti
 }
 
 StateDict read(const std::string& path) {
+  StateDict tensors;
+  const data::ArrayVisitor add = [&](const std::string& name, data::ArrayReader& array) { tensors.emplace_back(name, tensor_of(array)); };
   switch (format_of(path)) {
     case Format::npz:
-      return tensors_of(data::read_npz(path));
-    case Format::hdf5:
-      return tensors_of(read_keras(path));
-    case Format::safetensors:
+      data::visit_npz(path, add);
       break;
+    case Format::hdf5:
+      visit_keras(path, add);
+      break;
+    case Format::safetensors:
+      data::visit_safetensors(path, add);
   }
-  return tensors_of(data::read_safetensors(path));
+  return tensors;
 }
 
 void write(const std::string& path, const StateDict& tensors) {
-  if (path.ends_with(".safetensors")) return data::write_safetensors(path, arrays_of(tensors));
-  if (path.ends_with(".npz")) return data::write_npz(path, arrays_of(tensors));
+  if (path.ends_with(".safetensors")) return data::stream_safetensors(path, writers_of(tensors));
+  if (path.ends_with(".npz")) return data::stream_npz(path, writers_of(tensors));
   throw UserError(path, "weights are written to .safetensors or .npz files; choose one of these endings");
 }
 

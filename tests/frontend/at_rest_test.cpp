@@ -48,10 +48,10 @@ TEST(AtRest, SoDoLargeResultsOfOps) {
 
 /// What is small is padded, as kernels are fastest with.
 TEST(AtRest, SmallResultsArePadded) {
-  for (const std::int64_t rows : {2, 1000, 4095, 4096, 100000}) {
+  for (const std::int64_t rows : {2, 1000, 8191, 8192, 100000}) {
     const Type type{DType::f32, {rows, 5}};
-    EXPECT_EQ(Tensor::result_is_unpadded(type), rows >= 4096);
-    EXPECT_EQ((Tensor::zeros(type) + 1.0f).is_unpadded(), rows >= 4096);
+    EXPECT_EQ(Tensor::result_is_unpadded(type), rows >= 8192);
+    EXPECT_EQ((Tensor::zeros(type) + 1.0f).is_unpadded(), rows >= 8192);
     EXPECT_TRUE(Tensor::at_rest(type).is_unpadded());
   }
 }

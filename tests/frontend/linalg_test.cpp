@@ -1,10 +1,13 @@
 // linalg:: against NumPy (tests/fixtures/linalg.py), by its properties, and what it refuses.
+#include <pthread.h>
+
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "frontend/data/npz.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/sanitizers.h"
 
 namespace sinter::test {
 namespace {
@@ -108,6 +111,31 @@ TEST(Linalg, UnitsSayNothingAboutSingularity) {
   const Tensor a({1e12f, 0, 0, 1e-12f}, {2, 2});
   EXPECT_FLOAT_EQ(static_cast<float>(linalg::inv(a).to_vector<float>()[3]), 1e12f);
   EXPECT_FLOAT_EQ(linalg::solve(a, Tensor({1e12f, 1e-12f}, {2})).to_vector<float>()[1], 1);
+}
+
+/// As threads of servers and of other languages have.
+TEST(Linalg, WorksOnASmallStack) {
+  if (SINTER_ADDRESS_SANITIZER || SINTER_THREAD_SANITIZER) GTEST_SKIP() << "a sanitizer needs more stack itself";
+  const auto all = [](void*) -> void* {
+    const Tensor a = random({120, 120}, 1), b = random({120, 90}, 2);
+    (void)linalg::solve(a, b);
+    (void)linalg::inv(a);
+    (void)linalg::det(a * 0.1f);
+    (void)linalg::pinv(b);
+    (void)linalg::lstsq(b, random({120}, 3));
+    (void)linalg::qr(b);
+    (void)linalg::svd(b);
+    (void)linalg::eigh(a + transpose(a));
+    (void)linalg::cholesky(matmul(a, transpose(a)) + one_hot(iota({120}), 120));
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 128 << 10), 0);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, +all, nullptr), 0);
+  EXPECT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
 }
 
 TEST(Linalg, TakesParametersAndChangesNoOperand) {
