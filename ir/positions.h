@@ -20,6 +20,12 @@ inline void require_positions(Dim extent, std::string_view what) {
     throw UserError(str(extent, " ", what, " are more than positions in i32 reach (", most_positions, "); work on parts of them"));
 }
 
+/// The same of elements that are numbered in u32.
+inline void require_numbered(Dim elements) {
+  if (elements.is_fixed() && elements.factor() > std::int64_t{1} << 32)
+    throw UserError(str(elements, " elements are more than numbers in u32 reach (2^32); make parts of them"));
+}
+
 /// The index of an element along each axis of a fixed shape, by its row-major number.
 inline std::vector<std::int64_t> place_of(const Shape& shape, std::int64_t element) {
   std::vector<std::int64_t> place(shape.rank());

@@ -10,6 +10,7 @@
 #include "frontend/core/assignment_log.h"
 #include "frontend/core/interpret.h"
 #include "frontend/core/ops.h"
+#include "ir/positions.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "passes/group.h"
@@ -210,6 +211,8 @@ Variant::Variant(std::shared_ptr<const CompiledGraph> compiled)
   dense_outputs_.resize(graph.outputs().size());
   for (std::size_t i = 0; i < graph.updates().size(); ++i)
     if (graph.updates()[i] != ir::no_node) assigned_.push_back(compiled_->traced.cells[i].get());
+  for (const ir::NodeId id : graph.topological_order())
+    if (std::holds_alternative<ir::Iota>(graph.node(id).op) && !graph.node(id).type.shape.is_fixed()) numbered_.push_back(id);
   const std::size_t declared = graph.inputs().size() - compiled_->traced.captured.size();
   for (std::size_t i = declared; i < inputs_.size(); ++i) inputs_[i] = step_memory(i, compiled_->traced.captured[i - declared]);
 }
@@ -236,6 +239,7 @@ std::byte* Variant::step_memory(std::size_t input, const Tensor& tensor) {
 void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int threads, bool force) {
   const ir::Graph& graph = compiled_->graph;
   const Sizes sizes = sizes_of(graph, in);
+  check_numbered(sizes);
   for (std::size_t i = 0; i < in.size(); ++i) {
     inputs_[i] = step_memory(i, *in[i]);
     table_rows_[i] = graph.inputs()[i].kind == ir::InputSpec::Kind::table ? in[i]->shape()[0].factor() : 0;
@@ -258,6 +262,14 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
   finish(fault, in);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = dense_outputs_[i] ? from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data()) : settled(std::move(out[i]));
+}
+
+void Variant::check_numbered(Sizes sizes) const {
+  for (const ir::NodeId id : numbered_) try {
+      ir::require_numbered(compiled_->graph.node(id).type.shape.at(sizes).elements());
+    } catch (const UserError&) {
+      rethrow_at(compiled_->graph.node(id).origin.text(), str(ir::name(compiled_->graph.node(id).op), ": "));
+    }
 }
 
 void Variant::check_indices(std::span<const Tensor* const> in, Sizes sizes) const {
@@ -320,6 +332,7 @@ SampleSlice slice_of(std::int64_t step, std::int64_t batch, std::int64_t samples
 void Variant::run_steps(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run, int threads, bool force) {
   const ir::Graph& graph = compiled_->graph;
   const Sizes all = sizes_of(graph, in);
+  check_numbered({run.batch ? std::min(all.n, run.batch) : all.n, all.t});
   check_indices(in, {run.batch ? std::min(all.n, run.steps * run.batch) : all.n, all.t});
   const Assignment assignment(assigned_);
   bind_states();

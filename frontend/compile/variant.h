@@ -84,6 +84,8 @@ class Variant {
   runtime::Executor executor_;
   /// The tensor in the form in which the step reads that input.
   std::byte* step_memory(std::size_t input, const Tensor& tensor);
+  /// Throws UserError for elements that are numbered, but too many in a call of these sizes.
+  void check_numbered(Sizes sizes) const;
   /// Throws UserError for an index out of range, as far as that is known before the step runs.
   void check_indices(std::span<const Tensor* const> in, Sizes sizes) const;
   /// Throws UserError for a state that another step assigns at this moment.
@@ -100,6 +102,7 @@ class Variant {
   bool states_unchanged_ = false;        ///< since the previous call
   bool finished_ = false;                ///< the previous call ran to its end
   IndexGuard guard_;
+  std::vector<ir::NodeId> numbered_;            ///< nodes of elements that are numbered, as many as N or T decide
   std::vector<CellValue> before_;               ///< of the states, while a step runs that may meet an index out of range
   std::vector<runtime::Buffer> copies_;         ///< of inputs that have padding where the step reads none, or the reverse
   std::vector<runtime::Buffer> dense_outputs_;  ///< of those whose rows are as long as N or T

@@ -1,6 +1,7 @@
 // Sizes beyond what positions and numbers in 32 bits reach are refused at once.
 #include "frontend/train/row_numbers.h"
 #include "tests/frontend/helpers.h"
+#include "tests/support/sanitizers.h"
 
 namespace sinter::test {
 namespace {
@@ -29,6 +30,16 @@ TEST(Position, NumbersOfElementsBeyondU32AreRefused) {
   const std::int64_t many = (std::int64_t{1} << 32) + 1;
   EXPECT_THAT(error_of([&] { iota({many}); }), HasSubstr("4294967297 elements are more than numbers in u32 reach (2^32); make parts of them"));
   EXPECT_THAT(error_of([&] { random_uniform({many}, Tensor(0.0f), 1); }), HasSubstr("4294967297 elements are more than numbers in u32 reach"));
+}
+
+/// Of a batch that nobody has touched yet: it takes no memory.
+TEST(Position, NumbersOfABatchBeyondU32AreRefused) {
+  NEEDS_CODEGEN();
+  if (SINTER_ADDRESS_SANITIZER || SINTER_THREAD_SANITIZER) GTEST_SKIP() << "a sanitizer writes to new memory";
+  auto step = compile([](const Tensor& x) { return sum(cast(iota(x.shape()), DType::f32)); });
+  EXPECT_EQ(step(Tensor::zeros({DType::boolean, {4, 1}})).item(), 6);
+  EXPECT_THAT(error_of([&] { step(Tensor::zeros({DType::boolean, {(std::int64_t{1} << 32) + 1, 1}})); }),
+              HasSubstr("iota: 4294967297 elements are more than numbers in u32 reach (2^32); make parts of them"));
 }
 
 TEST(Position, SamplesBeyondI32AreRefused) {

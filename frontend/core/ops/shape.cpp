@@ -5,6 +5,7 @@
 
 #include "frontend/core/number.h"
 #include "frontend/core/operands.h"
+#include "ir/positions.h"
 
 namespace sinter {
 
@@ -186,8 +187,11 @@ Tensor pad(const Arg& arg, std::int64_t axis, std::int64_t before, std::int64_t 
 }
 
 Tensor iota(const Shape& shape, std::source_location where) {
-  if (const Dim count = shape.elements(); count.is_fixed() && count.factor() > std::int64_t{1} << 32)
-    fail(where, str(count, " elements are more than numbers in u32 reach (2^32); make parts of them"));
+  try {
+    ir::require_numbered(shape.elements());
+  } catch (const UserError& error) {
+    fail(where, std::string(error.message()));
+  }
   return apply(ir::Iota{shape}, {}, where);
 }
 
