@@ -9,7 +9,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <new>
 
@@ -40,6 +39,7 @@ struct alignas(64) Storage {
   Storage* next = nullptr;   ///< in the free list
   std::byte* data = reinterpret_cast<std::byte*>(this + 1);
   std::shared_ptr<const void> owner;  ///< of the data; null for the pool's blocks
+  std::atomic<std::size_t> finite{0};
 };
 static_assert(sizeof(Storage) == 64);
 
@@ -95,7 +95,8 @@ class Pool {
  public:
   /// `zeros`: of zeros, as new memory that is mapped is anyway.
   Storage* allocate(std::size_t bytes, bool zeros) {
-    if (bytes > std::numeric_limits<std::size_t>::max() / 4) refuse(bytes);
+    constexpr std::size_t most = std::size_t{1} << 56;  // no computer addresses more
+    if (bytes > most) refuse(bytes);
     const SizeClass wanted = size_class(sizeof(Storage) + bytes + slack);
     Storage* block = nullptr;
     {
@@ -208,7 +209,16 @@ Buffer::~Buffer() {
 
 std::byte* Buffer::data() const { return storage_ ? storage_->data : nullptr; }
 std::size_t Buffer::bytes() const { return storage_ ? storage_->bytes : 0; }
-bool Buffer::unique() const { return storage_ && storage_->references.load(std::memory_order_acquire) == 1; }
+bool Buffer::unique() const {
+  if (!storage_ || storage_->references.load(std::memory_order_acquire) != 1) return false;
+  storage_->finite.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+std::size_t Buffer::finite_bytes() const { return storage_ ? storage_->finite.load(std::memory_order_relaxed) : 0; }
+void Buffer::note_finite(std::size_t bytes) const {
+  if (storage_ && !storage_->owner) storage_->finite.store(bytes, std::memory_order_relaxed);
+}
 
 MemoryUse memory_use() { return Pool::instance().use(); }
 void release_pool() { Pool::instance().clear(); }

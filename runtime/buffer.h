@@ -32,8 +32,12 @@ class Buffer {
   std::byte* data() const;
   std::size_t bytes() const;  ///< as asked for
   explicit operator bool() const { return storage_ != nullptr; }
-  /// Whether this is the only handle: then a writer may write in place.
+  /// Whether this is the only handle: then a writer may write in place. Nothing is known of the numbers any more then.
   bool unique() const;
+  /// For readers that would look at the same numbers again: the bytes from the beginning that were found to be finite f32, since a writer last asked
+  /// unique(). Of memory with another owner, who may write at any time, none.
+  std::size_t finite_bytes() const;
+  void note_finite(std::size_t bytes) const;
   bool operator==(const Buffer&) const = default;
 
  private:

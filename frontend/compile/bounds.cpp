@@ -146,6 +146,14 @@ void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bo
   }
 }
 
+/// What only moves elements moves their errors, however many operands there are.
+void carry_movement(Bounded& result, ir::Op op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
+  if (auto* pad = std::get_if<ir::Pad>(&op)) pad->value = 0;  // which is certain
+  std::vector<ir::Array> errors;
+  for (const Bounded* x : in) errors.push_back(errors_of(*x));
+  result.error = evaluate(op, {DType::f32, type.shape}, std::move(errors), sizes).data;
+}
+
 /// The number of terms of a sum or product.
 double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   std::vector<Type> types;
@@ -292,6 +300,11 @@ struct Carry {
   void operator()(const ir::MaxPoolPlace& place) const { carry_pool_place(result, place, *in[0]); }
   void operator()(const ir::Argmax&) const { carry_argmax(result, *in[0]); }
   void operator()(const ir::TopK&) const { carry_top_k(result, *in[0]); }
+
+  template <ir::IsMovement O>
+  void operator()(const O&) const {
+    carry_movement(result, op, type, in, sizes);
+  }
 
   void operator()(const ir::Softmax&) const { carry_softmax(result, *in[0], false); }
   void operator()(const ir::LogSoftmax&) const { carry_softmax(result, *in[0], true); }

@@ -1,29 +1,47 @@
 #include "frontend/core/finite.h"
 
 #include <algorithm>
-#include <cstring>
+#include <atomic>
+
+#include "runtime/isa/kernels.h"
+#include "runtime/team.h"
 
 namespace sinter {
 
+namespace {
+
+constexpr std::uint32_t infinity = 0x7f800000, sign = 0x80000000;  // NaN is above infinity
+
+bool is_finite(std::uint32_t bits) { return (bits & ~sign) < infinity; }
+
+/// As integers, what is not finite and positive is above all other numbers, and what is not finite and negative above all others that are unsigned.
+bool all_finite(const std::uint32_t* bits, std::int64_t count) {
+  const runtime::isa::Kernels& kernels = runtime::isa::kernels();
+  return kernels.signed_max.rows(reinterpret_cast<const std::int32_t*>(bits), 1, count, count) < static_cast<std::int32_t>(infinity) &&
+         kernels.whole_max.rows(bits, 1, count, count) < (infinity | sign);
+}
+
+}  // namespace
+
 std::optional<NonFinite> first_non_finite(const Tensor& tensor) {
   if (tensor.dtype() != DType::f32) return std::nullopt;
-  constexpr std::uint32_t exponent = 0x7f800000;  // all ones in NaN and infinity
-  constexpr std::int64_t block = 256;             // judged as a whole, so that the loop is vectorized
+  constexpr std::int64_t block = 16384;
   const Layout at = tensor.view().layout();
-  const float* data = tensor.view().as<float>();
-  const auto is_bad = [&](std::int64_t i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, data + i, sizeof bits);
-    return (bits & exponent) == exponent;
-  };
-  for (std::int64_t begin = 0; begin < at.padded_elements(); begin += block) {
-    const std::int64_t end = std::min(begin + block, at.padded_elements());
-    unsigned any = 0;
-    for (std::int64_t i = begin; i < end; ++i) any |= is_bad(i);
-    if (!any) continue;
-    for (std::int64_t i = begin; i < end; ++i)  // pad lanes are 0
-      if (is_bad(i)) return NonFinite{i / at.stride * at.cols + i % at.stride, data[i]};
-  }
+  const std::int64_t all = at.padded_elements();
+  const std::size_t bytes = static_cast<std::size_t>(all) * sizeof(float);
+  if (tensor.buffer().finite_bytes() >= bytes) return std::nullopt;
+  const auto* bits = tensor.view().as<std::uint32_t>();
+  std::atomic<std::int64_t> first{all};
+  runtime::parallel_for(divide_up(all, block), runtime::threads_for(0, static_cast<double>(bytes)), [&](std::int64_t chunk) {
+    const std::int64_t begin = chunk * block, end = std::min(begin + block, all);
+    if (begin > first.load(std::memory_order_relaxed) || all_finite(bits + begin, end - begin)) return;
+    const std::int64_t place = std::find_if_not(bits + begin, bits + end, is_finite) - bits;
+    for (std::int64_t before = first.load(); place < before && !first.compare_exchange_weak(before, place);) {
+    }
+  });
+  const std::int64_t i = first.load();
+  if (i < all) return NonFinite{i / at.stride * at.cols + i % at.stride, tensor.view().as<float>()[i]};  // pad lanes are 0
+  tensor.buffer().note_finite(bytes);
   return std::nullopt;
 }
 

@@ -19,7 +19,8 @@ TrainingScope::TrainingScope() : outer_(training) { training = true; }
 TrainingScope::~TrainingScope() { training = outer_; }
 bool is_training() { return training; }
 
-Module::Module(std::string kind, std::string path) : state_(std::make_shared<State>(State{std::move(kind), std::move(path), true, {}, {}})) {
+Module::Module(std::string kind, std::string path)
+    : state_(std::make_shared<ModuleState>(ModuleState{std::move(kind), std::move(path), true, {}, {}})) {
   require_name_in_path("Module", state_->kind);
   if (!state_->name.empty()) require_name("Module", state_->name);
 }
@@ -60,14 +61,14 @@ Parameter Module::add_state(std::string name, const Tensor& initial) { return ad
 
 Parameter Module::add(std::string name, const Tensor& initial, bool trains, Penalty penalty) {
   require_name_in_path(state_->label(), name);
-  for (const State::Own& own : state_->own)
+  for (const ModuleState::Own& own : state_->own)
     if (own.name == name) throw UserError(state_->label(), str("has a parameter '", name, "' already; give each its own name"));
   state_->own.push_back({Parameter(state_->name + "." + name, initial, trains && state_->trainable), std::move(name), trains, penalty});
   return state_->own.back().parameter;
 }
 
 void Module::add(const Module& child) {
-  const std::vector<State*> below = child.state_->all();
+  const std::vector<ModuleState*> below = child.state_->all();
   if (std::find(below.begin(), below.end(), state_.get()) != below.end())
     throw UserError(state_->label(), str("cannot be part of itself: '", child.state_->label(), "' is this module or contains it"));
   if (std::find(state_->children.begin(), state_->children.end(), child.state_) != state_->children.end()) return;
@@ -76,9 +77,9 @@ void Module::add(const Module& child) {
   child.state_->rename((state_->name.empty() ? "" : state_->name + ".") + child.kind() + "_" + std::to_string(same + 1));
 }
 
-void Module::State::rename(const std::string& path) {
+void ModuleState::rename(const std::string& path) {
   struct Renamed {
-    State* state;
+    ModuleState* state;
     std::string path;
   };
   std::vector<Renamed> stack{{this, path}};
@@ -92,10 +93,10 @@ void Module::State::rename(const std::string& path) {
   }
 }
 
-std::vector<Module::State*> Module::State::all() {
-  std::vector<State*> result, stack{this};
+std::vector<ModuleState*> ModuleState::all() {
+  std::vector<ModuleState*> result, stack{this};
   while (!stack.empty()) {
-    State* state = stack.back();
+    ModuleState* state = stack.back();
     stack.pop_back();
     if (std::find(result.begin(), result.end(), state) != result.end()) continue;
     result.push_back(state);
@@ -106,37 +107,37 @@ std::vector<Module::State*> Module::State::all() {
 
 std::vector<Parameter> Module::parameters() const {
   std::vector<Parameter> result;
-  for (const State* module : state_->all())
-    for (const State::Own& own : module->own)
+  for (const ModuleState* module : state_->all())
+    for (const ModuleState::Own& own : module->own)
       if (std::find(result.begin(), result.end(), own.parameter) == result.end()) result.push_back(own.parameter);
   return result;
 }
 
 void Module::publish() const { sinter::publish(parameters()); }
 
-std::vector<Module::Layer> Module::layers() const {
-  std::vector<Layer> result;
-  for (const State* module : state_->all()) {
-    Layer layer{module->kind, module->name, {}};
-    for (const State::Own& own : module->own) layer.parameters.emplace_back(own.name, own.parameter);
+std::vector<LayerParameters> Module::layers() const {
+  std::vector<LayerParameters> result;
+  for (const ModuleState* module : state_->all()) {
+    LayerParameters layer{module->kind, module->name, {}};
+    for (const ModuleState::Own& own : module->own) layer.parameters.emplace_back(own.name, own.parameter);
     if (!layer.parameters.empty()) result.push_back(std::move(layer));
   }
   return result;
 }
 
 void Module::set_trainable(bool trainable) {
-  for (State* module : state_->all()) {
+  for (ModuleState* module : state_->all()) {
     module->trainable = trainable;
-    for (State::Own& own : module->own) own.parameter.set_trainable(trainable && own.trains);
+    for (ModuleState::Own& own : module->own) own.parameter.set_trainable(trainable && own.trains);
   }
 }
 
 void Module::set_trainable(const std::string& pattern, bool trainable) {
   bool any = false;
   std::vector<std::string> known;
-  for (State* module : state_->all()) {
+  for (ModuleState* module : state_->all()) {
     bool trains = false, matched = false;
-    for (State::Own& own : module->own) {
+    for (ModuleState::Own& own : module->own) {
       if (!own.trains) continue;
       known.push_back(own.parameter.name());
       if (matches(pattern, own.parameter.name())) {
@@ -157,8 +158,8 @@ bool Module::trainable() const {
 }
 
 bool Module::has_penalty() const {
-  for (const State* module : state_->all())
-    for (const State::Own& own : module->own)
+  for (const ModuleState* module : state_->all())
+    for (const ModuleState::Own& own : module->own)
       if (own.penalty.l1 > 0 || own.penalty.l2 > 0) return true;
   return false;
 }
@@ -166,8 +167,8 @@ bool Module::has_penalty() const {
 Tensor Module::penalty() const {
   Tensor total;
   const auto add = [&](float factor, const Tensor& term) { total = total.defined() ? total + term * factor : term * factor; };
-  for (const State* module : state_->all())
-    for (const State::Own& own : module->own) {
+  for (const ModuleState* module : state_->all())
+    for (const ModuleState::Own& own : module->own) {
       if (own.penalty.l1 > 0) add(own.penalty.l1, sum(abs(own.parameter)));
       if (own.penalty.l2 > 0) add(own.penalty.l2, sum(square(own.parameter)));
     }

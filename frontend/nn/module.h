@@ -34,6 +34,13 @@ class TrainingScope {
 };
 bool is_training();
 
+/// A module that holds parameters itself: its kind, path, and parameters by their own names.
+struct LayerParameters {
+  std::string kind, path;
+  std::vector<std::pair<std::string, Parameter>> parameters;
+};
+struct ModuleState;  // frontend/nn/module_state.h
+
 /// A layer or a model. Derive, register parameters and children in the constructor, and write forward() as ordinary tensor code:
 ///
 ///   struct Residual : nn::Module {
@@ -77,13 +84,8 @@ class Module {
   std::vector<Parameter> trainable_parameters() const;
   /// Throws UserError for an unknown name, listing the known ones.
   Parameter parameter(std::string_view name) const;
-  /// A module that holds parameters itself: its kind, path, and parameters by their own names.
-  struct Layer {
-    std::string kind, path;
-    std::vector<std::pair<std::string, Parameter>> parameters;
-  };
   /// The layers of this module and its children, in order of registration.
-  std::vector<Layer> layers() const;
+  std::vector<LayerParameters> layers() const;
   /// Makes the present values of all parameters, statistics included, visible to clones of steps, together: sinter::publish(parameters()).
   void publish() const;
   /// Freezes all parameters of this module and its children, or unfreezes those that were trainable when created.
@@ -114,9 +116,8 @@ class Module {
 
  private:
   friend class Summary;
-  struct State;
   Parameter add(std::string name, const Tensor& initial, bool trains, Penalty penalty);
-  std::shared_ptr<State> state_;
+  std::shared_ptr<ModuleState> state_;
 };
 
 /// A copy of the module on the heap, which shares its parameters. Throws UserError if its class derives from M: the copy would lose its forward().

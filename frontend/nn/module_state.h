@@ -9,7 +9,7 @@
 
 namespace sinter::nn {
 
-struct Module::State {
+struct ModuleState {
   struct Own {
     Parameter parameter;
     std::string name;
@@ -19,14 +19,14 @@ struct Module::State {
   std::string kind, name;
   bool trainable = true;
   std::vector<Own> own;
-  std::vector<std::shared_ptr<State>> children;
+  std::vector<std::shared_ptr<ModuleState>> children;
 
   /// For messages: a Sequential on its own has no name.
   const std::string& label() const { return name.empty() ? kind : name; }
   /// Renames it, all below it, and their parameters to their new paths.
   void rename(const std::string& path);
   /// This state and all below it, in order of registration, each once.
-  std::vector<State*> all();
+  std::vector<ModuleState*> all();
 };
 
 }  // namespace sinter::nn

@@ -43,7 +43,7 @@ std::string Summary::table(const Module& model) const {
   std::vector<Parameter> counted;
   for (const Call& call : calls_) {
     std::vector<Parameter> fresh;
-    for (const Module::State::Own& own : call.module->own)
+    for (const ModuleState::Own& own : call.module->own)
       if (std::find(counted.begin(), counted.end(), own.parameter) == counted.end()) fresh.push_back(own.parameter);
     counted.insert(counted.end(), fresh.begin(), fresh.end());
     if (!call.module->children.empty() && fresh.empty()) continue;

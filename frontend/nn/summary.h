@@ -34,7 +34,7 @@ class Summary {
 
  private:
   struct Call {
-    std::shared_ptr<const Module::State> module;
+    std::shared_ptr<const ModuleState> module;
     Type type;
   };
   std::vector<Call> calls_;

@@ -121,19 +121,19 @@ std::vector<Layer> layers_of(const StateDict& tensors, char separator) {
   return layers;
 }
 
-const Kind* kind_of(const nn::Module::Layer& layer) {
+const Kind* kind_of(const nn::LayerParameters& layer) {
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return k.kind == layer.kind; });
   return kind == kinds.end() ? nullptr : &*kind;
 }
 
 /// Layers of the model that other frameworks have too; own states, such as the draws of a dropout, are left unchanged.
-std::vector<nn::Module::Layer> shared_layers(const nn::Module& model) {
-  std::vector<nn::Module::Layer> layers = model.layers();
-  std::erase_if(layers, [](const nn::Module::Layer& layer) { return layer.parameters.empty() || !kind_of(layer); });
+std::vector<nn::LayerParameters> shared_layers(const nn::Module& model) {
+  std::vector<nn::LayerParameters> layers = model.layers();
+  std::erase_if(layers, [](const nn::LayerParameters& layer) { return layer.parameters.empty() || !kind_of(layer); });
   return layers;
 }
 
-Tensor find(const nn::Module::Layer& layer, const Layer& from, std::string_view name, std::string_view next_step) {
+Tensor find(const nn::LayerParameters& layer, const Layer& from, std::string_view name, std::string_view next_step) {
   for (const auto& [own, tensor] : from.tensors)
     if (own == name) return tensor;
   std::vector<std::string> there;
@@ -150,7 +150,7 @@ std::string_view pytorch_name(const Kind& kind, std::string_view name) {
 Tensor laid_out(const Kind& kind, const Tensor& tensor) { return kind.out_first && tensor.rank() >= 2 ? out_last(tensor) : tensor; }
 
 /// Whether the layer of a PyTorch file has just the tensors that the model's layer needs, in its shapes.
-bool fits(const nn::Module::Layer& layer, const Layer& from) {
+bool fits(const nn::LayerParameters& layer, const Layer& from) {
   const Kind& kind = *kind_of(layer);
   std::size_t found = 0;
   for (const auto& [name, parameter] : layer.parameters) {
@@ -165,11 +165,11 @@ bool fits(const nn::Module::Layer& layer, const Layer& from) {
 
 /// The layers of the file in the order of the model's: their names' order, where that fits; else, for names like bn1, bn2, conv1, conv2, the first of
 /// that order that fits and is not taken. Empty if that finds none.
-std::vector<Layer> in_order_of(std::span<const nn::Module::Layer> here, std::vector<Layer> there) {
+std::vector<Layer> in_order_of(std::span<const nn::LayerParameters> here, std::vector<Layer> there) {
   const auto all_fit = [&] { return std::equal(here.begin(), here.end(), there.begin(), there.end(), fits); };
   if (all_fit()) return there;
   std::vector<Layer> ordered;
-  for (const nn::Module::Layer& layer : here) {
+  for (const nn::LayerParameters& layer : here) {
     const auto next = std::find_if(there.begin(), there.end(), [&](const Layer& l) { return fits(layer, l); });
     if (next == there.end()) return {};
     ordered.push_back(std::move(*next));
@@ -179,7 +179,7 @@ std::vector<Layer> in_order_of(std::span<const nn::Module::Layer> here, std::vec
 }
 
 /// Throws UserError if two layers could change places and their names do not number them: whose weights are whose is then a guess.
-void require_only_order(std::span<const nn::Module::Layer> here, std::span<const Layer> there) {
+void require_only_order(std::span<const nn::LayerParameters> here, std::span<const Layer> there) {
   for (std::size_t i = 0; i < here.size(); ++i)
     for (std::size_t k = i + 1; k < here.size(); ++k) {
       if (natural_order(there[i].path, there[k].path).by_number || !fits(here[i], there[k]) || !fits(here[k], there[i])) continue;
@@ -192,19 +192,19 @@ void require_only_order(std::span<const nn::Module::Layer> here, std::span<const
 }
 
 /// Throws UserError for a dense layer after the Flatten of a convolution's images whose shape was not given.
-void require_flattened(std::span<const nn::Module::Layer> here, const LoadOptions& options) {
+void require_flattened(std::span<const nn::LayerParameters> here, const LoadOptions& options) {
   for (const auto& [wanted, image] : options.flattened)
-    if (std::none_of(here.begin(), here.end(), [&, &path = wanted](const nn::Module::Layer& l) { return l.kind == "dense" && l.path == path; })) {
+    if (std::none_of(here.begin(), here.end(), [&, &path = wanted](const nn::LayerParameters& l) { return l.kind == "dense" && l.path == path; })) {
       std::vector<std::string> known;
-      for (const nn::Module::Layer& l : here)
+      for (const nn::LayerParameters& l : here)
         if (l.kind == "dense") known.push_back(l.path);
       throw UserError("load", str("LoadOptions::flattened names '", wanted, "', which is no dense layer of the model", nearest_hint(wanted, known)));
     }
-  const nn::Module::Layer* convolution = nullptr;
-  for (const nn::Module::Layer& layer : here) {
+  const nn::LayerParameters* convolution = nullptr;
+  for (const nn::LayerParameters& layer : here) {
     if (layer.kind.starts_with("conv")) convolution = &layer;
     if (layer.kind != "dense") continue;
-    const nn::Module::Layer* before = std::exchange(convolution, nullptr);
+    const nn::LayerParameters* before = std::exchange(convolution, nullptr);
     const bool is_told = std::any_of(options.flattened.begin(), options.flattened.end(), [&](const auto& f) { return f.first == layer.path; });
     if (!before || is_told) continue;
     const std::int64_t inputs = layer.parameters[0].second.shape()[0].factor();
@@ -218,7 +218,7 @@ void require_flattened(std::span<const nn::Module::Layer> here, const LoadOption
   }
 }
 
-void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, std::string_view name, const Parameter& parameter, Tensor tensor,
+void take(StateDict& result, const nn::LayerParameters& layer, const Layer& from, std::string_view name, const Parameter& parameter, Tensor tensor,
           std::string_view next_step) {
   if (tensor.shape() != parameter.shape())
     throw UserError("load", str("layer '", layer.path, "' has ", name, " ", parameter.shape(), ", but layer '", from.path, "' of the file has ",
@@ -228,7 +228,7 @@ void take(StateDict& result, const nn::Module::Layer& layer, const Layer& from, 
 
 /// States that files of other frameworks lack, unchanged.
 void keep_own_states(StateDict& result, const nn::Module& model) {
-  for (const nn::Module::Layer& layer : model.layers())
+  for (const nn::LayerParameters& layer : model.layers())
     if (!kind_of(layer))
       for (const auto& [name, parameter] : layer.parameters)
         if (!parameter.trainable()) result.emplace_back(parameter.name(), parameter);
@@ -249,7 +249,7 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
     }
     there = std::move(ordered);
   }
-  const std::vector<nn::Module::Layer> here = shared_layers(model);
+  const std::vector<nn::LayerParameters> here = shared_layers(model);
   if (here.size() != there.size())
     throw UserError("load", str("the model has ", here.size(), " layers with weights, the file has ", there.size(),
                                 "; name those to take, in order, in LoadOptions::layers"));
@@ -293,7 +293,7 @@ StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
   }
   StateDict result;
   std::map<std::string, std::size_t> taken;
-  for (const nn::Module::Layer& layer : shared_layers(model)) {
+  for (const nn::LayerParameters& layer : shared_layers(model)) {
     const Kind& kind = *kind_of(layer);
     const std::vector<Layer>& same = there[layer.kind];
     const std::size_t i = taken[layer.kind]++;

@@ -49,6 +49,7 @@ constexpr ir::Value (*motifs[])(Builder&) = {
     motif::moved,
     motif::count,
     motif::ordered,
+    motif::ordered,
     motif::permuted,
     motif::contracted,
     motif::contracted,

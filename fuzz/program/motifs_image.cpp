@@ -7,8 +7,28 @@ namespace sinter::fuzz::motif {
 
 using ir::Value;
 
+namespace {
+
+/// A convolution, or the gradient of its kernel, of an image so large that it is copied in blocks.
+Value convolution_of_large_image(Builder& b) {
+  b.allow(400'000, 3e7);
+  const std::int64_t channels = b.number(1, 3), size = b.number(2, 3);
+  const Shape x{1, b.number(370, 420), b.number(370, 420), channels}, w{size, size, channels, b.number(1, 3)};
+  ir::Conv2D op;
+  op.pads = {b.number(0, 2), b.number(0, 2), b.number(0, 2), b.number(0, 2)};
+  op.strides = {b.number(1, 3), b.number(1, 3)};
+  op.dilations = {b.number(1, 3), 1};
+  const Value image = b.leaf({DType::f32, x});
+  if (b.choose.below(2)) return arithmetic(b, b.add(op, {image, b.leaf({DType::f32, w})}));
+  const Value y = b.leaf({DType::f32, ir::convolution_of(op, x, w).y()});
+  return b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {size, size}}, {image, y});
+}
+
+}  // namespace
+
 /// Convolution, bias, activation and pool.
 Value image_layer(Builder& b) {
+  if (b.choose.one_in(3)) return convolution_of_large_image(b);
   Value x = link(b, b.choose.one_in(4) ? make(b, ir::Conv2DTranspose{}) : make(b, ir::Conv2D{}));
   x = link(b, b.add(ir::Add{}, {x, exactly(b) ? b.floats(Shape{x.shape()[3]}) : b.beside(DType::f32, x.shape())}));
   x = link(b, exactly(b) ? b.add(ir::Relu{}, {x}) : arithmetic(b, x));

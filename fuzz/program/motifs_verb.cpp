@@ -66,16 +66,17 @@ std::vector<std::size_t> some_of(Builder& b, std::size_t count, std::size_t leas
 }  // namespace
 
 Value ordered(Builder& b) {
-  const Value x = some(b, b.numbers(), 1);
-  const std::int64_t axis = some_axis(b, x.shape()), k = b.number(1, 3);
+  const bool long_rows = b.choose.below(2);  // which are ordered by radix
+  const Value x = long_rows ? b.leaf({b.numbers(), {b.number(1, 3), b.number(250, 450)}}) : some(b, b.numbers(), 1);
+  const std::int64_t axis = long_rows ? 1 : some_axis(b, x.shape()), k = long_rows ? b.number(60, 250) : b.number(1, 3);
   const bool flag = b.choose.below(2);
   const std::function<Tensor(const Arg&)> functions[] = {
-      [&](const Arg& in) { return sort(in, axis, flag); },   [&](const Arg& in) { return argsort(in, axis, flag); },
-      [&](const Arg& in) { return argmax(in, axis, flag); }, [&](const Arg& in) { return argmin(in, axis, flag); },
-      [&](const Arg& in) { return flip(in, axis); },         [&](const Arg& in) { return top_k(in, k, axis).values; },
+      [&](const Arg& in) { return sort(in, axis, flag); },      [&](const Arg& in) { return argsort(in, axis, flag); },
+      [&](const Arg& in) { return top_k(in, k, axis).values; }, [&](const Arg& in) { return argmax(in, axis, flag); },
+      [&](const Arg& in) { return argmin(in, axis, flag); },    [&](const Arg& in) { return flip(in, axis); },
       [&](const Arg& in) { return cumsum(in, axis); },
   };
-  const auto& function = functions[b.choose.below(std::size(functions))];
+  const auto& function = functions[b.choose.below(long_rows ? 3 : std::size(functions))];
   return traced(b, {x}, [&](const std::vector<Tensor>& in) { return function(in[0]); });
 }
 

@@ -120,6 +120,13 @@ constexpr Pattern kernel_patterns[] = {
     {"state updated by a copy", [](const Site& s) { return s.kernel.role == Kernel::Role::copy && s.writes_state(); }},
     {"convolution in tiles",
      [](const Site& s) { return s.is_convolution() && codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_winograd(); }},
+    {"images copied in blocks",
+     [](const Site& s) {
+       if (!s.is_convolution() || s.has_anchor<ir::Conv2DTranspose>() || s.is_winograd() || !codegen::tiles_convolution(s.graph, s.kernel.anchor))
+         return false;
+       const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
+       return s.kernel.role != Kernel::Role::combine && plan.block() < plan.h.windows;
+     }},
     {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
@@ -142,6 +149,8 @@ constexpr Pattern kernel_patterns[] = {
     {"one sample cut into rows", [](const Site& s) { return s.kernel.piece == codegen::Piece::rows && s.kernel.pieces > 1; }},
     {"one sample cut into columns",
      [](const Site& s) { return s.kernel.piece == codegen::Piece::columns && s.kernel.pieces > 1 && !s.kernel.divided; }},
+    {"collected in place", [](const Site& s) { return s.kernel.product != codegen::no_value && s.kernel.collects_in_place(); }},
+    {"rows ordered by radix", [](const Site& s) { return s.has_anchor<ir::TopK>() && s.kernel.staging != codegen::no_value; }},
     {"scalar in every kernel",
      [](const Site& s) {
        return std::any_of(s.kernel.nodes.begin(), s.kernel.nodes.end(), [&](ir::NodeId id) {

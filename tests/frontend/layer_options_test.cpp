@@ -130,7 +130,7 @@ TEST(Layers, KnowWhetherTheyTrain) {
 TEST(Module, ListsItsLayers) {
   nn::Sequential model{nn::Dense(2, 3), nn::Dropout(0.5), nn::Dense(3, 1)};
   std::vector<std::string> found;
-  for (const nn::Module::Layer& layer : model.layers()) found.push_back(layer.kind + " " + layer.path + str(" ", layer.parameters.size()));
+  for (const nn::LayerParameters& layer : model.layers()) found.push_back(layer.kind + " " + layer.path + str(" ", layer.parameters.size()));
   EXPECT_THAT(found, ElementsAre("dense dense_1 2", "dropout dropout_1 1", "dense dense_2 2"));
   const Type inputs[] = {{DType::f32, {Dim::batch(), 2}}};
   EXPECT_EQ(model.summary_all(inputs), model.summary(inputs[0]));

@@ -1,5 +1,6 @@
 // A lack of memory is an error that says how much was asked for, by what.
 #include "tests/frontend/helpers.h"
+#include "tests/support/sanitizers.h"
 
 namespace sinter::test {
 namespace {
@@ -22,6 +23,7 @@ TEST(MemoryError, NamesTheSizeTheOpAndTheLine) {
 /// Many results that together do not fit any address space: none is written.
 TEST(MemoryError, NamesTheStepAndLeavesItUsable) {
   NEEDS_CODEGEN();
+  if (SINTER_ADDRESS_SANITIZER || SINTER_THREAD_SANITIZER) GTEST_SKIP() << "a sanitizer ends the process";
   const Parameter count("count", Tensor(0.0f), false);
   auto step = compile(
       [&](const Tensor& x) {

@@ -152,6 +152,20 @@ TEST(Trainer, RefusesAModelThatUsesUnregisteredParameters) {
           "[Trainer] the model uses the parameter 'dense.weight', which is none of its parameters() and would not be trained; add() the layer"));
 }
 
+struct State {
+  double scale = 3;
+};
+struct Layer {
+  double shift = 1;
+};
+/// Types of one's own are not hidden by any of nn::Module's.
+struct Shifted : nn::Module {
+  Shifted() : Module("shifted") {}
+  Tensor forward(const Tensor& x) override { return x * State{}.scale + Layer{}.shift; }
+};
+
+TEST(Module, LeavesNamesOfTypesToItsUsers) { EXPECT_EQ(Shifted()(Tensor({1, 2}, {2, 1})).to_vector<float>(), (std::vector<float>{4, 7})); }
+
 TEST(Init, IsRefusedInACompiledFunction) {
   auto step = compile([](const Tensor& x) { return x + init::normal(1)({3}); }, {.mode = modes().back()});
   if (codegen::is_built()) {

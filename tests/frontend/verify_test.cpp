@@ -163,5 +163,17 @@ TEST(Verify, UnknownWish) {
   EXPECT_THAT(error_of([&] { m.step(random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_VERIFY] must be 0 or 1, got 'yes'"));
 }
 
+/// The errors of all operands are carried at once: not each choice of those that move.
+TEST(Verify, JudgesConcatenationsOfManyParts) {
+  NEEDS_CODEGEN();
+  auto step = compile([](const Tensor& x) {
+    std::vector<Tensor> parts;
+    for (int i = 0; i < 70; ++i) parts.push_back(tanh(x * (0.01 * i)));
+    return pad(concat(parts, 1), 1, 1, 1, 5);
+  });
+  const VerifyReport report = step.verify(random({3, 2}, 1));
+  EXPECT_TRUE(report.ok()) << report;
+}
+
 }  // namespace
 }  // namespace sinter::test

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "ir/error.h"
+#include "tests/support/sanitizers.h"
 
 namespace sinter::runtime {
 namespace {
@@ -91,9 +93,28 @@ TEST(Buffer, NewZerosTakeMemoryWhenTheyAreTouched) {
   const std::size_t before = resident();
   const Buffer buffer = Buffer::zeroed(400 * megabyte);
   EXPECT_EQ(buffer.data()[123 * megabyte], std::byte{0});
-#if !defined(__SANITIZE_ADDRESS__)
+  if (SINTER_ADDRESS_SANITIZER || SINTER_THREAD_SANITIZER) return;
   EXPECT_LT(resident() - before, 40 * megabyte);
-#endif
+}
+
+TEST(Buffer, FiniteNumbersAreNotedUntilAWriterAsks) {
+  Buffer buffer = Buffer::allocate(1000);
+  EXPECT_EQ(buffer.finite_bytes(), 0u);
+  buffer.note_finite(800);
+  {
+    const Buffer shared = buffer;
+    EXPECT_FALSE(buffer.unique());
+    EXPECT_EQ(shared.finite_bytes(), 800u);
+  }
+  EXPECT_TRUE(buffer.unique());
+  EXPECT_EQ(buffer.finite_bytes(), 0u) << "a writer may be about to change them";
+  buffer.note_finite(800);
+  buffer = {};
+  EXPECT_EQ(Buffer::allocate(1000).finite_bytes(), 0u) << "a block that is used again";
+  alignas(64) static std::byte foreign[128];
+  const Buffer other = Buffer::of(foreign, 64, std::make_shared<int>());
+  other.note_finite(64);
+  EXPECT_EQ(other.finite_bytes(), 0u) << "its owner may write at any time";
 }
 
 TEST(Buffer, HandlesMayBeCopiedAndDroppedByManyThreads) {
