@@ -245,11 +245,15 @@ void carry_softmax(Bounded& result, const Bounded& in, bool logarithm) {
     const double e =
         *std::max_element(in.error.begin() + static_cast<std::ptrdiff_t>(row), in.error.begin() + static_cast<std::ptrdiff_t>(row + cols));
     const double rounding = (static_cast<double>(cols) + 8) * ulp;
+    double greatest_size = 0;  // which is subtracted from all: the difference is rounded by the size of both
+    for (std::size_t i = row; i < row + cols; ++i)
+      if (std::isfinite(in.value.data[i])) greatest_size = std::max(greatest_size, std::abs(in.value.data[i]));
     for (std::size_t i = row; i < row + cols; ++i) {
       const double v = std::abs(result.value.data[i]);
       if (std::isinf(e)) result.error[i] = e;
       if (std::isinf(e) || std::isnan(v)) continue;
-      result.error[i] += logarithm ? 2 * e + rounding * (1 + v) : v * (std::expm1(2 * e) + rounding * (1 + std::abs(in.value.data[i]))) + smallest;
+      result.error[i] +=
+          logarithm ? 2 * e + rounding * (1 + v) : v * (std::expm1(2 * e) + rounding * (1 + std::abs(in.value.data[i]) + greatest_size)) + smallest;
     }
   }
 }

@@ -175,5 +175,13 @@ TEST(Verify, JudgesConcatenationsOfManyParts) {
   EXPECT_TRUE(report.ok()) << report;
 }
 
+/// What is subtracted from all elements of a row rounds the small ones too.
+TEST(Verify, AllowsASoftmaxTheRoundingOfItsGreatestElement) {
+  NEEDS_CODEGEN();
+  auto step = compile([](const Tensor& x) { return softmax(concat({x, x * 0 + 64.3}, 1)); });
+  const VerifyReport report = step.verify(random({2000, 3}, 1, 0, 0.5));
+  EXPECT_TRUE(report.ok()) << report;
+}
+
 }  // namespace
 }  // namespace sinter::test
