@@ -81,7 +81,7 @@ TEST_F(Output, AFullDiskBehindStandardErrorIsAnError) {
   EXPECT_EQ(sinter_with({"predict", model(), "--data", houses, "-o", file("prices.csv")}, full).status, failure);  // r2 is lost
 }
 
-TEST_F(Output, AStandardOutputThatIsClosedIsAnErrorAndNothingIsPrintedIntoOtherFiles) {
+TEST_F(Output, AClosedStandardOutputIsAnErrorAndNothingGoesElsewhere) {
   for (const Arguments& command : printing_commands())
     EXPECT_THAT(sinter_with(command, [] { ::close(STDOUT_FILENO); }),
                 Fails(failure, HasSubstr("sinter: standard output cannot be written (Bad file descriptor)")))

@@ -59,7 +59,7 @@ TEST(Checkpoint, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
   }
 }
 
-TEST(Checkpoint, AFullDiskEndsTheRunIfTheUserSaysSoAndTheCheckpointBeforeIsWhole) {
+TEST(Checkpoint, AFullDiskEndsTheRunIfAskedAndLeavesTheCheckpointWhole) {
   const TemporaryFolder folder;
   RunOptions options{.checkpoint = {.folder = folder.path, .every_steps = 4, .on_write_error = OnWriteError::fail}};
   {

@@ -48,7 +48,7 @@ TEST(Dropout, EagerAndCompiledDropTheSame) {
     for (std::size_t i = 0; i < result.size(); ++i) EXPECT_NEAR(result[i], results[0][i], 1e-5 * results[0][i]);
 }
 
-TEST(Dropout, MasksOfImagesAreTheSameEagerlyAndCompiledOnAnyNumberOfThreads) {
+TEST(Dropout, MasksOfImagesAreTheSameOnEveryPath) {
   const Tensor images = Tensor::filled({DType::f32, {9, 12, 10, 20}}, 1);
   std::vector<std::vector<float>> results;
   for (const Mode mode : modes())

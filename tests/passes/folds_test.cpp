@@ -224,7 +224,7 @@ TEST_F(PoolTest, WithItsGradient) {
   EXPECT_THAT(text(graph), HasSubstr("= max_pool_place(%x, "));
 }
 
-TEST_F(PoolTest, ReluStaysWhereItsGradientIsPutByOtherWindowsOrIntoAnotherImage) {
+TEST_F(PoolTest, ReluStaysWhereItsGradientGoesElsewhere) {
   const auto gradient = [](Graph& g, Value y, const PoolPut& put) {
     const Value place = g.add(MaxPoolPlace{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {y}), zero = constant(g, 0);
     g.add_output(pool(g, y));
