@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <ostream>
+#include <sstream>
 
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
@@ -97,8 +98,8 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
   return report;
 }
 
-std::ostream& operator<<(std::ostream& out, const TimeReport& report) {
-  const auto flags = out.flags();
+std::ostream& operator<<(std::ostream& stream, const TimeReport& report) {
+  std::ostringstream out;  // its own flags and precision: the stream's are the user's
   out << std::fixed << std::setprecision(1) << "eager " << report.eager_seconds * 1e6 << " us, graph " << report.graph_seconds * 1e6 << " us ("
       << std::setprecision(2) << report.speedup() << "x), compile " << std::setprecision(1) << report.compile_seconds * 1e3 << " ms\n";
   for (const TimeReport::Parallelism& at : report.parallelism)
@@ -119,8 +120,7 @@ std::ostream& operator<<(std::ostream& out, const TimeReport& report) {
     else out << "           ";
     out << std::setw(11) << row.eager_seconds * 1e6 << "  " << row.node << "\n";
   }
-  out.flags(flags);
-  return out;
+  return stream << out.str();
 }
 
 }  // namespace sinter

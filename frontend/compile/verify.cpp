@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 #include "frontend/compile/bounds.h"
@@ -261,8 +262,9 @@ const Disagreement& VerifyReport::first() const {
   return disagreements.front();
 }
 
-std::ostream& operator<<(std::ostream& out, const VerifyReport& report) {
-  if (report.ok()) return out << "verify: " << report.nodes << " values agree; the greatest error is " << report.worst << " of its tolerance\n";
+std::ostream& operator<<(std::ostream& stream, const VerifyReport& report) {
+  std::ostringstream out;  // its own flags and precision: the stream's are the user's
+  if (report.ok()) return stream << str("verify: ", report.nodes, " values agree; the greatest error is ", report.worst, " of its tolerance\n");
   out << "verify: " << report.disagreements.size() << " of " << report.nodes << " values disagree, this one first:\n";
   for (const Disagreement& d : report.disagreements) {
     out << "  [" << d.part << "] " << d.node << ": element " << d.index << " is " << ir::number_text(d.got) << ", should be "
@@ -271,7 +273,7 @@ std::ostream& operator<<(std::ostream& out, const VerifyReport& report) {
     else out << " within " << d.tolerance;
     out << ", " << d.ulps << " ulps off\n";
   }
-  return out;
+  return stream << out.str();
 }
 
 }  // namespace sinter
