@@ -226,14 +226,6 @@ void take(StateDict& result, const nn::LayerParameters& layer, const Layer& from
   result.emplace_back(parameter.name(), std::move(tensor));
 }
 
-/// States that files of other frameworks lack, unchanged.
-void keep_own_states(StateDict& result, const nn::Module& model) {
-  for (const nn::LayerParameters& layer : model.layers())
-    if (!kind_of(layer))
-      for (const auto& [name, parameter] : layer.parameters)
-        if (!parameter.trainable()) result.emplace_back(parameter.name(), parameter);
-}
-
 StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
   std::vector<Layer> there = layers_of(tensors, '.');
   // PyTorch counts the batches that a normalization has seen, for an average that Sinter does not have.
@@ -269,7 +261,6 @@ StateDict from_pytorch(const nn::Module& model, const StateDict& tensors, const 
       take(result, here[i], there[i], name, parameter, tensor, name_the_layers);
     }
   }
-  keep_own_states(result, model);
   return result;
 }
 
@@ -310,11 +301,19 @@ StateDict from_keras(const nn::Module& model, const StateDict& tensors) {
   for (const auto& [kind, layers] : there)
     if (taken[kind] != layers.size())
       throw UserError("load", str("the file has ", layers.size(), " layers like '", layers.front().path, "', the model ", taken[kind]));
-  keep_own_states(result, model);
   return result;
 }
 
 }  // namespace
+
+std::vector<std::string> own_states(const nn::Module& model) {
+  std::vector<std::string> names;
+  for (const nn::LayerParameters& layer : model.layers())
+    if (!kind_of(layer))
+      for (const auto& [name, parameter] : layer.parameters)
+        if (!parameter.trainable()) names.push_back(parameter.name());
+  return names;
+}
 
 StateDict to_sinter(const nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
   if (options.convention != Convention::pytorch && !(options.layers.empty() && options.flattened.empty()))

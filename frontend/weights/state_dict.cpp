@@ -82,29 +82,57 @@ StateDict state_dict(const nn::Module& model) {
   return result;
 }
 
-void load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
+LoadResult load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options) {
   const bool is_foreign = options.convention != Convention::sinter || !options.layers.empty() || !options.flattened.empty();
-  const StateDict renamed = is_foreign ? to_sinter(model, tensors, options) : tensors;
+  const auto may_be_unused = [&](const std::string& name) {
+    return std::any_of(options.allow_unused.begin(), options.allow_unused.end(), [&](const std::string& pattern) { return matches(pattern, name); });
+  };
+  LoadResult result;
+  StateDict renamed = tensors;
+  std::vector<std::string> may_lack;
+  if (is_foreign) {
+    std::erase_if(renamed, [&](const auto& tensor) { return may_be_unused(tensor.first); });
+    for (const auto& [name, tensor] : tensors)
+      if (may_be_unused(name)) result.unused.push_back(name);
+    renamed = to_sinter(model, renamed, options);
+    may_lack = own_states(model);
+  }
   const std::vector<Parameter> parameters = model.parameters();
   std::vector<std::string> known, given;
   for (const Parameter& p : parameters) known.push_back(p.name());
   for (const auto& [name, tensor] : renamed) given.push_back(name);
-  std::vector<std::pair<Parameter, Tensor>> found;
-  for (const auto& [name, tensor] : renamed) {
-    const auto at = std::find(known.begin(), known.end(), name);
-    if (at == known.end()) {
-      if (options.partial) continue;
-      throw UserError("load", str("'", name, "' belongs to no parameter", nearest_hint(name, known), "; load with partial = true to leave it out"));
-    }
-    const Parameter& parameter = parameters[static_cast<std::size_t>(at - known.begin())];
-    if (parameter.type() != tensor.type())
-      throw UserError("load", str("'", name, "' is ", tensor.type(), " in the file but ", parameter.type(), " in the model"));
-    found.emplace_back(parameter, tensor);
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (auto name = given.begin(); name != given.end(); ++name)
+    if (std::find(given.begin(), name, *name) != name) throw UserError("load", str("'", *name, "' is there twice; give each tensor its own name"));
+  for (const std::string& name : given) {
+    if (has(known, name)) continue;
+    if (!may_be_unused(name))
+      throw UserError("load", str("'", name, "' belongs to no parameter", nearest_hint(name, known), "; rename it, or permit it by allow_unused"));
+    result.unused.push_back(name);
   }
-  for (const std::string& name : known)
-    if (!options.partial && std::find(given.begin(), given.end(), name) == given.end())
-      throw UserError("load", str("there is no '", name, "'", nearest_hint(name, given), "; load with partial = true to leave it as it is"));
+  std::vector<std::pair<Parameter, Tensor>> found;
+  for (const Parameter& parameter : parameters) {
+    const auto at = std::find(given.begin(), given.end(), parameter.name());
+    if (at == given.end()) {
+      if (!options.partial && !has(may_lack, parameter.name()))
+        throw UserError("load", str("there is no '", parameter.name(), "'", nearest_hint(parameter.name(), given),
+                                    "; load with partial = true to leave it as it is"));
+      result.kept.push_back(parameter.name());
+      continue;
+    }
+    const Tensor& tensor = renamed[static_cast<std::size_t>(at - given.begin())].second;
+    if (parameter.type() != tensor.type())
+      throw UserError("load", str("'", parameter.name(), "' is ", tensor.type(), " in the file but ", parameter.type(), " in the model"));
+    found.emplace_back(parameter, tensor);
+    result.loaded.push_back(parameter.name());
+  }
+  if (found.empty() && !tensors.empty() && !parameters.empty())
+    throw UserError("load", str("none of the ", tensors.size(), " tensors belongs to a parameter: the first is '", tensors.front().first,
+                                "', the model's first parameter '", known.front(), "'; rename them"));
   for (const auto& [parameter, tensor] : found) parameter.assign(tensor);
+  return result;
 }
 
 StateDict read(const std::string& path) {
@@ -131,11 +159,11 @@ void write(const std::string& path, const StateDict& tensors) {
 
 void save(const nn::Module& model, const std::string& path) { write(path, state_dict(model)); }
 
-void load(nn::Module& model, const std::string& path, LoadOptions options) {
+LoadResult load(nn::Module& model, const std::string& path, LoadOptions options) {
   if (format_of(path) == Format::hdf5) options.convention = Convention::keras;
   const StateDict tensors = read(path);
   try {
-    load_state_dict(model, tensors, options);
+    return load_state_dict(model, tensors, options);
   } catch (const UserError& error) {
     throw UserError(path, error.message());
   }

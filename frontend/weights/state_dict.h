@@ -31,13 +31,23 @@ struct LoadOptions {
   /// PyTorch: dense layers of the model after a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W]. A dense layer
   /// after a convolution, with more inputs than that has features, must be named.
   std::vector<std::pair<std::string, Shape>> flattened = {};
-  /// Load what the file has and leave the rest unchanged; otherwise each parameter must be in the file, and nothing else.
+  /// Parameters that the file lacks keep their values; otherwise each must be in the file.
   bool partial = false;
+  /// Names, or patterns of names (`*` is any text), of tensors of the file that may belong to no parameter: "head.*"; {"*"} permits all. Files of
+  /// other frameworks, whose tensors have other names than parameters, are read without those that match.
+  std::vector<std::string> allow_unused = {};
 };
 
-/// Assigns parameters. Throws UserError, and assigns nothing, if a tensor is missing, belongs to nothing (naming the nearest), or has another shape
-/// (naming the layer and both shapes).
-void load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options = {});
+/// What a load did, by name, in the order of the model and of the file.
+struct LoadResult {
+  std::vector<std::string> loaded;  ///< parameters that got new values
+  std::vector<std::string> kept;    ///< parameters that the file lacks
+  std::vector<std::string> unused;  ///< tensors of the file that belong to no parameter
+};
+
+/// Assigns parameters. Throws UserError, and assigns nothing, if a tensor is missing, belongs to nothing (naming the nearest), has another shape
+/// (naming the layer and both shapes) or is there twice, and if no tensor belongs to a parameter.
+LoadResult load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options = {});
 
 /// A .safetensors or .npz file, or a .weights.h5 file of Keras 3 (names `dense_1/0`, by layer and number), by its first bytes. Throws UserError.
 StateDict read(const std::string& path);
@@ -46,6 +56,6 @@ void write(const std::string& path, const StateDict& tensors);
 
 /// state_dict to a file, and load_state_dict from one; Keras files imply the convention keras.
 void save(const nn::Module& model, const std::string& path);
-void load(nn::Module& model, const std::string& path, LoadOptions options = {});
+LoadResult load(nn::Module& model, const std::string& path, LoadOptions options = {});
 
 }  // namespace sinter::weights

@@ -217,6 +217,53 @@ TEST(Weights, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(error_of([&] { weights::save(model, temporary.path + "/model.txt"); }), HasSubstr("weights are written to .safetensors or .npz files"));
 }
 
+TEST(Weights, WhatBelongsToNoParameterMustBePermitted) {
+  const auto tensors = [](std::vector<std::string> names) {
+    weights::StateDict all;
+    for (const std::string& name : names) all.emplace_back(name, Tensor::zeros({DType::f32, name.ends_with("bias") ? Shape{3} : Shape{4, 3}}));
+    return all;
+  };
+  nn::Sequential model{nn::Dense(4, 3)};
+  const std::vector<float> before = model.parameter("dense_1.weight").read().to_vector<float>();
+  const auto fails = [&](const weights::StateDict& given, const weights::LoadOptions& options) {
+    const std::string error = error_of([&] { weights::load_state_dict(model, given, options); });
+    EXPECT_EQ(model.parameter("dense_1.weight").read().to_vector<float>(), before);
+    return error;
+  };
+  EXPECT_EQ(fails(tensors({"net.dense_1.weight"}), {.partial = true}),
+            "[load] 'net.dense_1.weight' belongs to no parameter; the nearest is 'dense_1.weight'; rename it, or permit it by allow_unused");
+  EXPECT_EQ(fails(tensors({"net.dense_1.weight", "net.dense_1.bias"}), {.partial = true, .allow_unused = {"*"}}),
+            "[load] none of the 2 tensors belongs to a parameter: the first is 'net.dense_1.weight', the model's first parameter 'dense_1.weight'; "
+            "rename them");
+  EXPECT_THAT(fails(tensors({"dense_1.weight", "dense_1.bias", "head.weight", "tail.weight"}), {.allow_unused = {"head.*"}}),
+              HasSubstr("'tail.weight' belongs to no parameter"));
+  EXPECT_EQ(fails(tensors({"dense_1.weight", "dense_1.bias", "dense_1.weight"}), {}),
+            "[load] 'dense_1.weight' is there twice; give each tensor its own name");
+
+  const weights::LoadResult result =
+      weights::load_state_dict(model, tensors({"head.weight", "dense_1.weight"}), {.partial = true, .allow_unused = {"head.*"}});
+  EXPECT_THAT(result.loaded, ElementsAre("dense_1.weight"));
+  EXPECT_THAT(result.kept, ElementsAre("dense_1.bias"));
+  EXPECT_THAT(result.unused, ElementsAre("head.weight"));
+  EXPECT_EQ(model.parameter("dense_1.weight").read().to_vector<float>(), std::vector<float>(12));
+}
+
+/// A classifier's head is left out; what the other framework has no counterpart of, the draws of a dropout, is kept.
+TEST(Weights, PartsOfAPyTorchFileCanBeLeftOut) {
+  nn::Sequential model{nn::Dense(2, 3), nn::Dropout(0.5)};
+  const weights::StateDict tensors{{"fc1.weight", Tensor::zeros({DType::f32, {3, 2}})},
+                                   {"fc1.bias", Tensor::zeros({DType::f32, {3}})},
+                                   {"head.weight", Tensor::zeros({DType::f32, {7, 3}})}};
+  const auto options = [](std::vector<std::string> unused) {
+    return weights::LoadOptions{.convention = weights::Convention::pytorch, .allow_unused = std::move(unused)};
+  };
+  EXPECT_THAT(error_of([&] { weights::load_state_dict(model, tensors, options({})); }), HasSubstr("the file has 2"));
+  const weights::LoadResult result = weights::load_state_dict(model, tensors, options({"head.*"}));
+  EXPECT_THAT(result.loaded, ElementsAre("dense_1.weight", "dense_1.bias"));
+  EXPECT_EQ(result.kept.size(), model.parameters().size() - 2);
+  EXPECT_THAT(result.unused, ElementsAre("head.weight"));
+}
+
 /// As BatchNorm of PyTorch saves it: an int64 scalar beside the averages. It has no counterpart, whether or not the order of the names is the
 /// model's.
 TEST(Weights, CountersOfBatchesInPyTorchFilesAreNoWeights) {
