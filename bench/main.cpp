@@ -38,7 +38,7 @@ void measure(const Workload& workload, const Job& job, const RunSettings& settin
                               {"unit", job.unit}};
   if (job.once) {
     const double value = job.once();
-    line.update({{"min", value}, {"median", value}, {"n", 1}, {"calls_per_repeat", 1}, {"compile_s", 0}});
+    line.update({{"min", value}, {"median", value}, {"p99", value}, {"n", 1}, {"calls_per_repeat", 1}, {"compile_s", 0}});
     std::cout << line.dump() << std::endl;
     return;
   }
@@ -63,6 +63,7 @@ void measure(const Workload& workload, const Job& job, const RunSettings& settin
   const double median = times.size() % 2 ? times[times.size() / 2] : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
   line.update({{"min", times.front() * job.scale},
                {"median", median * job.scale},
+               {"p99", times[(times.size() * 99 + 99) / 100 - 1] * job.scale},
                {"n", times.size()},
                {"calls_per_repeat", inner},
                {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}});

@@ -317,7 +317,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.buffers = plan.buffers;
   result.image.kernels = kernel_specs(graph, schedule, plan);
   result.image.phases = phase_specs(schedule, result.image.kernels);
-  result.image.claims = claims_of(schedule);
+  result.image.stages = stages_of(schedule, options.checked);
+  result.image.counters = counters_of(schedule);
   result.image.arenas = plan.arenas;
   result.image.scratch_bytes = plan.scratch_bytes;
   result.image.checked = options.checked;

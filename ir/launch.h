@@ -19,12 +19,12 @@ typedef struct BufferCheck BufferCheck;
 typedef struct KernelCheck KernelCheck;
 typedef struct CheckHooks CheckHooks;
 typedef struct StepContext StepContext;
+typedef struct ChunkSource ChunkSource;
 #endif
 
 enum {
-  /** Counters lie a cache line apart. Each thread takes the chunks of its own share of a phase first, so that it finds the same rows and weights in
-     its cache step after step, then what remains of the others' shares. */
-  claim_spacing = 16,
+  /** Sets of counters lie a cache line apart. */
+  counter_spacing = 16,
   /** Bytes after each buffer that may be read, but not written: a vector that begins in it is loaded whole and the lanes past the last element
       ignored. */
   readable_behind = 64
@@ -47,13 +47,9 @@ struct KernelCheck {
   uint32_t kernel;
 };
 
-/** Calls from a checked step to its launcher, which judges them (runtime/checker.h). Every thread calls `begin` and `boundary`. */
+/** Calls from a checked step to its launcher, which judges them (runtime/checker.h). */
 struct CheckHooks {
-  /** Before the first phase. */
-  void (*begin)(struct StepContext*, int32_t thread);
-  /** A barrier; after it phase `phase` is over, or, if not `over`, a stage of it. */
-  void (*boundary)(struct StepContext*, int32_t thread, uint32_t phase, bool over);
-  /** Before a call of a kernel on chunk `chunk` of those that run between two boundaries. `shared`: other threads work on the same sample. */
+  /** Before a call of a kernel on chunk `chunk` of a stage. `shared`: other threads work on the same sample. */
   struct KernelCheck* (*enter)(struct StepContext*, int32_t thread, uint32_t kernel, int64_t chunk, bool shared);
   /** After it; or during it, with what it has accessed so far. */
   void (*leave)(struct StepContext*, struct KernelCheck*);
@@ -67,22 +63,29 @@ struct StepContext {
   int64_t batch;             /**< N */
   int64_t length;            /**< T */
   const int64_t* table_rows; /**< one per graph input: its row count if it is a table, else 0 */
-  uint32_t* claims;          /**< chunk counters, 0 on entry: thread t's of set s is [(s * threads + t) * claim_spacing] */
+  uint32_t* counters;        /**< StepImage::counters sets, 0 before the first stage: of finished parts; set s begins at [s * counter_spacing] */
   Byte* scratch;             /**< chunk scratch: thread t owns [t * scratch_bytes, (t+1) * scratch_bytes) */
   int32_t threads;           /**< threads in this call */
   uint32_t fault;            /**< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange) */
-  void (*barrier)(struct StepContext*, int32_t thread);
-  uint32_t packed;         /**< not 0: what the previous call packed of the states is still valid, for a step that updates none */
-  void* runtime;           /**< the launcher's own */
-  uint64_t (*clock)(void); /**< nanoseconds */
+  uint32_t packed;           /**< not 0: what the previous call packed of the states is still valid, for a step that updates none */
+  void* runtime;             /**< the launcher's own */
+  uint64_t (*clock)(void);   /**< nanoseconds */
   /** Called after each call of a kernel, if the step was compiled for it: on `thread`, over the units [begin, end) of its domain, from `start` to
       `stop` by the clock. */
   void (*span)(struct StepContext*, int32_t thread, uint32_t kernel, int64_t begin, int64_t end, uint64_t start, uint64_t stop);
   const struct CheckHooks* checks; /**< of a checked step */
 };
 
-/** Every thread of the team calls this with its number; the call is over when all have returned. */
-typedef void (*StepEntry)(struct StepContext*, int32_t thread);
+/** Where a thread gets the chunks of a stage from. */
+struct ChunkSource {
+  /** The next of `chunks` chunks for the thread to run, or -1 if it gets no more. The thread is done with those that it got before. */
+  int64_t (*next)(struct ChunkSource*, int64_t chunks);
+};
+
+/** A step is a sequence of stages (StepImage::stages); a stage consists of chunks, which threads may run in any order, side by side. Returns the
+   number of chunks of a stage, all earlier stages being over. With a source, it first runs the chunks that this gives, as thread `thread`; after a
+   fault it takes them without running them. */
+typedef int64_t (*StepEntry)(struct StepContext*, int32_t thread, uint32_t stage, struct ChunkSource* source);
 
 #ifdef __cplusplus
 }

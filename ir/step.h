@@ -111,13 +111,20 @@ struct PhaseSpec {
   Work work;
 };
 
+/// A part of a phase that begins when all chunks of the one before are done.
+struct StageSpec {
+  std::uint32_t phase = 0;
+  bool last = true;  ///< of its phase
+};
+
 /// A compiled step, ready to be launched any number of times; `code` owns the machine code and may be shared.
 struct StepImage {
   StepEntry entry = nullptr;
   std::shared_ptr<const void> code;
   std::vector<BufferSpec> buffers;
   std::vector<PhaseSpec> phases;
-  std::size_t claims = 0;           ///< sets of chunk counters; at least one per phase
+  std::vector<StageSpec> stages;    ///< in the order of the numbers that `entry` gets
+  std::size_t counters = 0;         ///< sets in StepContext::counters
   std::vector<KernelSpec> kernels;  ///< in the order of the numbers that StepContext::span gets
   std::vector<Arena> arenas;
   std::int64_t scratch_bytes = 0;  ///< per thread

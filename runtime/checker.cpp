@@ -6,7 +6,6 @@
 #include "ir/error.h"
 #include "ir/layout.h"
 #include "runtime/interpreter.h"
-#include "runtime/team.h"
 
 namespace sinter::runtime {
 
@@ -17,19 +16,7 @@ void fill_with_nan(std::byte* begin, std::byte* end) {
 }
 
 Checker::Checker(const StepImage& image)
-    : CheckHooks{.begin =
-                     [](StepContext* context, std::int32_t thread) {
-                       team_barrier(context->threads);
-                       if (thread == 0) of(context).start(*context);
-                       team_barrier(context->threads);
-                     },
-                 .boundary =
-                     [](StepContext* context, std::int32_t thread, std::uint32_t phase, bool over) {
-                       team_barrier(context->threads);
-                       if (thread == 0) of(context).end_phase(*context, phase, over);
-                       team_barrier(context->threads);
-                     },
-                 .enter = [](StepContext* context, std::int32_t thread, std::uint32_t kernel, std::int64_t chunk,
+    : CheckHooks{.enter = [](StepContext* context, std::int32_t thread, std::uint32_t kernel, std::int64_t chunk,
                              bool shared) { return of(context).enter_kernel(*context, thread, kernel, chunk, shared); },
                  .leave = [](StepContext* context, KernelCheck* check) { of(context).leave_kernel(*check); },
                  .outside =
@@ -116,13 +103,13 @@ void Checker::start(const StepContext& context) {
   fill_with_nan(context.scratch, context.scratch + image_.scratch_bytes * context.threads);
 }
 
-void Checker::end_phase(StepContext& context, std::uint32_t phase, bool over) {
-  compare(context, phase);
+void Checker::end_stage(StepContext& context, StageSpec stage) {
+  compare(context, stage.phase);
   for (Thread& thread : threads_) thread.chunk = -1;
-  if (!over) return;
+  if (!stage.last) return;
   for (std::size_t i = 0; i < bytes_.size(); ++i) {
     const BufferSpec& spec = image_.buffers[i];
-    if (spec.place == Place::arena && spec.last_phase == phase) fill_with_nan(context.buffers[i], context.buffers[i] + bytes_[i]);
+    if (spec.place == Place::arena && spec.last_phase == stage.phase) fill_with_nan(context.buffers[i], context.buffers[i] + bytes_[i]);
   }
   fill_with_nan(context.scratch, context.scratch + image_.scratch_bytes * context.threads);
 }

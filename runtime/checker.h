@@ -13,7 +13,7 @@
 
 namespace sinter::runtime {
 
-/// Fills unused memory with NaN, gives the bounds of each buffer of a call, and compares what the chunks between two boundaries accessed:
+/// Fills unused memory with NaN, gives the bounds of each buffer of a call, and compares what the chunks of a stage accessed:
 /// none may write what another one reads or writes. One per executor.
 class Checker : public CheckHooks {
  public:
@@ -21,7 +21,10 @@ class Checker : public CheckHooks {
 
   /// Before a run on at most so many threads.
   void prepare(int threads, std::span<Buffer> arenas);
-  /// After it. Throws InternalError with the first violation, if there was any.
+  /// Before the first stage of a step, and after each one; no thread runs a chunk.
+  void start(const StepContext& context);
+  void end_stage(StepContext& context, StageSpec stage);
+  /// After the run. Throws InternalError with the first violation, if there was any.
   void finish() const;
 
  private:
@@ -41,8 +44,6 @@ class Checker : public CheckHooks {
   };
 
   static Checker& of(StepContext* context) { return *const_cast<Checker*>(static_cast<const Checker*>(context->checks)); }
-  void start(const StepContext& context);
-  void end_phase(StepContext& context, std::uint32_t phase, bool over);
   KernelCheck* enter_kernel(const StepContext& context, std::int32_t thread, std::uint32_t kernel, std::int64_t chunk, bool shared);
   void leave_kernel(const KernelCheck& check);
   void compare(StepContext& context, std::uint32_t phase);
@@ -56,7 +57,7 @@ class Checker : public CheckHooks {
   std::vector<std::int64_t> bytes_;                      ///< of each buffer in this step
   std::vector<std::pair<std::byte*, std::byte*>> kept_;  ///< what the previous call packed
   std::vector<Thread> threads_;
-  std::vector<Touch> loads_, stores_;  ///< of all threads, since the last boundary
+  std::vector<Touch> loads_, stores_;  ///< of all threads, of the stage
   std::atomic<bool> failed_{false};
   std::string failure_;
 };

@@ -13,6 +13,8 @@
 #include "runtime/checker.h"
 #include "runtime/flush_to_zero.h"
 #include "runtime/team.h"
+#include "runtime/ticks.h"
+#include "runtime/trial.h"
 
 namespace sinter::runtime {
 
@@ -22,11 +24,10 @@ namespace {
 #ifdef __clang__
 __attribute__((no_sanitize("function")))
 #endif
-void call_native(StepEntry entry, StepContext* context, int thread) {
-  entry(context, thread);
+std::int64_t
+call_native(StepEntry entry, StepContext* context, int thread, std::size_t stage, ChunkSource* source) {
+  return entry(context, thread, static_cast<std::uint32_t>(stage), source);
 }
-
-void barrier(StepContext* context, std::int32_t) { team_barrier(context->threads); }
 
 std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(
@@ -46,17 +47,14 @@ std::int64_t most_chunks(const StepImage& image, Sizes sizes) {
 
 }  // namespace
 
-/// The state of one step of a sequence that the threads share. Three rotate: while one runs the next is bound, and a thread may still read how the
-/// previous one ended.
-struct Lane {
-  std::vector<std::byte*> buffers;
-  std::vector<std::uint32_t> claims;
-  StepContext context{};
-};
+struct Executor::Impl final : TeamWork {
+  // Seconds of a stage's work by the cost model, which a thread needs at the most. Another begins with it after 0.1 to 1 µs, or not at all.
+  static constexpr double always_alone = 1e-6, always_shared = 50e-6;
 
-struct Executor::Impl {
   StepImage image;
-  std::array<Lane, 3> lanes;
+  std::vector<std::byte*> buffers;
+  std::vector<std::uint32_t> counters;
+  StepContext context{};
   std::vector<std::int64_t> no_tables;  ///< zeros, for callers without tables
   std::vector<Buffer> arenas;           ///< of StepImage::arenas
   Buffer scratch;
@@ -64,7 +62,24 @@ struct Executor::Impl {
   std::unique_ptr<Checker> checker;                 ///< of a checked step
   std::size_t inputs = 0, states = 0, outputs = 0;  ///< bindings that the image needs
   std::atomic<bool> busy{false};
-  std::int64_t last_step = 0;             ///< that ran
+  const Sequence* sequence = nullptr;  ///< that runs
+  std::int64_t step = 0;               ///< of it that runs, or ran last
+  std::size_t stage = 0;               ///< of the step that runs
+  bool begun = false;                  ///< the stage
+  struct Sized {
+    Sizes sizes;
+    std::int32_t threads = 0;
+    std::uint32_t packed = 0;
+    bool operator==(const Sized&) const = default;
+  } sized;  ///< what stage_sizes are for
+  struct StageSize {
+    std::int64_t chunks = -1;  ///< -1: not known
+    enum class Sharing : std::uint8_t { never, tried, always } sharing = Sharing::always;
+  };
+  std::vector<StageSize> stage_sizes;
+  std::vector<Trial> trials;              ///< by stage
+  Trial* trial = nullptr;                 ///< of the stage that runs, if it is to be told how long that takes
+  std::uint64_t begun_at = 0;             ///< in ticks
   std::vector<std::byte*> packed_states;  ///< states of the last run
   bool packed = false;                    ///< the last run was one step and ended well
 
@@ -73,8 +88,6 @@ struct Executor::Impl {
     const Impl& impl = *static_cast<const Impl*>(context->runtime);
     if (impl.observer) impl.observer({thread, kernel, begin, end, {context->batch, context->length}, start, stop});
   }
-
-  Lane& lane(std::int64_t step) { return lanes[static_cast<std::size_t>(step) % lanes.size()]; }
 
   /// Whether it is new memory.
   bool grow(Buffer& memory, std::size_t bytes, Buffer (*make)(std::size_t)) const {
@@ -96,36 +109,33 @@ struct Executor::Impl {
       throw InternalError("executor", str("N and T must be at least 1, got ", bindings.sizes.n, " and ", bindings.sizes.t));
   }
 
-  void bind(Lane& lane, const Bindings& bindings, int threads) {
-    for (std::size_t i = 0; i < lane.buffers.size(); ++i) {
+  void bind(const Bindings& bindings) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
       const BufferSpec& spec = image.buffers[i];
       switch (spec.place) {
         case Place::input:
-          lane.buffers[i] = bindings.inputs[spec.index];
+          buffers[i] = bindings.inputs[spec.index];
           break;
         case Place::state:
-          lane.buffers[i] = bindings.states[spec.index];
+          buffers[i] = bindings.states[spec.index];
           break;
         case Place::output:
-          lane.buffers[i] = bindings.outputs[spec.index];
+          buffers[i] = bindings.outputs[spec.index];
           break;
         case Place::arena:
-          lane.buffers[i] = arenas[spec.index].data() + spec.offset * image.arenas[spec.index].units(bindings.sizes);
+          buffers[i] = arenas[spec.index].data() + spec.offset * image.arenas[spec.index].units(bindings.sizes);
           break;
         case Place::scratch:
-          lane.buffers[i] = nullptr;
+          buffers[i] = nullptr;
           break;
       }
     }
-    lane.claims.assign(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing, 0);
-    lane.context.claims = lane.claims.data();
-    lane.context.batch = bindings.sizes.n;
-    lane.context.length = bindings.sizes.t;
-    lane.context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
-    lane.context.scratch = scratch.data();
-    lane.context.fault = 0;
-    lane.context.packed = 0;
-    lane.context.threads = threads;
+    std::fill(counters.begin(), counters.end(), 0);
+    context.batch = bindings.sizes.n;
+    context.length = bindings.sizes.t;
+    context.table_rows = bindings.table_rows.empty() ? no_tables.data() : bindings.table_rows.data();
+    context.fault = 0;
+    context.packed = 0;
   }
 
   /// Whether what the previous run packed is still valid for these states.
@@ -147,55 +157,112 @@ struct Executor::Impl {
     return estimate(sizes, threads).threads;
   }
 
-  std::uint32_t run(const Sequence& sequence, int threads, bool force) {
+  std::uint32_t run(const Sequence& all, int threads, bool force) {
     Bindings first;
-    sequence.bind(sequence.with, 0, first);
+    all.bind(all.with, 0, first);
     check(first);
-    threads = choose_threads(sequence.most, threads, force);
+    threads = choose_threads(all.most, threads, force);
     for (std::size_t a = 0; a < arenas.size(); ++a) {
       std::int64_t bytes = 0;
-      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(sequence.most), &bytes))
-        bytes = std::numeric_limits<std::int64_t>::max();
+      if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(all.most), &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
       if (grow(arenas[a], static_cast<std::size_t>(bytes), Buffer::zeroed)) packed = false;
     }
     grow(scratch, static_cast<std::size_t>(image.scratch_bytes) * static_cast<std::size_t>(threads), Buffer::allocate);
-    for (Lane& lane : lanes) lane.claims.reserve(std::max<std::size_t>(image.claims, 1) * static_cast<std::size_t>(threads) * claim_spacing);
     if (checker) checker->prepare(threads, arenas);
-    bind(lane(0), first, threads);
-    lane(0).context.packed = is_packed(first);
+    context.scratch = scratch.data();
+    bind(first);
+    context.packed = is_packed(first);
     std::copy_n(first.states.begin(), packed_states.size(), packed_states.begin());
     packed = false;
-    struct Call {
-      Impl& impl;
-      const Sequence& sequence;
-      std::int64_t last = 0;
-    } call{*this, sequence};
-    const TeamBody body = [](void* argument, int thread, int granted) {
+    sequence = &all;
+    step = 0;
+    {
       const FlushToZero flush;
-      auto& [impl, sequence, last] = *static_cast<Call*>(argument);
-      for (std::int64_t step = 0;; ++step) {
-        Lane& now = impl.lane(step);
-        const bool more = step + 1 < sequence.steps;
-        if (thread == 0 && more) {
-          Bindings next;
-          sequence.bind(sequence.with, step + 1, next);
-          impl.bind(impl.lane(step + 1), next, granted);
-        }
-        call_native(impl.image.entry, &now.context, thread);
-        if (more) team_barrier(granted);
-        if (!more || std::atomic_ref(now.context.fault).load(std::memory_order_relaxed)) {
-          if (thread == 0) last = step;
-          return;
-        }
-      }
-    };
-    run_team(threads, body, &call, &lane(0).context.threads);
-    last_step = call.last;
+      if (threads == 1) run_alone();
+      else run_team(threads, *this);
+    }
+    sequence = nullptr;
     if (checker) checker->finish();
-    const std::uint32_t fault = std::atomic_ref(lane(last_step).context.fault).load();
-    packed = !fault && sequence.steps == 1;
+    const std::uint32_t fault = context.fault;
+    packed = !fault && all.steps == 1;
     return fault;
   }
+
+  /// As run_team on one thread, without asking for the number of chunks of each stage first.
+  void run_alone() {
+    start(1);
+    do {
+      for (; stage < image.stages.size(); end_stage()) run_all(0);
+    } while (next_step());
+  }
+
+  /// All chunks of the stage.
+  void run_all(int thread) {
+    AllChunks all;
+    call_native(image.entry, &context, thread, stage, &all);
+  }
+
+  void start(int threads) override {
+    context.threads = threads;
+    begin_step();
+  }
+  /// Of the stage, in the current step; found out again only where it may differ.
+  const StageSize& size_of_stage() {
+    const Sized now{{context.batch, context.length}, context.threads, context.packed};
+    if (!(now == sized)) std::fill(stage_sizes.begin(), stage_sizes.end(), StageSize{});
+    sized = now;
+    StageSize& size = stage_sizes[stage];
+    if (size.chunks < 0) {
+      const Work& work = image.phases[image.stages[stage].phase].work;
+      size.chunks = call_native(image.entry, &context, 0, stage, nullptr);
+      const double seconds = one_core_seconds(work.flops.at(now.sizes), work.bytes.at(now.sizes));
+      using enum StageSize::Sharing;
+      size.sharing = size.chunks <= 1 || seconds < always_alone ? never : seconds < always_shared ? tried : always;
+    }
+    return size;
+  }
+  void begin_step() {
+    stage = 0;
+    begun = false;
+    if (checker) checker->start(context);
+  }
+  void end_stage() {
+    if (checker) checker->end_stage(context, image.stages[stage]);
+    ++stage;
+  }
+  /// Begins the next step of the sequence. Returns whether there is one, and none faulted.
+  bool next_step() {
+    if (context.fault || step + 1 == sequence->steps) return false;
+    Bindings next;
+    sequence->bind(sequence->with, ++step, next);
+    bind(next);
+    begin_step();
+    return true;
+  }
+
+  std::int64_t next_phase(int thread) override {
+    if (std::exchange(begun, true)) end_timed_stage();
+    for (;; end_timed_stage()) {
+      if ((stage == image.stages.size() || context.fault) && !next_step()) return 0;
+      begun = true;
+      const auto [chunks, sharing] = size_of_stage();
+      bool shared = sharing == StageSize::Sharing::always;
+      if (sharing == StageSize::Sharing::tried) {
+        shared = trials[stage].share();
+        if (trials[stage].measures()) {
+          trial = &trials[stage];
+          begun_at = ticks();
+        }
+      }
+      if (chunks && shared) return chunks;
+      if (chunks) run_all(thread);
+    }
+  }
+  void end_timed_stage() {
+    if (trial) std::exchange(trial, nullptr)->done(ticks() - begun_at);
+    end_stage();
+  }
+  void run(int thread, ChunkSource& source) override { call_native(image.entry, &context, thread, stage, &source); }
 };
 
 Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
@@ -211,16 +278,17 @@ Executor::Executor(StepImage image) : impl_(std::make_unique<Impl>()) {
   impl.no_tables.resize(impl.inputs + 1);
   impl.packed_states.resize(impl.states);
   if (impl.image.checked) impl.checker = std::make_unique<Checker>(impl.image);
-  for (Lane& lane : impl.lanes) {
-    lane.buffers.resize(impl.image.buffers.size());
-    lane.context.buffers = lane.buffers.data();
-    lane.context.threads = 1;
-    lane.context.barrier = &barrier;
-    lane.context.runtime = &impl;
-    lane.context.clock = &nanoseconds;
-    lane.context.span = &Impl::span;
-    lane.context.checks = impl.checker.get();
-  }
+  impl.buffers.resize(impl.image.buffers.size());
+  impl.stage_sizes.resize(impl.image.stages.size());
+  impl.trials.resize(impl.image.stages.size());
+  impl.counters.resize(impl.image.counters * counter_spacing);
+  impl.context.buffers = impl.buffers.data();
+  impl.context.counters = impl.counters.data();
+  impl.context.threads = 1;
+  impl.context.runtime = &impl;
+  impl.context.clock = &nanoseconds;
+  impl.context.span = &Impl::span;
+  impl.context.checks = impl.checker.get();
 }
 
 Executor::~Executor() = default;
@@ -241,9 +309,9 @@ std::uint32_t Executor::run(const Bindings& bindings, int threads, bool force) {
 }
 
 Executor::Estimate Executor::estimate(Sizes sizes, int threads) const { return impl_->estimate(sizes, threads); }
-std::int64_t Executor::last_step() const { return impl_->last_step; }
-int Executor::last_threads() const { return impl_->lane(impl_->last_step).context.threads; }
-const std::byte* Executor::buffer(std::size_t index) const { return impl_->lane(impl_->last_step).buffers.at(index); }
+std::int64_t Executor::last_step() const { return impl_->step; }
+int Executor::last_threads() const { return impl_->context.threads; }
+const std::byte* Executor::buffer(std::size_t index) const { return impl_->buffers.at(index); }
 const StepImage& Executor::image() const { return impl_->image; }
 std::size_t Executor::arena_bytes() const {
   return std::accumulate(impl_->arenas.begin(), impl_->arenas.end(), impl_->scratch.bytes(),

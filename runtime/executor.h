@@ -20,11 +20,11 @@ struct Bindings {
   bool states_unchanged = false;  ///< since the last run, if that used the same memory for them; what was packed of them is reused
 };
 
-/// Several runs in a row, inside one dispatch of the team.
+/// Several runs in a row, in one call of the team.
 struct Sequence {
   std::int64_t steps = 1;
   Sizes most;  ///< the largest of any of them
-  /// Binds the arguments of step `step`; one thread calls it while the previous step still runs, so it must not access what that uses, nor throw.
+  /// Binds the arguments of step `step` when the previous one is over, on any thread of the team. Must not throw.
   void (*bind)(void* with, std::int64_t step, Bindings& bindings) = nullptr;
   void* with = nullptr;
 };

@@ -2,147 +2,344 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <system_error>
 #include <thread>
+#include <tuple>
+#include <utility>
 
-#include "runtime/wait.h"
+#include "runtime/flush_to_zero.h"
+#include "runtime/gate.h"
+#include "runtime/ticks.h"
 
 namespace sinter::runtime {
 
 namespace {
 
-/// Whether this thread is running a body of the team, as its caller or as one of its workers.
+/// Whether this thread is running work of the team, as its caller or as one of its workers.
 thread_local bool inside_team = false;
 
-// libgomp is not involved: its threads stay inside one region and follow the words below, so that none of its own barriers, which spin for
-// milliseconds, is ever reached while there is work.
-struct Team {
-  Gate dispatch;  ///< call number · 512 + 256 for an invitation + threads of the call; 0 threads: leave the region
-  Gate done;      ///< the dispatch word of the last call whose caller had to wait for a worker
-  Gate opened;    ///< counts regions opened
-  alignas(64) std::atomic<std::uint64_t> present{0};  ///< dispatch word · 2^32 + `over` once the caller is through + workers in the body
-  std::atomic<TeamBody> body{nullptr};
-  std::atomic<void*> argument{nullptr};
-
-  alignas(64) std::atomic<bool> busy{false};   ///< held by the current caller
-  std::atomic<bool> closed{false};             ///< at exit, and in a forked child
-  std::atomic<int> wanted{0};                  ///< threads of the next region, the caller included; 0: none
-  std::atomic<int> size{1};                    ///< threads now, the caller included
-  std::atomic<std::uint32_t> opening_word{0};  ///< dispatch when the region was opened: what its workers have already seen
-  int limit = max_threads;                     ///< what the system allows
-  std::thread helper;
-
-  alignas(64) std::atomic<int> arrived{0};
-  Gate generation;
-
-  static constexpr std::uint32_t invitation = 256, threads_mask = 255;
-  static constexpr std::uint64_t over = std::uint64_t{1} << 31, workers_mask = over - 1;
-
-  std::uint32_t next_word(int threads) const { return ((dispatch.load() >> 9) + 1) << 9 | static_cast<std::uint32_t>(threads); }
-  bool enter(std::uint32_t word);
-  void work(int thread);
-  void keep_regions_open();
-  int reserve(int threads);
-  void call(int threads, bool invite, TeamBody f, void* with);
-  void close();
-};
-
-/// Whether the call that the worker was invited to is still running; then the worker is counted as present.
-bool Team::enter(std::uint32_t word) {
-  std::uint64_t now = present.load(std::memory_order_acquire);
-  do {
-    if (now >> 32 != word || (now & over)) return false;
-  } while (!present.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_acquire));
-  return true;
-}
-
-void Team::work(int thread) {
-  inside_team = true;
-  std::uint32_t seen = opening_word.load();
-  for (;;) {
-    seen = dispatch.wait_while(seen);
-    const int threads = static_cast<int>(seen & threads_mask);
-    if (threads == 0) return;
-    if (thread >= threads || ((seen & invitation) && !enter(seen))) continue;
-    body.load(std::memory_order_relaxed)(argument.load(std::memory_order_relaxed), thread, threads);
-    const std::uint64_t before = present.fetch_sub(1, std::memory_order_acq_rel);
-    if ((before & over) && (before & workers_mask) == 1) done.store(seen);
+/// A thread that has worked on a call for some milliseconds offers the processor to others when it holds no chunk: if there are any, the system would
+/// soon put it aside in the middle of one, and all would wait for that.
+class Turn {
+ public:
+  bool is_over() const { return ticks() - begun_ > length; }
+  /// When it is over. A thread that was put aside meanwhile has its turn before it.
+  void offer() {
+    using namespace std::chrono;
+    const auto spent = [] {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+    };
+    const auto worked = spent() - worked_before_;
+    const auto passed = steady_clock::now() - time_before_;
+    if (known_ && worked * 10 > passed * 9) sched_yield();
+    known_ = true;
+    worked_before_ = spent();
+    time_before_ = steady_clock::now();
+    begun_ = ticks();
   }
-}
+  /// When a call begins, and after it slept.
+  void restart() {
+    known_ = false;
+    begun_ = ticks();
+  }
+
+ private:
+  static constexpr std::uint64_t length = std::uint64_t{1} << 22;  ///< 1 to 2 ms; it is offered after two of them
+  std::uint64_t begun_ = 0;
+  bool known_ = false;  ///< the times when it began
+  std::chrono::nanoseconds worked_before_{0};
+  std::chrono::steady_clock::time_point time_before_;
+};
+constinit thread_local Turn turn;
+
+// libgomp is not involved: its threads stay inside one region and follow the gate, so that none of its own barriers, which spin for milliseconds, is
+// ever reached while there is work.
+//
+// No thread is counted into a call or out of it. A worker that comes late, when its phase or its call is over, finds that out from this object alone,
+// which lives as long as the process: it touches the work only after it has taken a chunk, by a compare-and-swap on a word that carries the number of
+// the phase, and the phase cannot end before it has reported that chunk. (A worker that sleeps through exactly 2^32 phases would be taken in: an hour
+// at the least, in the one instruction between reading the gate and taking a chunk.)
+class Team {
+ public:
+  /// Whether the team was free, and has at least 2 threads; then the caller holds it, with that many of those asked for.
+  bool acquire(int& threads);
+  void release() { busy_.store(false, std::memory_order_release); }
+  void call(int threads, TeamWork& work);
+  void close();
+  void abandon() { closed_.store(true); }  ///< in a forked child
+
+ private:
+  /// What is left of a thread's own chunks of a phase: phase · 2^32 + chunks. Each thread begins with its own, so that it finds the same rows and
+  /// weights in its cache call after call, then takes what remains of the others'. Who takes the first chunk writes the phase: a word of an earlier
+  /// one means that all of this share is left. So in every phase every share's word is written, and none is mistaken for an earlier one's.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> word{0};
+    static std::uint64_t of(std::uint32_t phase, std::uint64_t left) { return std::uint64_t{phase} << 32 | left; }
+  };
+
+  static constexpr std::uint32_t chunks_between_looks = 4;  ///< at the clock: a chunk takes 200 µs at most, if it can
+  /// A thread's chunks of one phase.
+  struct Visit final : ChunkSource {
+    Team& team;
+    const Announcement now;
+    const std::uint32_t thread;
+    std::uint32_t turns = 0;          ///< of shares: the thread's own is the first
+    std::uint32_t owner, begin, end;  ///< of the share that it takes from
+    std::uint32_t count = 0;          ///< of chunks taken
+    std::int64_t taken;               ///< and not given yet; -1: none
+
+    Visit(Team& of, Announcement announced, int number)
+        : ChunkSource{[](ChunkSource* self, std::int64_t) { return static_cast<Visit*>(self)->next(); }},
+          team(of),
+          now(announced),
+          thread(static_cast<std::uint32_t>(number)) {
+      go_to(thread);
+      taken = take();
+    }
+    void go_to(std::uint32_t share) {
+      owner = share;
+      std::tie(begin, end) = share_of(now, share);
+    }
+    std::int64_t next() {
+      if (taken >= 0) return std::exchange(taken, -1);
+      return count % chunks_between_looks == 0 && turn.is_over() ? -1 : take();
+    }
+    std::int64_t take();
+  };
+
+  /// The first of a thread's own chunks, and the one after the last.
+  static std::pair<std::uint32_t, std::uint32_t> share_of(Announcement a, std::uint32_t thread) {
+    const std::uint64_t chunks = a.chunks;
+    return {static_cast<std::uint32_t>(thread * chunks / a.threads), static_cast<std::uint32_t>((thread + 1) * chunks / a.threads)};
+  }
+  void work(int thread);
+  bool visit(Announcement now, int thread);
+  void advance(TeamWork& work, int thread);
+  void open(std::uint32_t chunks);
+  void ask(std::uint32_t count);
+  void keep_regions_open();
+  void end_region();
+  int reserve(int threads);
+
+  Gate gate_;
+  alignas(64) std::atomic<TeamWork*> work_{nullptr};  ///< of the call, for those who have taken a chunk of it
+  std::atomic<std::uint32_t> calls_{0};
+  std::atomic<std::uint32_t> threads_{0};
+  std::array<Share, max_threads> shares_;
+
+  // Whether it is worth to wake workers. Those that were woken in vain make the next question wait, for twice as many phases each time.
+  alignas(64) std::atomic<std::uint32_t> came_{0};                   ///< counts workers that were woken and took a chunk
+  std::atomic<std::uint32_t> came_before_{0}, vain_{0}, silent_{0};  ///< came_ when last asked; questions in vain; phases since
+
+  alignas(64) std::atomic<bool> busy_{false};  ///< held by the current caller
+  std::atomic<bool> closed_{false};            ///< at exit, and in a forked child
+  std::atomic<int> wanted_{0};                 ///< threads of the next region, the caller included; 0: none
+  std::atomic<int> size_{1};                   ///< threads now, the caller included
+  std::atomic<std::uint32_t> opened_{0};       ///< counts regions opened
+  std::atomic<bool> leave_{false};             ///< the region
+  int limit_ = max_threads;                    ///< what the system allows
+  std::thread helper_;
+};
 
 Team& team();
 
+/// The next chunk of the phase, -1 if none is left or the phase is over.
+std::int64_t Team::Visit::take() {
+  for (;;) {
+    std::atomic<std::uint64_t>& word = team.shares_[owner].word;
+    std::uint64_t before = word.load(std::memory_order_relaxed);
+    for (;;) {
+      const auto age = static_cast<std::int32_t>(now.phase - static_cast<std::uint32_t>(before >> 32));
+      const std::uint32_t left = age == 0 ? static_cast<std::uint32_t>(before) : age > 0 ? end - begin : 0;
+      if (!left) break;
+      // Relaxed: what the phase needs was seen with its announcement; chunks of a phase must not depend on each other.
+      if (!word.compare_exchange_weak(before, Share::of(now.phase, left - 1), std::memory_order_relaxed)) continue;
+      ++count;
+      return end - left;
+    }
+    if (++turns >= now.threads) return -1;
+    go_to(owner + 1 == now.threads ? 0 : owner + 1);
+  }
+}
+
+/// Runs chunks of the phase, if it is not over, and begins the next one if it did the last. Returns whether it did any.
+bool Team::visit(Announcement now, int thread) {
+  Visit chunks(*this, now, thread);
+  if (!chunks.count) return false;
+  TeamWork& work = *work_.load(std::memory_order_relaxed);
+  work.run(thread, chunks);
+  if (gate_.report(chunks.count)) advance(work, thread);
+  return true;
+}
+
+/// Begins the next phase; at the end of the work, tells the caller. One thread at a time, while no chunk is undone.
+void Team::advance(TeamWork& work, int thread) {
+  for (;;) {
+    const std::int64_t chunks = work.next_phase(thread);
+    if (chunks > 1 && chunks <= Announcement::most_chunks) return open(static_cast<std::uint32_t>(chunks));
+    if (chunks == 0) {
+      gate_.announce({gate_.load().phase + 1, 0, 0});  // from here on the work may be gone
+      return gate_.wake_caller();
+    }
+    AllChunks all;
+    work.run(thread, all);
+  }
+}
+
+void Team::open(std::uint32_t chunks) {
+  const Announcement now{gate_.load().phase + 1, threads_.load(std::memory_order_relaxed), chunks};
+  for (std::uint32_t t = 0; chunks < now.threads && t < now.threads; ++t)
+    if (const auto [begin, end] = share_of(now, t); begin == end) shares_[t].word.store(Share::of(now.phase, 0), std::memory_order_relaxed);
+  gate_.announce(now);
+  gate_.wake_caller();
+  if (gate_.workers_sleep()) ask(std::min(chunks, now.threads) - 1);
+}
+
+/// Wakes workers, unless that was in vain lately.
+void Team::ask(std::uint32_t count) {
+  constexpr std::uint32_t most_vain = 10;
+  const std::uint32_t vain = vain_.load(std::memory_order_relaxed), silent = silent_.load(std::memory_order_relaxed);
+  if (silent + 1 < std::uint32_t{1} << vain) {
+    silent_.store(silent + 1, std::memory_order_relaxed);
+    return;
+  }
+  silent_.store(0, std::memory_order_relaxed);
+  const std::uint32_t came = came_.load(std::memory_order_relaxed);
+  vain_.store(came == came_before_.load(std::memory_order_relaxed) ? std::min(vain + 1, most_vain) : 0, std::memory_order_relaxed);
+  came_before_.store(came, std::memory_order_relaxed);
+  gate_.wake_workers(static_cast<int>(count));
+}
+
+/// A worker's life in a region.
+void Team::work(int thread) {
+  const FlushToZero flush;
+  inside_team = true;
+  Announcement now = gate_.load();
+  bool woken = false;
+  std::uint32_t call = 0;
+  while (!leave_.load(std::memory_order_acquire)) {
+    if (const std::uint32_t current = calls_.load(std::memory_order_relaxed); current != call) {
+      call = current;
+      turn.restart();
+    }
+    if (thread < static_cast<int>(now.threads) && visit(now, thread)) {
+      if (std::exchange(woken, false)) came_.fetch_add(1, std::memory_order_relaxed);
+      if (turn.is_over()) {
+        turn.offer();
+        now = gate_.load();
+        continue;
+      }
+    }
+    const Gate::Seen seen = gate_.wait_while(now, false);
+    now = seen.now;
+    woken = woken || seen.slept;
+    if (seen.slept) turn.restart();
+  }
+}
+
+void Team::call(int threads, TeamWork& work) {
+  threads_.store(static_cast<std::uint32_t>(threads), std::memory_order_relaxed);
+  work_.store(&work, std::memory_order_relaxed);
+  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  for (int t = 0; t < threads; ++t) shares_[static_cast<std::size_t>(t)].word.store(Share::of(gate_.load().phase, 0), std::memory_order_relaxed);
+  work.start(threads);
+  inside_team = true;
+  turn.restart();
+  advance(work, 0);
+  for (Announcement now = gate_.load(); now.threads;) {
+    if (visit(now, 0) && turn.is_over()) {
+      turn.offer();
+      now = gate_.load();
+      continue;
+    }
+    const Gate::Seen seen = gate_.wait_while(now, true);
+    now = seen.now;
+    if (seen.slept) turn.restart();
+  }
+  inside_team = false;
+}
+
 void Team::keep_regions_open() {
-  while (const int threads = wanted.exchange(0)) {
-    opening_word.store(dispatch.load());
+  while (const int threads = wanted_.exchange(0)) {
+    leave_.store(false);
     // Captures nothing: what libgomp passes between threads is invisible to ThreadSanitizer.
 #pragma omp parallel num_threads(threads - 1)
     {
       Team& self = team();
       if (omp_get_thread_num() == 0) {
-        self.size.store(omp_get_num_threads() + 1);
-        self.opened.store(self.opened.load() + 1);
+        self.size_.store(omp_get_num_threads() + 1);
+        self.opened_.fetch_add(1);
+        self.opened_.notify_all();
       }
       self.work(omp_get_thread_num() + 1);
     }
   }
 }
 
-/// Grows the team to the size asked for if the system allows. Returns its size. Only while busy is held.
+/// Ends the region. Only while the team is held: there is no call.
+void Team::end_region() {
+  leave_.store(true, std::memory_order_release);
+  gate_.announce({gate_.load().phase + 1, 0, 0});
+  gate_.wake_workers(max_threads);
+}
+
+/// Grows the team to the size asked for if the system allows. Returns its size. Only while it is held.
 int Team::reserve(int threads) {
-  threads = std::min(threads, limit);
-  if (threads <= size.load()) return threads;
-  const std::uint32_t before = opened.load();
-  wanted.store(threads);
-  if (helper.joinable()) {
-    dispatch.store(next_word(0));
+  threads = std::min(threads, limit_);
+  if (threads <= size_.load()) return threads;
+  const std::uint32_t before = opened_.load();
+  wanted_.store(threads);
+  if (helper_.joinable()) {
+    end_region();
   } else {
     sigset_t all, saved;  // signals are for the program's own threads
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &saved);
     try {
-      helper = std::thread([] { team().keep_regions_open(); });
+      helper_ = std::thread([] { team().keep_regions_open(); });
     } catch (const std::system_error&) {  // no thread available: the caller works alone
     }
     pthread_sigmask(SIG_SETMASK, &saved, nullptr);
-    if (!helper.joinable()) return 1;
+    if (!helper_.joinable()) return 1;
   }
-  opened.wait_while(before);
-  if (size.load() < threads) limit = size.load();
-  return std::min(threads, limit);
+  opened_.wait(before);
+  if (size_.load() < threads) limit_ = size_.load();
+  return std::min(threads, limit_);
 }
 
-void Team::call(int threads, bool invite, TeamBody f, void* with) {
-  body.store(f, std::memory_order_relaxed);
-  argument.store(with, std::memory_order_relaxed);
-  const std::uint32_t word = next_word(threads) | (invite ? invitation : 0), before = done.load();
-  present.store(std::uint64_t{word} << 32 | (invite ? 0 : static_cast<std::uint64_t>(threads - 1)), std::memory_order_release);
-  dispatch.store(word);
-  inside_team = true;
-  f(with, 0, threads);
-  inside_team = false;
-  if (present.fetch_or(over, std::memory_order_acq_rel) & workers_mask) done.wait_while(before);
+bool Team::acquire(int& threads) {
+  if (closed_.load() || busy_.exchange(true, std::memory_order_acquire)) return false;
+  threads = reserve(threads);
+  if (threads <= 1) release();
+  return threads > 1;
 }
 
 void Team::close() {
-  if (closed.exchange(true)) return;
-  if (busy.exchange(true)) {  // a detached thread is still computing: it ends with the process
+  if (closed_.exchange(true)) return;
+  if (busy_.exchange(true)) {  // a detached thread is still computing: it ends with the process
     return;
   }
-  if (!helper.joinable()) return;
-  wanted.store(0);
-  dispatch.store(next_word(0));
-  helper.join();
+  if (!helper_.joinable()) return;
+  wanted_.store(0);
+  end_region();
+  helper_.join();
 }
 
 /// Never destroyed: late static destructors may still compute (alone), and a forked child must not join threads that it does not have.
 Team& team() {
   static Team* instance = [] {
-    pthread_atfork(nullptr, nullptr, [] { team().closed.store(true); });
+    pthread_atfork(nullptr, nullptr, [] { team().abandon(); });
     return new Team;
   }();
   struct Shutdown {
@@ -152,39 +349,19 @@ Team& team() {
   return *instance;
 }
 
-void run(int threads, bool invite, TeamBody body, void* argument, std::int32_t* granted) {
-  threads = std::clamp(threads, 1, max_threads);
-  if (threads > 1 && !inside_team && !omp_in_parallel()) {
-    Team& t = team();
-    if (!t.closed.load() && !t.busy.exchange(true, std::memory_order_acquire)) {
-      threads = t.reserve(threads);
-      if (threads > 1) {
-        if (granted) *granted = threads;
-        t.call(threads, invite, body, argument);
-        t.busy.store(false, std::memory_order_release);
-        return;
-      }
-      t.busy.store(false, std::memory_order_release);
-    }
-  }
-  if (granted) *granted = 1;
-  body(argument, 0, 1);
-}
-
 }  // namespace
 
-void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted) { run(threads, false, body, argument, granted); }
-void invite_team(int threads, TeamBody body, void* argument) { run(threads, true, body, argument, nullptr); }
-
-void team_barrier(int threads) {
-  if (threads <= 1) return;
-  Team& t = team();
-  const std::uint32_t generation = t.generation.load();
-  if (t.arrived.fetch_add(1, std::memory_order_acq_rel) == threads - 1) {
-    t.arrived.store(0, std::memory_order_relaxed);
-    t.generation.store(generation + 1);
-  } else {
-    t.generation.wait_while(generation);
+void run_team(int threads, TeamWork& work) {
+  threads = std::clamp(threads, 1, max_threads);
+  if (threads > 1 && !inside_team && !omp_in_parallel() && team().acquire(threads)) {
+    team().call(threads, work);
+    team().release();
+    return;
+  }
+  work.start(1);
+  while (work.next_phase(0)) {
+    AllChunks all;
+    work.run(0, all);
   }
 }
 

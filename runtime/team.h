@@ -1,11 +1,14 @@
-// The process's thread team: one persistent OpenMP region, opened once by a helper thread. Its threads wait on a dispatch word, spinning a few
-// microseconds, then sleeping; the caller is thread 0.
+// The process's thread team: one persistent OpenMP region, opened once by a helper thread. A call's work comes in phases of chunks; a phase is over
+// when its chunks are done, whoever did them, so that a thread that the system has put aside holds up nobody unless it is in the middle of one.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "ir/launch.h"
 
 namespace sinter::runtime {
 
@@ -21,44 +24,62 @@ int default_threads();
 /// The value of OMP_NUM_THREADS: a positive number, or a list of them whose first one counts. Throws UserError.
 int parse_thread_count(std::string_view text);
 
-/// Runs body(argument, thread, threads) on `threads` threads and returns when all have. If the team is busy with another caller, or the caller is
-/// inside another parallel region or a forked child, it runs only on the calling thread, with threads = 1. The body must not throw.
-/// `granted`, if given, is set to the number of threads before any of them starts. Never allocates in the steady state.
-using TeamBody = void (*)(void* argument, int thread, int threads);
-void run_team(int threads, TeamBody body, void* argument, std::int32_t* granted = nullptr);
+/// Work in phases. Workers flush denormals to zero; the caller does as it likes. No function may throw. What a chunk wrote is seen by all of later
+/// phases.
+class TeamWork {
+ public:
+  /// Before the first phase: threads that may take part, numbered from 0, the caller, on.
+  virtual void start(int threads) { static_cast<void>(threads); }
+  /// Begins the next phase, on thread `thread`, all chunks of the one before being done: the number of its chunks; 0 if there is none. It may do
+  /// phases itself before.
+  virtual std::int64_t next_phase(int thread) = 0;
+  /// Runs the chunks of the current phase that `chunks` gives, as thread `thread`.
+  virtual void run(int thread, ChunkSource& chunks) = 0;
 
-/// The same for work that any number of threads can do: a thread that has not arrived when body(argument, 0, threads) returns on the caller is
-/// left out, so that the caller never waits for one that is still asleep. `threads` is the number of those woken.
-void invite_team(int threads, TeamBody body, void* argument);
+ protected:
+  ~TeamWork() = default;
+};
 
-/// A barrier among the threads of the current run_team call: spins, then sleeps. For `threads` == 1 it does nothing.
-void team_barrier(int threads);
+/// Gives all chunks, in order: for a thread that works alone.
+struct AllChunks : ChunkSource {
+  std::int64_t given = 0;
+  AllChunks()
+      : ChunkSource{[](ChunkSource* self, std::int64_t chunks) {
+          std::int64_t& given = static_cast<AllChunks*>(self)->given;
+          return given < chunks ? given++ : -1;
+        }} {}
+};
+
+/// Does the work and returns when it is done. The caller is thread 0; of the others those take part that come in time. If the team is busy with
+/// another caller, or the caller is inside another parallel region or a forked child, it works alone. Never allocates in the steady state.
+void run_team(int threads, TeamWork& work);
 
 /// The cost model: seconds that one core takes for so much work, at 30 GFLOP/s or 10 GB/s, whichever is longer. Any current core is faster.
 double one_core_seconds(double flops, double bytes);
-/// The number of threads that run_team would use for this much work: 1 below 20 µs of one core, else one for each 10 µs, up to `most`
+/// The number of threads that are worth it for this much work: 1 below 20 µs of one core, else one for each 10 µs, up to `most`
 /// (0: default_threads()).
 int threads_for(double flops, double bytes, int most = 0);
 /// For tests: from now on threads_for returns `threads` for any work; 0: as the cost model decides.
 void force_threads(int threads);
 
-/// Calls f(chunk) for each chunk in [0, chunks), claimed in any order by the team. f must not throw.
+/// Calls f(chunk) for each chunk in [0, chunks), in any order, on at most so many threads. f must not throw.
 template <class F>
 void parallel_for(std::int64_t chunks, int threads, const F& f) {
   if (threads <= 1 || chunks <= 1) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) f(chunk);
     return;
   }
-  struct Loop {
+  struct Loop final : TeamWork {
     const F& f;
     std::int64_t chunks;
-    std::atomic<std::int64_t> next{0};
-  } loop{f, chunks};
-  const auto body = [](void* argument, int, int) {
-    Loop& loop = *static_cast<Loop*>(argument);
-    for (std::int64_t chunk; (chunk = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.chunks;) loop.f(chunk);
-  };
-  invite_team(static_cast<int>(chunks < threads ? chunks : threads), body, &loop);
+    bool begun = false;
+    Loop(const F& body, std::int64_t count) : f(body), chunks(count) {}
+    std::int64_t next_phase(int) override { return std::exchange(begun, true) ? 0 : chunks; }
+    void run(int, ChunkSource& source) override {
+      for (std::int64_t chunk; (chunk = source.next(&source, chunks)) >= 0;) f(chunk);
+    }
+  } loop(f, chunks);
+  run_team(static_cast<int>(std::min<std::int64_t>(chunks, threads)), loop);
 }
 
 }  // namespace sinter::runtime

@@ -1,16 +1,17 @@
-// sinter_step: in each phase, threads claim chunks, their own share first, until none is left, then wait at a barrier.
+// sinter_step: the stages of a step, whose chunks the launcher hands out.
 #include "codegen/emit/step.h"
 
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <span>
-#include <tuple>
 #include <utility>
 
+#include "codegen/emit/kernel_call.h"
 #include "ir/error.h"
-#include "ir/step.h"
 
 namespace sinter::codegen {
 
@@ -18,90 +19,122 @@ namespace {
 
 using llvm::Value;
 
+/// A part of a phase. Samples are whole unless a single one is cut: then the loops in which it is not, and the pieces of number 0, are stage 0.
+struct Stage {
+  std::size_t phase;
+  std::size_t number = 0;  ///< of the phase's stages with pieces of a single sample
+  bool finishing = false;  ///< of the pieces of loops, in a checked step
+};
+
+/// Whether the pieces of a loop are finished in a stage of their own. Steps that are not checked leave it to whoever computes the last part of each.
+bool is_finished_apart(const Schedule& schedule, const Phase& phase, bool checked) {
+  return checked && std::any_of(phase.loops.begin(), phase.loops.end(), [&](const Loop& loop) { return finisher(schedule, loop) != no_kernel; });
+}
+
+std::vector<Stage> list_stages(const Schedule& schedule, bool checked) {
+  std::vector<Stage> stages;
+  for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
+    const Phase& phase = schedule.phases[p];
+    for (std::size_t number = 0; number < std::max<std::size_t>(phase.stages, 1); ++number) stages.push_back({p, number});
+    if (is_finished_apart(schedule, phase, checked)) stages.push_back({p, 0, true});
+  }
+  return stages;
+}
+
 class StepEmitter {
  public:
-  StepEmitter(EmitContext& context, bool profile) : context_(context), profile_(profile), b_(context.module.getContext()) {}
+  StepEmitter(EmitContext& context, bool profile) : context_(context), b_(context.module.getContext()), calls_(context, b_, profile) {}
 
   void run(const Division& division, std::size_t part) {
     const std::size_t count = context_.schedule.kernels.size();
-    functions_.resize(count);
+    std::vector<llvm::Function*> functions(count);
     for (std::size_t k = 0; k < count; ++k) {
       if (division.code_of[k] != k || (part != 0 && part != division.part_of[k])) continue;
       Emitter emitter(context_, context_.schedule.kernels[k]);
-      functions_[k] = emitter.declare();
+      functions[k] = emitter.declare();
       if (part == division.part_of[k]) emitter.emit();
     }
     if (part != 0) return;
-    for (std::size_t k = 0; k < count; ++k) {
-      functions_[k] = functions_[division.code_of[k]];
-      arguments_.push_back(buffers_of(context_.schedule.kernels[k], context_.plan));
-    }
-    emit_entry();
+    for (std::size_t k = 0; k < count; ++k) functions[k] = functions[division.code_of[k]];
+    calls_.set_functions(std::move(functions));
+    for (const Phase& phase : context_.schedule.phases)
+      for (const Loop& loop : phase.loops)
+        if (finisher(context_.schedule, loop) != no_kernel) counters_.emplace(&loop, counters_.size());
+    emit_entry(list_stages(context_.schedule, context_.checked));
   }
 
  private:
-  void emit_entry() {
-    begin_function(llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
-                                          llvm::Function::ExternalLinkage, step_name, context_.module));
-    next_claims_ = context_.schedule.phases.size();
-    if (context_.checked) tell_checks(offsetof(CheckHooks, begin), {thread_});
-    for (std::size_t p = 0; p < context_.schedule.phases.size(); ++p) emit_phase(p);
-    b_.CreateRetVoid();
-    if (next_claims_ > claims_of(context_.schedule)) throw InternalError("code", "a step uses more counters than it has");
+  llvm::FunctionType* stage_type() {
+    return llvm::FunctionType::get(b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty(), b_.getPtrTy()}, false);
+  }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_.module.getContext(), name, words_.function); }
+  Value* field(std::size_t offset, llvm::Type* type) { return words_.field(b_, offset, type); }
+  Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
+  Value* threads() { return words_.threads(b_); }
+  Value* divide_up(Value* a, Value* b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, number(1))), b); }
+  Value* smaller(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
+  Value* units_of(const Loop& loop) { return emit_extent(b_, loop.domain.units, words_.n, words_.t); }
+
+  /// A function for each stage, and the entry, which calls that of the stage asked for.
+  void emit_entry(const std::vector<Stage>& stages) {
+    std::vector<llvm::Constant*> functions;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      functions.push_back(llvm::Function::Create(stage_type(), llvm::Function::ExternalLinkage, str("stage_", s), context_.module));
+      emit_stage(stages, s, llvm::cast<llvm::Function>(functions.back()));
+    }
+    auto* type = llvm::ArrayType::get(b_.getPtrTy(), functions.size());
+    auto* table =
+        new llvm::GlobalVariable(context_.module, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, functions), "stages");
+    begin_function(llvm::Function::Create(stage_type(), llvm::Function::ExternalLinkage, step_name, context_.module));
+    std::vector<Value*> arguments;
+    for (llvm::Argument& argument : words_.function->args()) arguments.push_back(&argument);
+    Value* place = b_.CreateInBoundsGEP(type, table, {number(0), b_.CreateZExt(arguments[2], b_.getInt64Ty())});
+    llvm::CallInst* call = b_.CreateCall(stage_type(), b_.CreateLoad(b_.getPtrTy(), place), arguments);
+    call->setTailCallKind(llvm::CallInst::TCK_Tail);
+    b_.CreateRet(call);
   }
 
-  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_.module.getContext(), name, step_); }
-  Value* field(std::size_t offset, llvm::Type* type) { return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ctx_, offset)); }
-  Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
+  void begin_function(llvm::Function* function) {
+    words_.function = function;
+    words_.context = function->getArg(0);
+    words_.thread = function->getArg(1);
+    b_.SetInsertPoint(block("entry"));
+    words_.n = field(offsetof(StepContext, batch), b_.getInt64Ty());
+    words_.t = field(offsetof(StepContext, length), b_.getInt64Ty());
+  }
 
-  void emit_phase(std::size_t p) {
-    const Phase& phase = context_.schedule.phases[p];
-    const bool last = p + 1 == context_.schedule.phases.size();
-    llvm::BasicBlock* after = nullptr;
+  void emit_stage(const std::vector<Stage>& stages, std::size_t s, llvm::Function* function) {
+    begin_function(function);
+    const Phase& phase = context_.schedule.phases[stages[s].phase];
+    // What a test wants to see found: a stage that begins before the one before it is over.
+    const auto joins = [&](std::size_t at) {
+      return at + 1 < stages.size() && stages[at].phase != stages[at + 1].phase && context_.sabotage.is(Sabotage::Kind::no_barrier, stages[at].phase);
+    };
+    if (s && joins(s - 1)) {
+      b_.CreateRet(number(0));
+      return;
+    }
+    const auto run = [&](bool cut) {
+      std::vector<Job> jobs = jobs_of(stages[s], cut);
+      if (joins(s))
+        for (Job& job : jobs_of(stages[s + 1], cut)) jobs.push_back(std::move(job));
+      emit_jobs(jobs);
+    };
     if (phase.once) {
-      llvm::BasicBlock* now = block("now");
-      after = block("packed");
-      b_.CreateCondBr(b_.CreateICmpEQ(field(offsetof(StepContext, packed), b_.getInt32Ty()), b_.getInt32(0)), now, after);
+      llvm::BasicBlock *now = block("now"), *packed = block("packed");
+      b_.CreateCondBr(b_.CreateICmpEQ(field(offsetof(StepContext, packed), b_.getInt32Ty()), b_.getInt32(0)), now, packed);
+      b_.SetInsertPoint(packed);
+      b_.CreateRet(number(0));
       b_.SetInsertPoint(now);
     }
-    if (!phase.stages) {
-      emit_jobs(p, whole_loops(phase, false));
-    } else {
-      // A single sample is cut into pieces if there are several threads.
-      llvm::BasicBlock *pieces = block("pieces"), *chunks = block("chunks"), *done = block("phase_done");
-      b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(n_, number(1)), b_.CreateICmpSGT(threads(), number(1))), pieces, chunks);
-      b_.SetInsertPoint(chunks);
-      emit_jobs(p, whole_loops(phase, false));
-      b_.CreateBr(done);
-      b_.SetInsertPoint(pieces);
-      for (std::size_t stage = 0; stage < phase.stages; ++stage) {
-        std::vector<Job> jobs = stage ? std::vector<Job>{} : whole_loops(phase, true);
-        for (const Loop& loop : phase.loops)
-          for (const std::size_t k : loop.kernels)
-            if (is_cut(loop) && context_.schedule.kernels[k].stage == stage) jobs.push_back(pieces_of(loop, k));
-        emit_jobs(next_claims_++, jobs);
-        if (stage + 1 < phase.stages) emit_boundary(p, false);
-      }
-      b_.CreateBr(done);
-      b_.SetInsertPoint(done);
-    }
-    if (context_.checked) emit_finishing(p);
-    if ((context_.checked || !last) && !context_.sabotage.is(Sabotage::Kind::no_barrier, p)) emit_boundary(p, true);
-    if (after) {
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
-    }
-  }
-
-  /// The pieces of a phase, in a stage of their own.
-  void emit_finishing(std::size_t p) {
-    std::vector<Job> jobs;
-    for (const Loop& loop : context_.schedule.phases[p].loops)
-      if (finisher(context_.schedule, loop) != no_kernel)
-        jobs.push_back({number(loop.pieces), [this, &loop](Value* piece) { finish_piece(loop, piece); }});
-    if (jobs.empty()) return;
-    emit_boundary(p, false);
-    emit_jobs(next_claims_++, jobs);
+    if (!phase.stages || stages[s].finishing) return run(false);
+    // A single sample is cut into pieces if there are several threads.
+    llvm::BasicBlock *cut = block("cut"), *whole = block("whole");
+    b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(words_.n, number(1)), b_.CreateICmpSGT(threads(), number(1))), cut, whole);
+    b_.SetInsertPoint(cut);
+    run(true);
+    b_.SetInsertPoint(whole);
+    run(false);
   }
 
   /// Work in `count` chunks that any thread may run in any order.
@@ -109,6 +142,23 @@ class StepEmitter {
     Value* count;
     std::function<void(Value* chunk)> run;
   };
+
+  std::vector<Job> jobs_of(const Stage& stage, bool cut) {
+    const Phase& phase = context_.schedule.phases[stage.phase];
+    std::vector<Job> jobs;
+    if (stage.finishing) {
+      for (const Loop& loop : phase.loops)
+        if (finisher(context_.schedule, loop) != no_kernel)
+          jobs.push_back({number(loop.pieces), [this, &loop](Value* piece) { finish_piece(loop, piece); }});
+      return jobs;
+    }
+    if (stage.number == 0) jobs = whole_loops(phase, cut);
+    if (!cut) return jobs;
+    for (const Loop& loop : phase.loops)
+      for (const std::size_t k : loop.kernels)
+        if (is_cut(loop) && context_.schedule.kernels[k].stage == stage.number) jobs.push_back(pieces_of(loop, k));
+    return jobs;
+  }
 
   /// Whether a single sample may be cut in it.
   bool is_cut(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
@@ -124,27 +174,18 @@ class StepEmitter {
     auto* function =
         llvm::Function::Create(llvm::FunctionType::get(b_.getInt64Ty(), types, false), llvm::Function::InternalLinkage, name, context_.module);
     function->addFnAttr(llvm::Attribute::NoInline);
-    const auto outer = std::tuple(step_, ctx_, thread_, n_, t_, claimed_);
+    const StepWords outer = words_;
     const llvm::IRBuilderBase::InsertPointGuard guard(b_);
     begin_function(function);
     b_.CreateRet(body(function));
-    std::tie(step_, ctx_, thread_, n_, t_, claimed_) = outer;
+    words_ = outer;
     return function;
   }
   Value* call_apart(llvm::Function* function, const std::vector<Value*>& numbers) {
-    std::vector<Value*> arguments{ctx_, thread_};
+    std::vector<Value*> arguments{words_.context, words_.thread};
     arguments.insert(arguments.end(), numbers.begin(), numbers.end());
     return b_.CreateCall(function, arguments);
   }
-  void begin_function(llvm::Function* function) {
-    step_ = function;
-    ctx_ = function->getArg(0);
-    thread_ = function->getArg(1);
-    b_.SetInsertPoint(block("entry"));
-    n_ = field(offsetof(StepContext, batch), b_.getInt64Ty());
-    t_ = field(offsetof(StepContext, length), b_.getInt64Ty());
-  }
-
   /// The loops of a phase; or only those in which no sample is cut.
   std::vector<Job> whole_loops(const Phase& phase, bool without_cut) {
     std::vector<const Loop*> loops;
@@ -161,12 +202,12 @@ class StepEmitter {
         llvm::BasicBlock *run = block("run"), *done = block("done");
         b_.CreateCondBr(b_.CreateICmpSLT(function->getArg(2), number(0)), done, run);
         b_.SetInsertPoint(run);
-        claimed_ = function->getArg(3);
+        words_.chunk = function->getArg(3);
         run_job(own, firsts, function->getArg(2), done);
         b_.SetInsertPoint(done);
         return total;
       });
-      jobs.push_back({call_apart(some, {number(-1), number(0)}), [this, some](Value* chunk) { call_apart(some, {chunk, claimed_}); }});
+      jobs.push_back({call_apart(some, {number(-1), number(0)}), [this, some](Value* chunk) { call_apart(some, {chunk, words_.chunk}); }});
     }
     return jobs;
   }
@@ -175,7 +216,7 @@ class StepEmitter {
     std::vector<Job> jobs;
     for (const Loop* each : loops) {
       const Loop& loop = *each;
-      Value *units = units_of(loop), *size = emit_chunk_units(b_, loop.domain.units, n_, t_, loop.limits);
+      Value *units = units_of(loop), *size = emit_chunk_units(b_, loop.domain.units, words_.n, words_.t, loop.limits);
       Value* ranges = divide_up(units, size);
       if (finisher(context_.schedule, loop) != no_kernel) {
         jobs.push_back(parts_of(loop, ranges, size));
@@ -194,12 +235,13 @@ class StepEmitter {
   }
 
   /// The parts of a loop whose pieces are finished by whoever computes the last part of each: the thread that counts it sees what all others wrote
-  /// before they counted theirs. Checked steps finish them behind a barrier instead.
+  /// before they counted theirs.
   Job parts_of(const Loop& loop, Value* ranges, Value* size) {
     Value* counters = nullptr;
+    if (loop.pieces > counter_spacing) throw InternalError("code", str("a loop has ", loop.pieces, " pieces, more than counters"));
     if (!context_.checked)
-      counters = b_.CreateInBoundsGEP(b_.getInt32Ty(), field(offsetof(StepContext, claims), b_.getPtrTy()),
-                                      {b_.CreateMul(threads(), number(static_cast<std::int64_t>(next_claims_++) * claim_spacing))});
+      counters = b_.CreateInBoundsGEP(b_.getInt32Ty(), field(offsetof(StepContext, counters), b_.getPtrTy()),
+                                      {number(static_cast<std::int64_t>(counters_.at(&loop)) * counter_spacing)});
     return {b_.CreateMul(ranges, number(loop.pieces)), [this, &loop, ranges, size, counters](Value* chunk) {
               // The pieces of a range of terms follow each other: they read the same rows of the right operand.
               Value *piece = b_.CreateURem(chunk, number(loop.pieces)), *range = b_.CreateUDiv(chunk, number(loop.pieces));
@@ -221,8 +263,8 @@ class StepEmitter {
     const Dim rows = context_.schedule.kernels[k].domain.units;
     Value* each = number(sinter::divide_up(rows.factor(), loop.pieces));
     Value* first = b_.CreateMul(piece, each);
-    Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, each), emit_extent(b_, rows, n_, t_));
-    emit_call(loop, k, {first, last, piece, number(0), number(1)}, false);
+    Value* last = smaller(b_.CreateAdd(first, each), emit_extent(b_, rows, words_.n, words_.t));
+    calls_.emit(words_, loop, k, {first, last, piece, number(0), number(1)}, false);
   }
 
   /// A kernel's pieces of a single sample: one chunk per thread, of about equal size.
@@ -231,77 +273,36 @@ class StepEmitter {
     Value* size = divide_up(all, threads());
     return {divide_up(all, size), [this, &loop, k, all, size](Value* chunk) {
               Value* first = b_.CreateMul(chunk, size);
-              Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, size), all);
-              emit_call(loop, k, {number(0), number(1), number(0), first, last}, true);
+              Value* last = smaller(b_.CreateAdd(first, size), all);
+              calls_.emit(words_, loop, k, {number(0), number(1), number(0), first, last}, true);
             }};
   }
 
-  Value* threads() { return b_.CreateSExt(field(offsetof(StepContext, threads), b_.getInt32Ty()), b_.getInt64Ty()); }
-  Value* divide_up(Value* a, Value* b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, number(1))), b); }
-  Value* units_of(const Loop& loop) { return emit_extent(b_, loop.domain.units, n_, t_); }
-
-  /// A barrier: what follows phase p, or a stage of it, begins when all threads have arrived.
-  void emit_boundary(std::size_t p, bool over) {
-    if (context_.checked) {
-      tell_checks(offsetof(CheckHooks, boundary), {thread_, b_.getInt32(static_cast<std::uint32_t>(p)), b_.getInt1(over)});
+  /// Runs the chunks of these jobs that the source gives; returns from the function with their number.
+  void emit_jobs(const std::vector<Job>& jobs) {
+    if (jobs.empty()) {
+      b_.CreateRet(number(0));
       return;
     }
-    b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false),
-                  field(offsetof(StepContext, barrier), b_.getPtrTy()), {ctx_, thread_});
-  }
-
-  /// Calls one of StepContext::checks.
-  Value* tell_checks(std::size_t hook, const std::vector<Value*>& with, bool returns = false) {
-    Value* function =
-        b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), field(offsetof(StepContext, checks), b_.getPtrTy()), hook));
-    std::vector<Value*> arguments{ctx_};
-    arguments.insert(arguments.end(), with.begin(), with.end());
-    std::vector<llvm::Type*> types;
-    for (Value* argument : arguments) types.push_back(argument->getType());
-    llvm::CallInst* call = b_.CreateCall(llvm::FunctionType::get(returns ? b_.getPtrTy() : b_.getVoidTy(), types, false), function, arguments);
-    for (unsigned i = 0; i < arguments.size(); ++i)
-      if (arguments[i]->getType()->isIntegerTy(1)) call->addParamAttr(i, llvm::Attribute::ZExt);  // as C++ passes a bool
-    return call;
-  }
-
-  /// Jobs whose chunks are claimed by the counters numbered `claims`.
-  void emit_jobs(std::size_t claims, const std::vector<Job>& jobs) {
     const auto [firsts, total] = numbered(jobs);
-    // Shares: the thread's own first, then those of the threads after it.
-    Value *threads = this->threads(), *self = b_.CreateSExt(thread_, b_.getInt64Ty()),
-          *counters = field(offsetof(StepContext, claims), b_.getPtrTy());
-    llvm::BasicBlock *before = b_.GetInsertBlock(), *share = block("share"), *claim = block("claim"), *healthy = block("healthy"),
-                     *work = block("work"), *next_share = block("next_share"), *done = block("done");
-    b_.CreateBr(share);
-    b_.SetInsertPoint(share);
-    llvm::PHINode* turn = b_.CreatePHI(b_.getInt64Ty(), 2);
-    turn->addIncoming(number(0), before);
-    Value* sum = b_.CreateAdd(self, turn);
-    Value* owner = b_.CreateSelect(b_.CreateICmpUGE(sum, threads), b_.CreateSub(sum, threads), sum);
-    Value* from = b_.CreateUDiv(b_.CreateMul(owner, total), threads);
-    Value* to = b_.CreateUDiv(b_.CreateMul(b_.CreateAdd(owner, number(1)), total), threads);
-    Value* place = b_.CreateAdd(b_.CreateMul(threads, number(static_cast<std::int64_t>(claims))), owner);
-    Value* counter = b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {b_.CreateMul(place, number(claim_spacing))});
-    b_.CreateBr(claim);
-    b_.SetInsertPoint(claim);
-    // After a fault nothing more is computed, so that states that later phases write keep their values; barriers are still reached.
-    llvm::LoadInst* fault = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), ctx_, offsetof(StepContext, fault)));
+    Value* source = words_.function->getArg(3);
+    llvm::BasicBlock *next = block("next_chunk"), *claimed = block("claimed"), *healthy = block("healthy"), *done = block("done");
+    b_.CreateCondBr(b_.CreateIsNull(source), done, next);
+    b_.SetInsertPoint(next);
+    Value* function = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), source, offsetof(ChunkSource, next)));
+    words_.chunk = b_.CreateCall(llvm::FunctionType::get(b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty()}, false), function, {source, total});
+    b_.CreateCondBr(b_.CreateICmpSLT(words_.chunk, number(0)), done, claimed);
+    b_.SetInsertPoint(claimed);
+    // After a fault nothing more is computed, so that states that later phases write keep their values.
+    llvm::LoadInst* fault =
+        b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), words_.context, offsetof(StepContext, fault)));
     fault->setAtomic(llvm::AtomicOrdering::Monotonic);
     fault->setAlignment(llvm::Align(4));
-    b_.CreateCondBr(b_.CreateICmpEQ(fault, b_.getInt32(0)), healthy, done);
+    b_.CreateCondBr(b_.CreateICmpEQ(fault, b_.getInt32(0)), healthy, next);
     b_.SetInsertPoint(healthy);
-    Value* taken = b_.CreateZExt(
-        b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic), b_.getInt64Ty());
-    Value* chunk = b_.CreateAdd(from, taken);
-    b_.CreateCondBr(b_.CreateICmpULT(chunk, to), work, next_share);
-    b_.SetInsertPoint(next_share);
-    Value* next_turn = b_.CreateAdd(turn, number(1));
-    turn->addIncoming(next_turn, next_share);
-    b_.CreateCondBr(b_.CreateICmpULT(next_turn, threads), share, done);
-    b_.SetInsertPoint(work);
-    claimed_ = chunk;
-    run_job(jobs, firsts, chunk, claim);
+    run_job(jobs, firsts, words_.chunk, next);
     b_.SetInsertPoint(done);
+    b_.CreateRet(total);
   }
 
   /// The first chunk of each job, and the number of chunks: those of all jobs are numbered consecutively.
@@ -327,99 +328,33 @@ class StepEmitter {
     b_.CreateBr(then);
   }
 
-  /// What a kernel is called over: see codegen/emit/emitter.h.
-  struct Range {
-    Value *begin, *end, *chunk, *piece_begin, *piece_end;
-  };
-
   /// All kernels of a loop on a chunk; or one piece of its kernel.
   void emit_chunk(const Loop& loop, Value* chunk, Value* size, Value* piece) {
     Value* begin = b_.CreateMul(chunk, size);
-    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, size), units_of(loop));
-    if (piece) return emit_call(loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
+    Value* end = smaller(b_.CreateAdd(begin, size), units_of(loop));
+    if (piece) return calls_.emit(words_, loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
     if (loop.kernels.size() <= most_calls) return emit_calls(loop, loop.kernels, begin, end, chunk);
     for (std::size_t first = 0; first < loop.kernels.size(); first += most_calls) {
       const std::span some(loop.kernels.data() + first, std::min(most_calls, loop.kernels.size() - first));
       call_apart(apart("kernels", 4,
                        [&](llvm::Function* function) {
-                         claimed_ = function->getArg(5);
+                         words_.chunk = function->getArg(5);
                          emit_calls(loop, some, function->getArg(2), function->getArg(3), function->getArg(4));
                          return number(0);
                        }),
-                 {begin, end, chunk, claimed_});
+                 {begin, end, chunk, words_.chunk});
     }
   }
   void emit_calls(const Loop& loop, std::span<const std::size_t> kernels, Value* begin, Value* end, Value* chunk) {
-    for (const std::size_t k : kernels) emit_call(loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
-  }
-
-  void emit_call(const Loop& loop, std::size_t k, const Range& r, bool shared) {
-    std::vector<Value*> arguments;
-    for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(buffer, loop, r.begin, shared));
-    arguments.insert(arguments.end(), {r.begin, r.end, r.chunk, r.piece_begin, r.piece_end, n_, t_, ctx_});
-    spoil(k, arguments);
-    Value* before = profile_ ? clock() : nullptr;
-    Value* check = nullptr;
-    if (context_.checked) {
-      const auto number = b_.getInt32(static_cast<std::uint32_t>(k));
-      arguments.push_back(check = tell_checks(offsetof(CheckHooks, enter), {thread_, number, claimed_, b_.getInt1(shared)}, true));
-    }
-    b_.CreateCall(functions_[k], arguments);
-    if (check) tell_checks(offsetof(CheckHooks, leave), {check});
-    if (profile_) tell(k, r.begin, r.end, before);
-  }
-
-  /// The fault that a test asks for in the arguments of a kernel's call.
-  void spoil(std::size_t k, std::vector<Value*>& arguments) {
-    const Sabotage& sabotage = context_.sabotage;
-    if (sabotage.is(Sabotage::Kind::shifted_pointer, k)) {
-      const Type& type = context_.plan.buffers[arguments_[k].at(sabotage.argument)].type;
-      const std::int64_t row = symbolic_layout(type.shape).stride.factor() * static_cast<std::int64_t>(size_of(type.dtype));
-      arguments[sabotage.argument] = b_.CreateGEP(b_.getInt8Ty(), arguments[sabotage.argument], {number(row)});
-    }
-    if (sabotage.is(Sabotage::Kind::wide_chunk, k)) {
-      Value*& begin = arguments[arguments_[k].size()];
-      begin = b_.CreateSub(begin, b_.CreateZExt(b_.CreateICmpNE(begin, number(0)), b_.getInt64Ty()));
-    }
-  }
-
-  /// Address of row 0 of a buffer. Chunk scratch holds only the rows of the chunk, so its row 0 lies before it. Threads that share a sample use the
-  /// first one's, except for what is each kernel call's own: register tiles write past the last row of a product.
-  Value* base(std::uint32_t buffer, const Loop& loop, Value* begin, bool shared) {
-    const BufferSpec& spec = context_.plan.buffers[buffer];
-    if (spec.place != Place::scratch) {
-      Value* list = field(offsetof(StepContext, buffers), b_.getPtrTy());
-      return b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), list, buffer));
-    }
-    Value* thread = shared && !spec.own ? number(0) : b_.CreateSExt(thread_, b_.getInt64Ty());
-    Value* offset = b_.CreateAdd(b_.CreateMul(thread, number(context_.plan.scratch_bytes)), number(spec.offset));
-    if (!context_.plan.serves_chunk[buffer]) {
-      const SymbolicLayout at = symbolic_layout(spec.type.shape);
-      const std::int64_t row = at.stride.factor() * static_cast<std::int64_t>(size_of(spec.type.dtype)),
-                         rows = loop.domain.samples ? at.rows.factor() : 1;
-      offset = b_.CreateSub(offset, b_.CreateMul(begin, number(row * rows)));
-    }
-    return b_.CreateGEP(b_.getInt8Ty(), field(offsetof(StepContext, scratch), b_.getPtrTy()), {offset});
-  }
-
-  Value* clock() { return b_.CreateCall(llvm::FunctionType::get(b_.getInt64Ty(), false), field(offsetof(StepContext, clock), b_.getPtrTy())); }
-
-  void tell(std::size_t kernel, Value* begin, Value* end, Value* start) {
-    llvm::Type *pointer = b_.getPtrTy(), *small = b_.getInt32Ty(), *large = b_.getInt64Ty();
-    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, small, small, large, large, large, large}, false);
-    b_.CreateCall(type, field(offsetof(StepContext, span), pointer),
-                  {ctx_, thread_, b_.getInt32(static_cast<std::uint32_t>(kernel)), begin, end, start, clock()});
+    for (const std::size_t k : kernels)
+      calls_.emit(words_, loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
   }
 
   EmitContext& context_;
-  bool profile_;
   Builder b_;
-  std::vector<llvm::Function*> functions_;
-  std::vector<std::vector<std::uint32_t>> arguments_;
-  llvm::Function* step_ = nullptr;
-  Value *ctx_ = nullptr, *thread_ = nullptr, *n_ = nullptr, *t_ = nullptr;
-  Value* claimed_ = nullptr;     ///< the current chunk, numbered over all jobs
-  std::size_t next_claims_ = 0;  ///< counters of the next stage; phases come first
+  KernelCalls calls_;
+  StepWords words_;
+  std::map<const Loop*, std::size_t> counters_;  ///< sets of those loops whose pieces are finished
 };
 
 }  // namespace
@@ -443,14 +378,21 @@ Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_
   return division;
 }
 
-std::size_t claims_of(const Schedule& schedule) {
-  std::size_t claims = schedule.phases.size();
-  for (const Phase& phase : schedule.phases) {
-    claims += phase.stages;
-    // The parts, beside samples that are whole or cut; or, in a checked step, the pieces.
-    for (const Loop& loop : phase.loops) claims += 2 * (finisher(schedule, loop) != no_kernel);
+std::vector<StageSpec> stages_of(const Schedule& schedule, bool checked) {
+  std::vector<StageSpec> stages;
+  for (const Stage& stage : list_stages(schedule, checked)) {
+    const auto phase = static_cast<std::uint32_t>(stage.phase);
+    if (!stages.empty()) stages.back().last = stages.back().phase != phase;
+    stages.push_back({phase, true});
   }
-  return claims;
+  return stages;
+}
+
+std::size_t counters_of(const Schedule& schedule) {
+  std::size_t count = 0;
+  for (const Phase& phase : schedule.phases)
+    for (const Loop& loop : phase.loops) count += finisher(schedule, loop) != no_kernel;
+  return count;
 }
 
 void emit_part(EmitContext& context, const Division& division, std::size_t part, bool profile) { StepEmitter(context, profile).run(division, part); }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codegen/emit/emitter.h"
+#include "ir/step.h"
 
 namespace sinter::codegen {
 
@@ -17,11 +18,12 @@ struct Division {
 };
 Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_of, std::size_t parts);
 
-/// Sets of counters that a step needs: a set counts the chunks of a phase, the parts of a single sample, or the finished parts of each piece of a
-/// loop.
-std::size_t claims_of(const Schedule& schedule);
-/// Emits the functions of a part; part 0 also holds `void sinter_step(StepContext*, i32 thread)`. With `profile`, StepContext::span is called for
-/// each call of a kernel.
+/// The stages of a step. Those of checked steps have more: pieces are finished in one of their own.
+std::vector<StageSpec> stages_of(const Schedule& schedule, bool checked);
+/// Sets of counters that a step needs: one for each loop whose pieces are finished.
+std::size_t counters_of(const Schedule& schedule);
+/// Emits the functions of a part; part 0 also holds the step's entry (StepEntry). With `profile`, StepContext::span is called for each call of a
+/// kernel.
 void emit_part(EmitContext& context, const Division& division, std::size_t part, bool profile);
 
 }  // namespace sinter::codegen

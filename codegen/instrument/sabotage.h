@@ -11,7 +11,7 @@ struct Sabotage {
     none,
     shifted_pointer,  ///< kernel `at` gets its buffer `argument` shifted by one row
     wide_chunk,       ///< each chunk of kernel `at` begins with the last unit of the previous chunk
-    no_barrier,       ///< no barrier at the end of phase `at`
+    no_barrier,       ///< the phase after `at` begins before it is over
   };
   Kind kind = Kind::none;
   std::size_t at = 0, argument = 0;

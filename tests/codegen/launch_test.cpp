@@ -4,7 +4,8 @@
 #include "tests/codegen/raw_step.h"
 
 namespace sinter {
-extern "C" std::uint32_t launch_once(StepEntry entry, Byte* const* buffers, std::int64_t batch, std::uint32_t* claims, Byte* scratch);
+extern "C" std::uint32_t launch_once(StepEntry entry, std::uint32_t stages, Byte* const* buffers, std::int64_t batch, std::uint32_t* counters,
+                                     Byte* scratch);
 }
 
 namespace sinter::test {
@@ -22,9 +23,9 @@ TEST(Launch, FromC) {
     else if (buffer.place == Place::arena) buffers.push_back(arenas[buffer.index].data() + buffer.offset * image.arenas[buffer.index].units(n));
     else buffers.push_back(there.bound(buffer));
   }
-  std::vector<std::uint32_t> claims(image.claims * claim_spacing);
+  std::vector<std::uint32_t> counters(image.counters * counter_spacing);
   const runtime::Buffer scratch = runtime::Buffer::zeroed(static_cast<std::size_t>(image.scratch_bytes));
-  EXPECT_EQ(launch_once(image.entry, buffers.data(), n, claims.data(), scratch.data()), 0u);
+  EXPECT_EQ(launch_once(image.entry, static_cast<std::uint32_t>(image.stages.size()), buffers.data(), n, counters.data(), scratch.data()), 0u);
   EXPECT_EQ(here.run(1), "");
   EXPECT_EQ(there.values(), here.values());
 }

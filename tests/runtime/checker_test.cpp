@@ -27,12 +27,11 @@ struct Script {
 };
 Script script;
 
-void step(StepContext* c, std::int32_t thread) {
-  c->checks->begin(c, thread);
-  script.first(c);
-  c->checks->boundary(c, thread, 0, true);
-  if (script.second) script.second(c);
-  c->checks->boundary(c, thread, 1, true);
+std::int64_t step(StepContext* c, std::int32_t, std::uint32_t stage, ChunkSource* source) {
+  const auto& what = stage == 0 ? script.first : script.second;
+  while (source && source->next(source, 1) >= 0)
+    if (what) what(c);
+  return 1;
 }
 
 /// Two buffers of 16 floats a sample in an arena, `early` in the first phase alone.
@@ -48,7 +47,7 @@ StepImage image() {
                    {Place::output, 0, {DType::f32, {n, 16}}, 0, "y"}};
   image.kernels = {{"first", n, {}, {x, row, early, late}}, {"second", n, {}, {early, late, sums, y}}};
   image.phases.resize(2);
-  image.claims = 2;
+  image.stages = {{0}, {1}};
   image.arenas = {{.bytes = 64}, {.scale = n, .bytes = 128}};
   image.scratch_bytes = chunk_rows * 64;
   image.checked = true;

@@ -2,15 +2,19 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -21,58 +25,65 @@
 namespace sinter::runtime {
 namespace {
 
-struct Visit {
-  std::array<std::atomic<int>, max_threads> visits{};
-  std::atomic<int> threads{0};
+/// Phases of so many chunks, each of which calls f(phase, chunk, thread).
+template <class F>
+struct Phases final : TeamWork {
+  std::vector<std::int64_t> chunks;
+  F f;
+  int threads = 0;
+  std::size_t phase = 0, begun = 0;
 
-  static void body(void* self, int thread, int threads) {
-    auto& visit = *static_cast<Visit*>(self);
-    ++visit.visits[static_cast<std::size_t>(thread)];
-    visit.threads = threads;
+  Phases(std::vector<std::int64_t> sizes, F body) : chunks(std::move(sizes)), f(std::move(body)) {}
+  void start(int count) override { threads = count; }
+  std::int64_t next_phase(int) override {
+    phase = begun++;
+    return phase < chunks.size() ? chunks[phase] : 0;
   }
-  /// Each thread below `count` came exactly once.
-  void expect(int count) const {
-    EXPECT_EQ(threads, count);
-    for (int i = 0; i < max_threads; ++i) EXPECT_EQ(visits[static_cast<std::size_t>(i)], i < count ? 1 : 0) << "thread " << i;
+  void run(int thread, ChunkSource& source) override {
+    for (std::int64_t chunk; (chunk = source.next(&source, chunks[phase])) >= 0;) f(phase, chunk, thread);
   }
 };
 
+/// Calls until thread `threads` - 1 has come: chunks take long enough for it to wake up.
 void expect_team(int threads) {
-  Visit visit;
-  std::int32_t granted = 0;
-  run_team(threads, &Visit::body, &visit, &granted);
-  visit.expect(threads);
-  EXPECT_EQ(granted, threads);
+  std::atomic<int> last{0};
+  for (bool came = false; !came;) {
+    Phases work({8 * threads}, [&](std::size_t, std::int64_t, int thread) {
+      ASSERT_LT(thread, threads);
+      for (int i = 0; i < 20000 && !last; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (thread == threads - 1) last = 1;
+    });
+    run_team(threads, work);
+    ASSERT_EQ(work.threads, threads);
+    came = last;
+  }
 }
 
-TEST(Team, RunsAsManyThreadsAsAsked) {
+TEST(Team, HasAsManyThreadsAsAsked) {
   for (const int threads : {1, 2, 3, 4, 2, 9, 4, 1, 16}) expect_team(threads);
 }
 
 TEST(Team, NestedCallsRunAlone) {
-  struct State {
-    std::atomic<int> nested_threads{0}, calls{0};
-  } state;
-  const TeamBody outer = [](void* argument, int, int) {
-    run_team(
-        4,
-        [](void* inner, int, int threads) {
-          auto& state = *static_cast<State*>(inner);
-          state.nested_threads += threads;
-          ++state.calls;
-        },
-        argument);
-  };
-  run_team(3, outer, &state);
-  EXPECT_EQ(state.calls, 3);
-  EXPECT_EQ(state.nested_threads, 3);
+  std::atomic<int> nested_threads{0}, calls{0};
+  Phases outer({3}, [&](std::size_t, std::int64_t, int) {
+    Phases inner({5}, [&](std::size_t, std::int64_t, int) { ++calls; });
+    run_team(4, inner);
+    nested_threads += inner.threads;
+  });
+  run_team(3, outer);
+  EXPECT_EQ(calls, 15);
+  EXPECT_EQ(nested_threads, 3);
   expect_team(2);
 }
 
 TEST(Team, CallersInsideAParallelRegionRunAlone) {
   std::atomic<int> threads{0};
 #pragma omp parallel num_threads(2)
-  run_team(4, [](void* sum, int, int count) { *static_cast<std::atomic<int>*>(sum) += count; }, &threads);
+  {
+    Phases work({4}, [](std::size_t, std::int64_t, int) {});
+    run_team(4, work);
+    threads += work.threads;
+  }
   EXPECT_EQ(threads, 2);
 }
 
@@ -95,57 +106,125 @@ TEST(Team, ParallelForRunsEachChunkOnce) {
   parallel_for(0, 4, [&](std::int64_t) { FAIL() << "there is no chunk"; });
 }
 
-/// Whoever comes works, nobody comes twice, and all that came are through when the call returns.
-TEST(Team, InvitedThreadsComeAtMostOnce) {
-  for (int round = 0; round < 2000; ++round) {
-    Visit visit;
-    invite_team(4, &Visit::body, &visit);
-    ASSERT_EQ(visit.visits[0], 1);
-    ASSERT_EQ(visit.threads, 4);
-    for (std::size_t t = 1; t < max_threads; ++t) ASSERT_LE(visit.visits[t], t < 4 ? 1 : 0);
-    if (round % 3 == 0) expect_team(4);  // no trace of the invitation is left
-  }
+/// Plain numbers, ordered by the phases alone: each phase reads what the one before wrote.
+void expect_phases_in_order(int threads, std::mt19937& random) {
+  std::vector<std::int64_t> sizes(1 + random() % 40);
+  for (std::int64_t& size : sizes) size = random() % 4 ? 1 + random() % 12 : 1;
+  std::vector<std::vector<int>> counts;
+  for (const std::int64_t size : sizes) counts.emplace_back(size);
+  std::atomic<int> wrong{0};
+  auto work = std::make_unique<Phases<std::function<void(std::size_t, std::int64_t, int)>>>(sizes, [&](std::size_t phase, std::int64_t chunk, int) {
+    ++counts[phase][static_cast<std::size_t>(chunk)];
+    if (phase)
+      for (const int count : counts[phase - 1]) wrong += count != 1;
+  });
+  run_team(threads, *work);
+  work.reset();
+  ASSERT_EQ(wrong, 0);
+  for (const auto& phase : counts)
+    for (const int count : phase) ASSERT_EQ(count, 1);
 }
 
-/// Plain numbers, ordered by the barrier alone.
-TEST(Team, BarriersSeparatePhases) {
-  constexpr int rounds = 2000;
-  struct Phases {
-    std::array<int, 64 * 16> slots{};
-    std::atomic<int> wrong{0};
-  };
-  for (int threads = 1; threads <= 4; ++threads) {
-    Phases phases;
-    const TeamBody body = [](void* argument, int thread, int threads) {
-      auto& p = *static_cast<Phases*>(argument);
-      for (int round = 1; round <= rounds; ++round) {
-        p.slots[static_cast<std::size_t>(thread) * 16] = round;
-        team_barrier(threads);
-        for (int t = 0; t < threads; ++t) p.wrong += p.slots[static_cast<std::size_t>(t) * 16] != round;
-        team_barrier(threads);
-      }
+/// Far more threads than processors, and work that is gone as soon as the call is over: whoever comes late must not touch it.
+TEST(Team, RunsEachChunkOnceAndPhasesInOrder) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) expect_phases_in_order(1 + static_cast<int>(random() % 16), random);
+}
+
+/// Puts workers aside by a signal, wherever they are: its handler returns when it is let go.
+class PutAside {
+ public:
+  PutAside() {
+    held() = 0;
+    struct sigaction action{};
+    action.sa_handler = [](int) {
+      ++held();
+      while (holds()) sched_yield();
+      --held();
     };
-    run_team(threads, body, &phases);
-    EXPECT_EQ(phases.wrong, 0) << threads << " threads";
+    sigaction(SIGUSR2, &action, &before_);
   }
+  ~PutAside() {
+    let_go();
+    sigaction(SIGUSR2, &before_, nullptr);
+  }
+  /// Thread 1 of the team, which from now on takes the signal.
+  static pthread_t worker() {
+    std::atomic<bool> came{false};
+    pthread_t self{};
+    while (!came) {
+      Phases work({16}, [&](std::size_t, std::int64_t, int thread) {
+        for (int i = 0; i < 20000 && !came; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (thread != 1 || came) return;
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGUSR2);
+        pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+        self = pthread_self();
+        came = true;
+      });
+      run_team(2, work);
+    }
+    return self;
+  }
+  static void hold(pthread_t thread) {
+    holds() = true;
+    pthread_kill(thread, SIGUSR2);
+    while (!held()) std::this_thread::yield();
+  }
+  static void let_go() {
+    holds() = false;
+    while (held()) std::this_thread::yield();
+  }
+
+ private:
+  static std::atomic<bool>& holds() {
+    static std::atomic<bool> value;
+    return value;
+  }
+  static std::atomic<int>& held() {
+    static std::atomic<int> value;
+    return value;
+  }
+  struct sigaction before_{};
+};
+
+TEST(Team, WaitsForNoThreadThatIsPutAsideBetweenChunks) {
+  const PutAside signals;
+  const pthread_t worker = PutAside::worker();
+  PutAside::hold(worker);
+  std::mt19937 random(2);
+  for (int round = 0; round < 100; ++round) expect_phases_in_order(2, random);  // it is still held when these have ended
+  PutAside::let_go();
+  expect_team(2);
+}
+
+/// The worker is put aside at any point, also within a chunk or just before it takes one, and goes on in another phase or call.
+TEST(Team, ThreadsThatComeLateDoNothing) {
+  const PutAside signals;
+  const pthread_t worker = PutAside::worker();
+  std::atomic<bool> done{false};
+  std::thread disturbs([&] {
+    while (!done) {
+      PutAside::hold(worker);
+      for (int i = 0; i < 20; ++i) std::this_thread::yield();
+      PutAside::let_go();
+    }
+  });
+  std::mt19937 random(3);
+  for (int round = 0; round < 500; ++round) expect_phases_in_order(2, random);
+  done = true;
+  disturbs.join();
 }
 
 /// What the caller wrote before the call is seen by all, and what they write is seen by the caller.
 TEST(Team, CallsOrderMemory) {
-  struct Data {
-    int in = 0;
-    std::array<int, 64 * 16> out{};
-  } data;
+  int in = 0;
+  std::vector<int> out(4);
   for (int round = 0; round < 2000; ++round) {
-    data.in = round;
-    run_team(
-        4,
-        [](void* argument, int thread, int) {
-          auto& d = *static_cast<Data*>(argument);
-          d.out[static_cast<std::size_t>(thread) * 16] = d.in + thread;
-        },
-        &data);
-    for (int t = 0; t < 4; ++t) ASSERT_EQ(data.out[static_cast<std::size_t>(t) * 16], round + t);
+    in = round;
+    parallel_for(4, 4, [&](std::int64_t chunk) { out[static_cast<std::size_t>(chunk)] = in + static_cast<int>(chunk); });
+    for (int t = 0; t < 4; ++t) ASSERT_EQ(out[static_cast<std::size_t>(t)], round + t);
   }
 }
 
@@ -155,8 +234,9 @@ TEST(Team, AForkedChildRunsAloneAndLeaves) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(60);  // a child that hangs is ended, and fails the test
-    int threads = 0;
-    run_team(4, [](void* count, int, int all) { *static_cast<int*>(count) = all; }, &threads);
+    Phases work({4}, [](std::size_t, std::int64_t, int) {});
+    run_team(4, work);
+    const int threads = work.threads;
 #if SINTER_ADDRESS_SANITIZER
     _exit(threads == 1 ? 0 : 1);  // LeakSanitizer would count what belonged to the threads that stayed behind
 #else
