@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "codegen/emit/kernel_call.h"
@@ -79,19 +80,25 @@ class StepEmitter {
   void emit_entry(const std::vector<Stage>& stages) {
     std::vector<llvm::Constant*> functions;
     for (std::size_t s = 0; s < stages.size(); ++s) {
-      functions.push_back(llvm::Function::Create(stage_type(), llvm::Function::ExternalLinkage, str("stage_", s), context_.module));
+      functions.push_back(create_stage(str("stage_", s)));
       emit_stage(stages, s, llvm::cast<llvm::Function>(functions.back()));
     }
     auto* type = llvm::ArrayType::get(b_.getPtrTy(), functions.size());
     auto* table =
         new llvm::GlobalVariable(context_.module, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, functions), "stages");
-    begin_function(llvm::Function::Create(stage_type(), llvm::Function::ExternalLinkage, step_name, context_.module));
+    begin_function(create_stage(step_name));
     std::vector<Value*> arguments;
     for (llvm::Argument& argument : words_.function->args()) arguments.push_back(&argument);
     Value* place = b_.CreateInBoundsGEP(type, table, {number(0), b_.CreateZExt(arguments[2], b_.getInt64Ty())});
     llvm::CallInst* call = b_.CreateCall(stage_type(), b_.CreateLoad(b_.getPtrTy(), place), arguments);
     call->setTailCallKind(llvm::CallInst::TCK_Tail);
     b_.CreateRet(call);
+  }
+
+  llvm::Function* create_stage(const std::string& name) {
+    auto* function = llvm::Function::Create(stage_type(), llvm::Function::ExternalLinkage, name, context_.module);
+    function->addFnAttr(called_by_launcher);
+    return function;
   }
 
   void begin_function(llvm::Function* function) {

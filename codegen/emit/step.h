@@ -10,6 +10,8 @@ namespace sinter::codegen {
 
 /// Name of the function that the launcher calls.
 inline constexpr const char* step_name = "sinter_step";
+/// An attribute of that function, and of the functions of stages that it calls by a table.
+inline constexpr const char* called_by_launcher = "sinter-called-by-launcher";
 
 /// Which code each kernel of a step has, and where it is.
 struct Division {

@@ -173,7 +173,7 @@ class KernelChecker {
 
 void check_accesses(llvm::Module& module, llvm::TargetMachine& machine, std::size_t inputs) {
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() || function.getName() == step_name || function.hasFnAttribute(checked_kernel)) continue;
+    if (function.isDeclaration() || function.hasFnAttribute(called_by_launcher) || function.hasFnAttribute(checked_kernel)) continue;
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
