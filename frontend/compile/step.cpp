@@ -273,32 +273,14 @@ std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
   return out;
 }
 
-Shape StepCore::Impl::sample_shape(std::size_t numbers) {
-  const Type row{DType::f32, {Dim::batch(), static_cast<std::int64_t>(numbers)}};
-  const auto is_eager = [&] { return effective_mode(options.mode) == Mode::eager; };
-  if (variants.empty() && !recorded) {
-    if (is_eager()) return row.shape.at(1);
-    const Spec spec{row};
-    try {
-      build({&spec, 1});
-    } catch (const UserError& error) {
-      throw UserError(options.name, str("predict_one: the step was never called, so the sample was taken for one of ", row,
-                                        "; call it, or compile it with the type of its input, before. ", error.what()));
-    }
-  }
-  const Traced& traced = variants.empty() ? *recorded : latest().compiled().traced;
-  const auto specs = traced.graph.inputs();
-  if (const std::size_t inputs = specs.size() - traced.captured.size(); inputs != 1)
-    throw UserError(options.name, str("predict_one takes one sample of numbers, but the step has ", inputs, " inputs; call it"));
-  if (specs[0].type.dtype != DType::f32)
-    throw UserError(options.name, str("predict_one takes one sample of f32 numbers, but the step's input is ", specs[0].type, "; call it"));
-  return specs[0].type.shape.at(1);
-}
-
 void StepCore::call_one(std::span<const float> in, std::span<float> out) {
   Impl& impl = *impl_;
   const std::string& name = impl.options.name;
-  const Shape one = impl.sample_shape(in.size());
+  const Traced& traced = impl.variants.empty() && impl.recorded ? *impl.recorded : impl.latest().compiled().traced;
+  const auto specs = traced.graph.inputs();
+  if (specs.size() - traced.captured.size() != 1 || specs[0].type.dtype != DType::f32)
+    throw UserError(name, "predict_one needs a step of one f32 input");
+  const Shape one = specs[0].type.shape.at(1);
   if (static_cast<std::size_t>(one.elements().factor()) != in.size())
     throw UserError(name, str("predict_one: a sample has ", one.elements(), " numbers, got ", in.size()));
   if (!impl.sample.defined() || impl.sample.shape() != one || !impl.sample.buffer().unique()) impl.sample = Tensor::zeros({DType::f32, one});

@@ -45,8 +45,6 @@ struct StepCore::Impl {
   /// Throws UserError for what a compiled step would refuse too, once per combination of types: eager mode has the same rules.
   void require_traceable(std::span<const Tensor* const> in);
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
-  /// Of the one sample that predict_one takes: [1, ...]. A step that was never called is compiled for samples of so many numbers.
-  Shape sample_shape(std::size_t numbers);
   /// Runs `f`, which runs a variant; a lack of memory is one of this step.
   template <class F>
   void run_variant(F&& f) const {

@@ -221,14 +221,8 @@ Tensor Trainer::predict(const Tensors& x) {
 void Trainer::predict_one(std::span<const float> in, std::span<float> out) {
   Impl& impl = *impl_;
   StepCore& step = impl.has_byte_features() ? *impl.predict_floats : *impl.predict;
-  if (impl.x_types.size() > 1)
-    throw UserError("predict_one", str("takes one sample of numbers, but the model has ", impl.x_types.size(), " inputs; use predict"));
-  if (impl.x_types.size() == 1 && !impl.has_byte_features() && impl.x_types[0].dtype != DType::f32)
-    throw UserError("predict_one", str("takes one sample of f32 numbers, but the model's input is ",
-                                       Type{impl.x_types[0].dtype, impl.x_types[0].shape.with(0, Dim::batch())}, "; use predict"));
-  if (impl.model && impl.x_types.empty())
-    throw UserError("predict_one", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
-  if (impl.model && effective_mode(impl.options.mode) == Mode::eager) {
+  const bool knows_sample = impl.model && impl.x_types.size() == 1 && (impl.has_byte_features() || impl.x_types[0].dtype == DType::f32);
+  if (knows_sample && effective_mode(impl.options.mode) == Mode::eager) {
     const Tensor x(in, impl.x_types[0].shape.with(0, 1));
     const Tensor* input = &x;
     const Tensor y = step.call({&input, 1})[0];
@@ -236,7 +230,7 @@ void Trainer::predict_one(std::span<const float> in, std::span<float> out) {
       throw UserError("predict_one", str("the result is ", y.type(), ", but there is room for ", out.size(), " numbers"));
     return y.copy_to(out.data());
   }
-  if (impl.model && step.compile_count() == 0) {
+  if (knows_sample && step.compile_count() == 0) {
     const Spec spec = impl.float_spec();
     step.compile({&spec, 1});
   }

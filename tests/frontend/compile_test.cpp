@@ -148,18 +148,6 @@ TEST(Compile, ClonesRunAtTheSameTime) {
   EXPECT_THAT(same, ElementsAre(true, true, true));
 }
 
-TEST(Compile, PredictOneOfAStepThatWasNeverCalled) {
-  nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
-  const Tensor x = random({1, 20}, 1);
-  const auto wanted = model(x).to_vector<float>();
-  for (const Mode mode : {Mode::graph, Mode::eager}) {
-    auto predict = compile([&](const Tensor& in) { return model(in); }, {.mode = mode});
-    std::vector<float> out(7);
-    predict.predict_one(x.to_vector<float>(), out);
-    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], wanted[i], 1e-6);
-  }
-}
-
 TEST(Compile, PredictOne) {
   NEEDS_CODEGEN();
   nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
