@@ -66,10 +66,12 @@ struct Executor::Impl final : TeamWork {
   std::int64_t step = 0;               ///< of it that runs, or ran last
   std::size_t stage = 0;               ///< of the step that runs
   bool begun = false;                  ///< the stage
+  bool forced = false;                 ///< however small a stage is, all threads are told of it
   struct Sized {
     Sizes sizes;
     std::int32_t threads = 0;
     std::uint32_t packed = 0;
+    bool forced = false;
     bool operator==(const Sized&) const = default;
   } sized;  ///< what stage_sizes are for
   struct StageSize {
@@ -176,6 +178,7 @@ struct Executor::Impl final : TeamWork {
     packed = false;
     sequence = &all;
     step = 0;
+    forced = force;
     {
       const FlushToZero flush;
       if (threads == 1) run_alone();
@@ -208,7 +211,7 @@ struct Executor::Impl final : TeamWork {
   }
   /// Of the stage, in the current step; found out again only where it may differ.
   const StageSize& size_of_stage() {
-    const Sized now{{context.batch, context.length}, context.threads, context.packed};
+    const Sized now{{context.batch, context.length}, context.threads, context.packed, forced};
     if (!(now == sized)) std::fill(stage_sizes.begin(), stage_sizes.end(), StageSize{});
     sized = now;
     StageSize& size = stage_sizes[stage];
@@ -217,7 +220,7 @@ struct Executor::Impl final : TeamWork {
       size.chunks = call_native(image.entry, &context, 0, stage, nullptr);
       const double seconds = one_core_seconds(work.flops.at(now.sizes), work.bytes.at(now.sizes));
       using enum StageSize::Sharing;
-      size.sharing = size.chunks <= 1 || seconds < always_alone ? never : seconds < always_shared ? tried : always;
+      size.sharing = size.chunks <= 1 ? never : forced || seconds >= always_shared ? always : seconds < always_alone ? never : tried;
     }
     return size;
   }

@@ -232,6 +232,28 @@ TEST(Executor, FlushesDenormalsToZeroInStepsOnly) {
   EXPECT_GT(a * b, 0.0f);
 }
 
+/// By the cost model there is nothing to do; a test that asks for threads must get them all the same.
+TEST(Executor, ForcedThreadsShareTheSmallestStages) {
+  static std::array<std::atomic<int>, 3> chunks_of;
+  for (auto& count : chunks_of) count = 0;
+  StepImage image;
+  image.phases.resize(1);
+  image.stages.resize(1);
+  image.entry = [](StepContext*, std::int32_t thread, std::uint32_t, ChunkSource* source) -> std::int64_t {
+    while (source && source->next(source, 300) >= 0) {
+      ++chunks_of[static_cast<std::size_t>(thread)];
+      for (volatile int i = 0; i < 1000;) i = i + 1;
+    }
+    return 300;
+  };
+  Executor executor(image);
+  int runs = 0;
+  while (runs < 20'000 && !(chunks_of[1] && chunks_of[2])) executor.run({}, 3, true), ++runs;
+  EXPECT_GT(chunks_of[1], 0);
+  EXPECT_GT(chunks_of[2], 0);
+  EXPECT_EQ(chunks_of[0] + chunks_of[1] + chunks_of[2], runs * 300);
+}
+
 TEST(Executor, TellsAnObserverOfSpans) {
   Executor executor(image());
   const Call call(64);
