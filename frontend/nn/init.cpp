@@ -1,7 +1,10 @@
 #include "frontend/nn/init.h"
 
 #include <cmath>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,14 +14,23 @@
 namespace sinter {
 
 namespace {
-std::mutex lock;
-std::uint64_t key = 0, following_stream = 0;
+
+/// What one call of seed() began.
+struct SeededStream {
+  std::uint64_t key = 0, following = 0;
+  bool is_asked_for = false;              ///< by seed(); else the process's, on which nobody relies
+  std::optional<std::thread::id> drawer;  ///< that has drawn from it
+};
+
+std::mutex lock;  // of all streams
+std::shared_ptr<SeededStream> latest = std::make_shared<SeededStream>();
+thread_local std::shared_ptr<SeededStream> own;  // of the last seed() of this thread
+
 }  // namespace
 
 void seed(std::uint64_t value) {
   const std::lock_guard guard(lock);
-  key = value;
-  following_stream = 0;
+  own = latest = std::make_shared<SeededStream>(SeededStream{value, 0, true, {}});
 }
 
 namespace init {
@@ -32,7 +44,13 @@ std::pair<std::uint64_t, std::uint64_t> draw_stream() {
                     "random numbers that a compiled function takes from an initializer would be the same at every call; draw them with "
                     "random_normal or random_uniform and a counter, and make layers before the function is compiled");
   const std::lock_guard guard(lock);
-  return {key, following_stream++};
+  SeededStream& stream = own ? *own : *latest;
+  const std::thread::id self = std::this_thread::get_id();
+  if (stream.is_asked_for && stream.drawer.value_or(self) != self)
+    throw UserError("init", str("two threads make random numbers from one seed(", stream.key,
+                                "), and their order would decide which; call seed with a number of its own in each thread that makes layers"));
+  stream.drawer = self;
+  return {stream.key, stream.following++};
 }
 
 template <class F>

@@ -8,14 +8,15 @@
 
 namespace sinter {
 
-/// Restarts the streams of initial values and of random layers: the same seed and the same order of construction give the same numbers on every
-/// machine.
+/// Restarts this thread's stream of initial values and of random layers: the same seed and the same order of construction give the same numbers on
+/// every machine, whatever other threads do. A thread that never calls it draws from the stream of the last seed() of any; when a second thread
+/// does so too, their order would decide the numbers, and drawing throws UserError.
 void seed(std::uint64_t value);
 
 /// Makes the initial value of a weight of this shape.
 using Initializer = std::function<Tensor(const Shape&)>;
 
-/// Initializers. Random ones draw from the process's stream (see seed). The fans of a weight [..., in, out] are `in` and `out` times the product of
+/// Initializers. Random ones draw from the stream of seed(). The fans of a weight [..., in, out] are `in` and `out` times the product of
 /// the dimensions before them; they need at least 2 dimensions and throw UserError otherwise.
 namespace init {
 
@@ -39,7 +40,7 @@ Initializer lecun_normal();
 /// Orthonormal rows or columns, whichever are fewer, times a gain (Saxe et al. 2014).
 Initializer orthogonal(float gain = 1);
 
-/// The process's next stream number: identifies a stream of random numbers.
+/// The next number of the stream of seed(): identifies a stream of random numbers.
 std::uint64_t next_stream();
 
 }  // namespace init
