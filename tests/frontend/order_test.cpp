@@ -42,9 +42,10 @@ template <class T>
 std::vector<std::int32_t> greatest(std::span<const T> row, std::size_t k) {
   std::vector<std::int32_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::int32_t a, std::int32_t b) {
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     const T x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
-    return (x != x && y == y) || x > y;
+    const bool first = (x != x && y == y) || x > y, second = (y != y && x == x) || y > x;
+    return first != second ? first : a < b;
   });
   order.resize(k);
   return order;
