@@ -10,6 +10,10 @@ namespace sinter::cli {
 /// Numbers per sample that the model of the file `path` predicts. Throws UserError unless it takes one input and returns f32[N, numbers].
 std::int64_t outputs_of(Trainer& trainer, const std::string& path);
 
+/// Probabilities [N, classes] of a classifier's predictions: logits or, where the model ends in softmax or sigmoid, probabilities; [N, 1] of two
+/// classes is of the second.
+Tensor class_probabilities(Trainer& trainer, const Tensor& prediction);
+
 /// Numbers per sample that it takes. Throws UserError unless its samples are rows of numbers.
 std::int64_t inputs_of(Trainer& trainer, const std::string& path);
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <span>
 
 #include "cli/commands.h"
 #include "cli/model.h"
@@ -22,16 +23,6 @@ struct Settings {
   std::string model, data, labels, out, encoding = "utf-8";
   char delimiter = ',';
 };
-
-/// Softmax of a row.
-std::vector<double> probabilities(const float* logits, std::size_t classes) {
-  const double greatest = static_cast<double>(*std::max_element(logits, logits + classes));
-  std::vector<double> result;
-  double total = 0;
-  for (std::size_t c = 0; c < classes; ++c) total += result.emplace_back(std::exp(static_cast<double>(logits[c]) - greatest));
-  for (double& p : result) p /= total;
-  return result;
-}
 
 /// Names and units of predictions, and the true targets if the data has them.
 struct Reading {
@@ -97,7 +88,8 @@ std::string number_text(double value, double unit) {
   return {text.data(), end};
 }
 
-/// What is written. Of classes whose probabilities are NaN none is the greatest: their rows name none, and a warning says so.
+/// What is written, of numbers or the probabilities of classes. Of classes whose probabilities are NaN none is the greatest: their rows name none,
+/// and a warning says so.
 data::Table table_of(const Tensor& prediction, const Reading& reading) {
   const std::vector<float> values = prediction.to_vector<float>();
   const auto rows = static_cast<std::size_t>(prediction.shape()[0].factor()), width = static_cast<std::size_t>(prediction.shape()[1].factor());
@@ -107,14 +99,14 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
     for (const std::string& name : reading.classes) result.names.push_back("p(" + name + ")");
     std::vector<std::size_t> undecided;
     for (std::size_t r = 0; r < rows; ++r) {
-      const std::vector<double> p = probabilities(values.data() + r * width, width);
-      if (std::any_of(p.begin(), p.end(), [](double part) { return std::isnan(part); })) {
+      const std::span<const float> p = std::span(values).subspan(r * width, width);
+      if (std::any_of(p.begin(), p.end(), [](float part) { return std::isnan(part); })) {
         result.add_field("");
         undecided.push_back(r);
       } else {
         result.add_field(reading.classes[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
       }
-      for (const double part : p) result.add_field(number_text(part, 1));
+      for (const float part : p) result.add_field(number_text(static_cast<double>(part), 1));
       result.end_row();
     }
     if (!undecided.empty())
@@ -136,7 +128,8 @@ void run(const Settings& s) {
   Trainer trainer = Trainer::load(s.model);
   (void)outputs_of(trainer, s.model);
   const Reading reading = trainer.has_metadata("encoder") ? read_table(s, encoder_of(trainer, s.model)) : read_arrays(s, trainer);
-  const Tensor prediction = at(s.data, [&] { return trainer.predict(reading.features); });
+  Tensor prediction = at(s.data, [&] { return trainer.predict(reading.features); });
+  if (!reading.classes.empty()) prediction = class_probabilities(trainer, prediction);
   const data::Table result = table_of(prediction, reading);
   if (s.out.empty()) std::cout << shown(data::csv_text(result));
   else data::write_csv(s.out, result);
