@@ -33,7 +33,7 @@ void pin(int threads) {
 }
 
 void measure(const Workload& workload, const Job& job, const RunSettings& settings, int repeats, double seconds) {
-  nlohmann::ordered_json line{{"peer", "sinter"},          {"version", "0.1.0"},          {"mode", settings.mode == Mode::eager ? "eager" : "graph"},
+  nlohmann::ordered_json line{{"peer", "sinter"},          {"version", SINTER_VERSION},   {"mode", settings.mode == Mode::eager ? "eager" : "graph"},
                               {"workload", workload.name}, {"threads", settings.threads}, {"metric", job.metric},
                               {"unit", job.unit}};
   if (job.once) {

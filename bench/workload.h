@@ -25,7 +25,7 @@ template <class Step, class... A>
 void show(const RunSettings& settings, Step& step, const A&... args) {
   if (!settings.per_node && !settings.explain) return;
   const TimeReport times = step.time(args...);
-  if (settings.per_node) std::cerr << times;
+  if (settings.per_node) std::cerr << times << times.details();
   if (!settings.explain) return;
   std::cout << step.explain() << "parallelism:";
   for (const TimeReport::Parallelism& at : times.parallelism) {

@@ -18,7 +18,7 @@ struct Settings {
   std::string model, step = "predict", dot, svg;
   std::int64_t batch_size = 64;
   int repeats = 20, threads = 0;
-  bool graph = false;
+  bool graph = false, details = false;
 };
 
 std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
@@ -89,7 +89,9 @@ void bench(const Settings& s) {
   Trainer trainer = Trainer::load(s.model, {.threads = s.threads});
   StepCore& step = trainer.predict_step();
   const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
-  std::cout << printable_lines(str(step.time(pointers(inputs), s.repeats)));
+  const TimeReport report = step.time(pointers(inputs), s.repeats);
+  std::cout << printable_lines(str(report));
+  if (s.details) std::cout << printable_lines(report.details());
 }
 
 }  // namespace
@@ -127,6 +129,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
   command->add_option("model", s->model, "Model file")->required()->check(not_empty());
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
+  command->add_flag("--details", s->details, "Also the time of each node");
   command->add_option("--repeats", s->repeats, "Number of calls to time")->check(whole_number(1, 1000000));
   command->add_option("--threads", s->threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
   command->callback([s] { bench(*s); });

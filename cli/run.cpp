@@ -27,7 +27,7 @@ int tell(Status status, const std::string& error) {
 
 int run(std::vector<std::string> arguments) {
   CLI::App app{"Sinter trains, runs and inspects compiled networks.\nOptions of a command: sinter COMMAND --help", "sinter"};
-  app.set_version_flag("--version", "sinter 0.1.0");
+  app.set_version_flag("--version", "sinter " SINTER_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   add_train(app);

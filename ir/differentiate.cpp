@@ -62,6 +62,7 @@ Values differentiate(std::span<const Value> outputs, std::span<const Value> seed
     const Op op = graph.node(id).op;  // copies: the arena grows below
     const std::vector<NodeId> inputs = graph.node(id).inputs;
     Origin origin = graph.node(id).origin;
+    origin.gradient_of = name(op);
     const OriginScope scope(graph, std::move(origin));
     Values x;
     for (const NodeId input : inputs) x.push_back({&graph, input});

@@ -16,6 +16,7 @@ struct Origin {
   std::string layer;
   std::string file;  ///< base name, without folders
   std::uint32_t line = 0;
+  std::string gradient_of = {};  ///< the name of the op whose gradient rule made it there; empty if none did
 
   bool operator==(const Origin&) const = default;
   /// "dense_2, mlp.cpp:15", "mlp.cpp:15", "dense_2" or "".

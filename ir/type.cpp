@@ -9,8 +9,11 @@
 namespace sinter {
 
 namespace {
+/// Ends an error.
+constexpr const char* at_most_one_batch =
+    "; sum over N first, as x^T y does, or give the batch a size, with which [N, N] is a shape: TrainerOptions::fixed_batch or Spec::fixed";
 constexpr std::array<std::string_view, 5> dtype_names{"f32", "i32", "u32", "u8", "bool"};
-}
+}  // namespace
 
 std::string_view name(DType type) { return dtype_names[static_cast<std::size_t>(type)]; }
 
@@ -38,8 +41,7 @@ std::optional<Dim> quotient(Dim a, Dim b) {
 
 Dim operator*(Dim a, Dim b) {
   if (a.is_rows() || b.is_rows()) throw UserError("shape", "a table's row count cannot be multiplied; only gather_rows reads a table");
-  if (a.is_batch() && b.is_batch())
-    throw UserError("shape", str("at most one batch dimension per shape, got ", a, " times ", b, "; sum over N first"));
+  if (a.is_batch() && b.is_batch()) throw UserError("shape", str("at most one batch dimension per shape, got ", a, " times ", b, at_most_one_batch));
   if (a.is_length() && b.is_length())
     throw UserError("shape", str("at most one length per shape, got ", a, " times ", b, "; sum over T first, or declare a fixed length"));
   const std::optional<Dim> result = product(a, b);
@@ -58,7 +60,7 @@ Shape::Shape(std::span<const Dim> dims) {
     lengths += d.is_length();
   }
   if (lengths > 1) throw UserError("shape", str("at most one length per shape, got ", *this, "; sum over T first, or declare a fixed length"));
-  if (batches > 1) throw UserError("shape", str("at most one batch dimension per shape, got ", *this, "; sum over N first, as x^T y does"));
+  if (batches > 1) throw UserError("shape", str("at most one batch dimension per shape, got ", *this, at_most_one_batch));
 }
 
 Shape Shape::fixed(std::span<const std::int64_t> extents) {

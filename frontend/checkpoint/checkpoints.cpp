@@ -55,8 +55,9 @@ void Checkpoints::restore_parameters(const runtime::Archive& archive) const {
   std::set<std::string> names;
   std::vector<std::pair<Parameter, Tensor>> values;
   for (const Parameter& p : trainer_.parameters()) {
-    names.insert(p.name());
-    const runtime::NamedArray* array = archive.find_array(p.name());
+    const std::string& name = p.name_in_file([&](const std::string& its) { return archive.find_array(its) != nullptr; });
+    names.insert(name);
+    const runtime::NamedArray* array = archive.find_array(name);
     if (!array) throw UserError(str("the checkpoint has no '", p.name(), "'; it is of another model or optimizer"));
     const Type stored{array->dtype, Shape::fixed(array->shape)};
     if (stored != p.type()) throw UserError(str("'", p.name(), "' is ", p.type(), ", in the checkpoint ", stored, "; it is of another model"));

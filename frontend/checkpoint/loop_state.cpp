@@ -35,10 +35,14 @@ void load_state(const std::string& path, const std::vector<StatePart>& parts) {
     std::vector<std::string> known;
     for (const Parameter& p : parts[i].optimizer() ? parts[i].optimizer()->created_state() : parts[i].parameters()) {
       known.push_back(p.name());
-      const auto found = std::find_if(of_part[i].begin(), of_part[i].end(), [&](const auto& entry) { return entry.first == p.name(); });
+      const auto entry = [&](const std::string& name) {
+        return std::find_if(of_part[i].begin(), of_part[i].end(), [&](const auto& its) { return its.first == name; });
+      };
+      const auto found = entry(p.name_in_file([&](const std::string& name) { return entry(name) != of_part[i].end(); }));
       if (found == of_part[i].end()) throw UserError(path, str("part ", i, " needs '", p.name(), "', which the file lacks"));
       if (found->second.type() != p.type())
         throw UserError(path, str("'", p.name(), "' of part ", i, " is ", found->second.type(), " in the file, but ", p.type(), " here"));
+      found->first = p.name();
     }
     for (const auto& [name, tensor] : of_part[i]) {
       const bool is_slot = parts[i].optimizer() && name.starts_with(parts[i].optimizer()->name() + "/");

@@ -57,22 +57,22 @@ void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::strin
   for (const ir::NodeId update : graph.updates())
     if (update != ir::no_node) results.push_back(update);
   const auto found = std::find_if(results.begin(), results.end(), [&](ir::NodeId id) { return first_non_finite(values[id]).has_value(); });
-  const std::string rest = str(", in ", when, "; parameters and optimizer are as before that step");
   if (found == results.end())
-    throw UserError("non-finite", str("the compiled step gives a number that is not finite where the same step line by line does not", rest,
+    throw UserError("non-finite", str("the compiled step gives a number that is not finite where the same step line by line does not", when,
                                       "; this is a bug in Sinter, please report it"));
   const ir::NodeId id = first_bad(graph, values, *found);
   const ir::Node& node = graph.node(id);
   const auto bad = first_non_finite(values[id]);
   const std::string made = str(bad->value, " at ", place_text(values[id].shape(), bad->place), " of ", values[id].type());
   for (std::size_t i = 0; i < graph.inputs().size(); ++i)
-    if (graph.input_node(i) == id) throw UserError(graph.inputs()[i].name, str("the input holds ", made, rest));
+    if (graph.input_node(i) == id) throw UserError(graph.inputs()[i].name, str("the input holds ", made, when));
   for (std::size_t i = 0; i < graph.states().size(); ++i)
-    if (graph.state_node(i) == id) throw UserError(graph.states()[i].name, str("the state holds ", made, rest));
+    if (graph.state_node(i) == id) throw UserError(graph.states()[i].name, str("the state holds ", made, when));
   std::string from;
   for (const ir::NodeId input : node.inputs) from += (from.empty() ? " from " : " and ") + range_text(values[input]);
-  throw UserError(node.origin.text(), str(ir::name(node.op), " makes ", made, from, rest, ". Is the learning rate too high, or an operand outside ",
-                                          "of what the op is defined for?"));
+  const std::string of_gradient = node.origin.gradient_of.empty() ? "" : str("the gradient of ", node.origin.gradient_of, ": ");
+  throw UserError(node.origin.text(), str(of_gradient, ir::name(node.op), " makes ", made, from, when,
+                                          ". Is the learning rate too high, or an operand outside ", "of what the op is defined for?"));
 }
 
 }  // namespace sinter

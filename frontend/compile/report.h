@@ -20,17 +20,21 @@ struct Disagreement {
 struct VerifyReport {
   std::vector<Disagreement> disagreements;  ///< the first of each node that disagrees, in execution order; empty: all agree
   std::size_t nodes = 0;                    ///< nodes judged
-  double worst = 0;                         ///< greatest error as a fraction of its tolerance
+  /// Results that hold NaN or infinite numbers, in agreement with double arithmetic: "output 0: %4 = log   # mlp.cpp:14 is -inf at element 3".
+  std::vector<std::string> non_finite = {};
+  double worst = 0;  ///< greatest error as a fraction of its tolerance
   bool ok() const { return disagreements.empty(); }
   /// Where a wrong number appears first: later nodes may only have read it. Throws UserError if all agree.
   const Disagreement& first() const;
 };
-/// `verify: 52 values agree; …`, or each disagreement with both values, their distance and what was allowed, the first one first.
+/// `verify: 52 values agree; …`, or each disagreement with both values, their distance and what was allowed, the first one first; then what is not
+/// finite.
 std::ostream& operator<<(std::ostream& out, const VerifyReport& report);
 
 struct TimeReport {
   struct Row {
     std::string node;          ///< "%4 = sigmoid   # dense_1, mlp.cpp:14", or the kernel's nodes
+    std::string layer;         ///< "dense_1"; empty outside of layers
     int kernel = -1;           ///< kernel group that does it in the graph; -1: none
     double eager_seconds = 0;  ///< minimum over the repeats
   };
@@ -46,7 +50,18 @@ struct TimeReport {
   std::vector<Parallelism> parallelism;  ///< at 16 and at 64 threads; empty without the code generator
   std::vector<double> kernel_seconds;    ///< by kernel: its share of the step's time, times seconds and threads; empty without the code generator
   double speedup() const { return graph_seconds > 0 ? eager_seconds / graph_seconds : 0; }
+
+  struct Layer {
+    std::string name;  ///< of Row::layer
+    double eager_seconds = 0, graph_seconds = 0;
+  };
+  /// Sums over the rows of each layer, those that take longest in the graph first. A kernel of several layers counts for each by its nodes' eager
+  /// times. Without the code generator the graph's are 0.
+  std::vector<Layer> layers() const;
+  /// A table of all rows, by kernel.
+  std::string details() const;
 };
+/// The times of a call, and a table of layers(). details() has the rest.
 std::ostream& operator<<(std::ostream& out, const TimeReport& report);
 
 }  // namespace sinter

@@ -50,6 +50,7 @@ struct StepOptions {
   bool force = false;                                ///< exactly `threads` threads, whatever the cost model says: for tests
   std::vector<InputKind> kinds = {};                 ///< one per input; those not listed are batch (scalars: fixed)
   std::function<void(const std::string&)> log = {};  ///< receives warnings; without it they are dropped
+  bool find_non_finite = false;                      ///< see Step::find_non_finite
 };
 
 /// What a Step is inside: the function, its compiled variants and their buffers. One caller at a time; clone() for more.
@@ -85,6 +86,7 @@ class StepCore {
   std::int64_t last_threads() const;
   const StepOptions& options() const;
   void set_mode(Mode mode);
+  void set_find_non_finite(bool on);
   void set_threads(int threads, bool force);
   /// For a recorded step, before the first call: it returns only these outputs, but record() has all of them.
   void keep_outputs(std::vector<std::size_t> indices);
@@ -113,14 +115,26 @@ template <class C, class R, class... A>
 struct SignatureOf<R (C::*)(A...)> {
   using type = R(std::decay_t<A>...);
 };
+template <class C, class R, class... A>
+struct SignatureOf<R (C::*)(A...) const noexcept> : SignatureOf<R (C::*)(A...) const> {};
+template <class C, class R, class... A>
+struct SignatureOf<R (C::*)(A...) noexcept> : SignatureOf<R (C::*)(A...)> {};
 template <class R, class... A>
 struct SignatureOf<R (*)(A...)> {
   using type = R(std::decay_t<A>...);
 };
+template <class R, class... A>
+struct SignatureOf<R (*)(A...) noexcept> : SignatureOf<R (*)(A...)> {};
+
+/// Whether it has one signature: a function, or a callable without template parameters and overloads.
+template <class F>
+concept HasSignature = std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); };
 
 /// How a function's result maps to a list of tensors. `count` is -1 where only the function knows.
 template <class R>
 struct Results;
+template <class R>
+concept IsResult = requires { Results<R>::count; };
 template <>
 struct Results<void> {
   static constexpr int count = 0;
@@ -132,8 +146,8 @@ struct Results<Tensor> {
   static Tensor make(std::span<Tensor> out) { return std::move(out[0]); }
 };
 template <class... T>
+  requires(std::is_same_v<T, Tensor> && ...)
 struct Results<std::tuple<T...>> {
-  static_assert((std::is_same_v<T, Tensor> && ...), "a compiled function returns tensors");
   static constexpr int count = sizeof...(T);
   static std::vector<Tensor> list(std::tuple<T...> r) {
     return std::apply([](auto&... t) { return std::vector<Tensor>{std::move(t)...}; }, r);
@@ -156,7 +170,6 @@ struct Results<std::vector<Tensor>> {
 
 template <class F, class R, class... A>
 StepCore::Function erase(F function, R (*)(A...)) {
-  static_assert((std::is_same_v<A, Tensor> && ...), "a compiled function takes const Tensor& arguments");
   return [function = std::move(function)](std::span<const Tensor> in) mutable -> std::vector<Tensor> {
     return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Tensor> {
       if constexpr (std::is_void_v<R>) {
@@ -168,6 +181,17 @@ StepCore::Function erase(F function, R (*)(A...)) {
     }(std::index_sequence_for<A...>());
   };
 }
+
+/// Whether a function may be compiled. `type` is its signature or, after an error, one by which no other error follows.
+template <class Signature>
+struct Compilable;
+template <class R, class... A>
+struct Compilable<R(A...)> {
+  static constexpr bool takes_tensors = (std::is_same_v<A, Tensor> && ...), returns_tensors = IsResult<R>;
+  template <class>
+  using AsTensor = Tensor;
+  using type = std::conditional_t<returns_tensors, R, Tensor>(AsTensor<A>...);
+};
 
 }  // namespace detail
 
@@ -219,6 +243,9 @@ class Step<R(A...)> {
     const std::array<const Tensor*, sizeof...(A)> in{&args...};
     return core_->time(in, 20);
   }
+  /// Check every call for NaN and infinite numbers from now on, or no longer. At the first, the states return to their values before the call, which
+  /// throws a UserError that names layer, line and op; run() then calls step by step. Costs a copy of all states per call.
+  void find_non_finite(bool on = true) { core_->set_find_non_finite(on); }
   const ir::Graph& graph() const { return core_->graph(); }
   std::size_t compile_count() const { return core_->compile_count(); }
   void save(const std::string& path) const { core_->save(path); }
@@ -236,8 +263,20 @@ class Step<R(A...)> {
 /// are kept). In graph mode a call runs fully compiled or throws: nothing ever falls back to eager silently.
 template <class F>
 auto compile(F function, StepOptions options = {}, std::source_location where = std::source_location::current()) {
-  using Signature = typename detail::SignatureOf<F>::type;
-  return Step<Signature>(std::make_shared<StepCore>(detail::erase(std::move(function), static_cast<Signature*>(nullptr)), std::move(options), where));
+  static_assert(detail::HasSignature<F>, "compile: a function needs one signature, of const Tensor& parameters: no auto parameters, no overloads");
+  if constexpr (detail::HasSignature<F>) {
+    using Signature = typename detail::SignatureOf<F>::type;
+    using Compilable = detail::Compilable<Signature>;
+    static_assert(Compilable::takes_tensors, "compile: a function takes const Tensor& parameters; capture everything else");
+    static_assert(Compilable::returns_tensors,
+                  "compile: a function returns void, Tensor, std::pair<Tensor, Tensor>, std::tuple<Tensor, ...> or std::vector<Tensor>");
+    using Result = Step<typename Compilable::type>;
+    if constexpr (Compilable::takes_tensors && Compilable::returns_tensors)
+      return Result(std::make_shared<StepCore>(detail::erase(std::move(function), static_cast<Signature*>(nullptr)), std::move(options), where));
+    else return Result();
+  } else {
+    return Step<Tensor(Tensor)>();
+  }
 }
 
 /// The same, compiled immediately for inputs of these types; the options' kinds are theirs.

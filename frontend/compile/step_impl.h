@@ -45,6 +45,12 @@ struct StepCore::Impl {
   /// Throws UserError for what a compiled step would refuse too, once per combination of types: eager mode has the same rules.
   void require_traceable(std::span<const Tensor* const> in);
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
+  /// Runs a variant once.
+  void run_once(Variant& variant, std::span<const Tensor* const> in, std::span<Tensor> out) const;
+  /// Step::find_non_finite around `run`, which returns the outputs of what `traced` says.
+  void require_finite(const Traced& traced, std::span<const Tensor* const> in, const std::function<std::span<const Tensor>()>& run) const;
+  /// Of the one sample that predict_one takes: [1, ...]. A step that was never called is compiled for samples of so many numbers.
+  Shape sample_shape(std::size_t numbers);
   /// Runs `f`, which runs a variant; a lack of memory is one of this step.
   template <class F>
   void run_variant(F&& f) const {

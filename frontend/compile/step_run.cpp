@@ -23,7 +23,7 @@ void check(const std::string& name, const RunOptions& run) {
 void StepCore::run(std::span<const Tensor* const> in, std::span<Tensor> out, const RunOptions& run) {
   check(impl_->options.name, run);
   if (Trace::current()) throw UserError(impl_->options.name, "run: cannot be traced; call the step once per step");
-  if (effective_mode(impl_->options.mode) == Mode::graph) {
+  if (effective_mode(impl_->options.mode) == Mode::graph && !impl_->options.find_non_finite) {
     const Call call(*impl_);
     Variant& variant = impl_->variant_for(in);
     impl_->run_variant([&] { variant.run_steps(in, out, run, impl_->options.threads, impl_->options.force); });

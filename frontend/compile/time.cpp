@@ -8,6 +8,7 @@
 #include <numeric>
 #include <ostream>
 #include <sstream>
+#include <tuple>
 
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
@@ -92,10 +93,48 @@ TimeReport measure(StepCore::Impl& step, std::span<const Tensor* const> in, int 
     if (ir::is_leaf(node.op) || node.kernel == ir::inlined) continue;
     const std::string origin = node.origin.text();
     const std::string text = str(names[id], " = ", ir::name(node.op), " ", node.type, origin.empty() ? "" : "   # ", origin);
-    by_kernel.insert({node.kernel, {text, node.kernel, seconds[id]}});
+    by_kernel.insert({node.kernel, {text, node.origin.layer, node.kernel, seconds[id]}});
   }
   for (auto& [kernel, row] : by_kernel) report.rows.push_back(std::move(row));
   return report;
+}
+
+std::vector<TimeReport::Layer> TimeReport::layers() const {
+  std::vector<double> eager_of_kernel(kernel_seconds.size());
+  const auto kernel_of = [&](const Row& row) { return static_cast<std::size_t>(row.kernel); };  // -1: beyond all
+  for (const Row& row : rows)
+    if (kernel_of(row) < eager_of_kernel.size()) eager_of_kernel[kernel_of(row)] += row.eager_seconds;
+  std::map<std::string, Layer> sums;
+  for (const Row& row : rows) {
+    Layer& layer = sums[row.layer];
+    layer.name = row.layer;
+    layer.eager_seconds += row.eager_seconds;
+    if (const std::size_t k = kernel_of(row); k < kernel_seconds.size() && eager_of_kernel[k] > 0)
+      layer.graph_seconds += kernel_seconds[k] * row.eager_seconds / eager_of_kernel[k];
+  }
+  std::vector<Layer> result;
+  for (auto& [name, layer] : sums) result.push_back(std::move(layer));
+  std::sort(result.begin(), result.end(), [](const Layer& a, const Layer& b) {
+    return std::tie(b.graph_seconds, b.eager_seconds, a.name) < std::tie(a.graph_seconds, a.eager_seconds, b.name);
+  });
+  return result;
+}
+
+std::string TimeReport::details() const {
+  TextStream out;
+  out << std::fixed << std::setprecision(1) << " kernel   graph us   eager us  node\n";
+  int last = -1;
+  for (const Row& row : rows) {
+    const bool first = row.kernel != last;
+    last = row.kernel;
+    if (first) out << std::setw(7) << last;
+    else out << "       ";
+    const auto k = static_cast<std::size_t>(last);
+    if (first && k < kernel_seconds.size()) out << std::setw(11) << kernel_seconds[k] * 1e6;
+    else out << "           ";
+    out << std::setw(11) << row.eager_seconds * 1e6 << "  " << row.node << "\n";
+  }
+  return out.str();
 }
 
 std::ostream& operator<<(std::ostream& stream, const TimeReport& report) {
@@ -108,17 +147,11 @@ std::ostream& operator<<(std::ostream& stream, const TimeReport& report) {
   if (!report.parallelism.empty()) out << "\n";
   for (const TimeReport::Parallelism& at : report.parallelism)
     if (at.busy < 0.75 * at.threads) out << "  at " << at.threads << " threads, the others wait for: " << at.kernel << "\n";
-  out << " kernel   graph us   eager us  node\n";
-  int kernel = -1;
-  for (const TimeReport::Row& row : report.rows) {
-    const bool first = row.kernel != kernel;
-    kernel = row.kernel;
-    if (first) out << std::setw(7) << kernel;
-    else out << "       ";
-    const auto k = static_cast<std::size_t>(kernel);
-    if (first && k < report.kernel_seconds.size()) out << std::setw(11) << report.kernel_seconds[k] * 1e6;
-    else out << "           ";
-    out << std::setw(11) << row.eager_seconds * 1e6 << "  " << row.node << "\n";
+  out << "  graph us   eager us  layer\n";
+  for (const TimeReport::Layer& layer : report.layers()) {
+    if (report.kernel_seconds.empty()) out << "          ";
+    else out << std::setw(10) << layer.graph_seconds * 1e6;
+    out << std::setw(11) << layer.eager_seconds * 1e6 << "  " << (layer.name.empty() ? "(outside of layers)" : layer.name) << "\n";
   }
   return stream << out.str();
 }

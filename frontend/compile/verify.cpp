@@ -12,6 +12,7 @@
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/counted.h"
+#include "frontend/core/finite.h"
 #include "frontend/core/warn.h"
 #include "ir/print.h"
 #include "ir/reference.h"
@@ -150,19 +151,32 @@ void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, 
   judge_nodes(report, "kernels", graph, values, sizes);
 }
 
-/// Parts 3 and 4, "graph" and "eager": what a run returned and assigned, against the graph as traced, in double from the inputs.
-void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
+/// Calls f(text, node, value) with each output and each new state value.
+template <class F>
+void for_each_result(const Traced& traced, const Results& got, const F& f) {
   const auto names = ir::printed_names(traced.graph);
   for (std::size_t i = 0; i < got.outputs.size(); ++i) {
     const ir::NodeId id = traced.graph.outputs()[i];
-    judge_value(report, part, str("output ", i, ": ", described(traced.graph, id, names)), got.outputs[i], reference[id]);
+    f(str("output ", i, ": ", described(traced.graph, id, names)), id, got.outputs[i]);
   }
-  for (std::size_t i = 0; i < got.updates.size(); ++i) {
-    const ir::NodeId id = traced.graph.updates()[i];
-    if (id != ir::no_node)
-      judge_value(report, part, str("state ", traced.graph.states()[i].name, ": ", described(traced.graph, id, names)), got.updates[i],
-                  reference[id]);
-  }
+  for (std::size_t i = 0; i < got.updates.size(); ++i)
+    if (const ir::NodeId id = traced.graph.updates()[i]; id != ir::no_node)
+      f(str("state ", traced.graph.states()[i].name, ": ", described(traced.graph, id, names)), id, got.updates[i]);
+}
+
+/// Parts 3 and 4, "graph" and "eager": what a run returned and assigned, against the graph as traced, in double from the inputs.
+void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
+  for_each_result(traced, got,
+                  [&](const std::string& what, ir::NodeId id, const Tensor& value) { judge_value(report, part, what, value, reference[id]); });
+}
+
+/// Which results have NaN or infinite numbers.
+std::vector<std::string> non_finite_results(const Traced& traced, const Results& got) {
+  std::vector<std::string> found;
+  for_each_result(traced, got, [&](const std::string& what, ir::NodeId, const Tensor& value) {
+    if (const auto bad = first_non_finite(value)) found.push_back(str(what, " is ", bad->value, " at ", place_text(value.shape(), bad->place)));
+  });
+  return found;
 }
 
 /// Of outputs and new state values.
@@ -250,6 +264,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   // 3. graph: the traced graph, unoptimized, says what the compiled run should have returned.
   const std::vector<Bounded> reference = reference_of(traced, in, sizes);
   judge_results(report, "graph", traced, with_stable_results(reference, ordinary.compiled(), in, sizes), results);
+  report.non_finite = non_finite_results(traced, results);
 
   // 4. eager: the same of the eager run.
   std::vector<Tensor> eager_outputs = step.run_eagerly(in);
@@ -264,7 +279,10 @@ const Disagreement& VerifyReport::first() const {
 
 std::ostream& operator<<(std::ostream& stream, const VerifyReport& report) {
   std::ostringstream out;  // its own flags and precision: the stream's are the user's
-  if (report.ok()) return stream << str("verify: ", report.nodes, " values agree; the greatest error is ", report.worst, " of its tolerance\n");
+  std::string non_finite;
+  for (const std::string& result : report.non_finite) non_finite += "  not finite, as it should be: " + result + "\n";
+  if (report.ok())
+    return stream << str("verify: ", report.nodes, " values agree; the greatest error is ", report.worst, " of its tolerance\n", non_finite);
   out << "verify: " << report.disagreements.size() << " of " << report.nodes << " values disagree, this one first:\n";
   for (const Disagreement& d : report.disagreements) {
     out << "  [" << d.part << "] " << d.node << ": element " << d.index << " is " << ir::number_text(d.got) << ", should be "
@@ -273,7 +291,7 @@ std::ostream& operator<<(std::ostream& stream, const VerifyReport& report) {
     else out << " within " << d.tolerance;
     out << ", " << d.ulps << " ulps off\n";
   }
-  return stream << out.str();
+  return stream << out.str() << non_finite;
 }
 
 }  // namespace sinter

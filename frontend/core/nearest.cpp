@@ -11,15 +11,18 @@ namespace sinter {
 
 namespace {
 
+/// As patterns match: `*` costs nothing, whatever it stands for, and neither does `?` for a character.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = row[0];
-    row[0] = i + 1;
+    const bool any_text = a[i] == '*';
+    row[0] += !any_text;
     for (std::size_t j = 0; j < b.size(); ++j) {
       const std::size_t above = row[j + 1];
-      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] != b[j])});
+      if (any_text) row[j + 1] = std::min(above, row[j]);
+      else row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] != b[j] && a[i] != '?')});
       diagonal = above;
     }
   }

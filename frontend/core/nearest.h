@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-/// The known name with the least edit distance (Levenshtein 1966); empty if there are none.
+/// The known name with the least edit distance (Levenshtein 1966) from the name, or from any that the pattern matches; empty if there are none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
 
 /// Whether a name matches the pattern, in which `*` stands for any text and `?` for any character.

@@ -13,12 +13,13 @@ Parameter::Parameter(std::string name, const Tensor& initial, bool trainable) {
   require_name("Parameter", name);
   if (!initial.buffer())
     throw UserError(name, "a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace");
-  cell_ = std::make_shared<Cell>(Cell{std::move(name), initial.type(), trainable, 0, initial.padded().buffer()});
+  cell_ = std::make_shared<Cell>(Cell{std::move(name), {}, initial.type(), trainable, 0, initial.padded().buffer()});
 }
 
 void Parameter::set_name(std::string name) {
   require_name("Parameter", name);
   cell_->name = std::move(name);
+  cell_->qualified_name.clear();
 }
 
 void Cell::changed() {

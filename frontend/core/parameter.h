@@ -22,6 +22,7 @@ struct CellValue {
 /// What a Parameter points to. Copies of a Parameter share it.
 struct Cell {
   std::string name;
+  std::string qualified_name{};  ///< with the kind of its root in front, `residual.dense_1.weight`; empty if no module has it
   Type type;
   bool trainable = true;
   std::uint64_t version = 0;  ///< of the value: a new one after each assignment, also by a compiled step; never reused
@@ -55,6 +56,12 @@ class Parameter {
   const std::string& name() const { return cell_->name; }
   /// Throws UserError for a name that the constructor would refuse.
   void set_name(std::string name);
+  /// The name under which a file has it, where `has(name)` tells whether the file has one: name(), or the one that older versions of Sinter gave it
+  /// (`residual.dense_1.weight`, with the kind of the root in front).
+  template <class Has>
+  const std::string& name_in_file(const Has& has) const {
+    return !has(cell_->name) && has(cell_->qualified_name) ? cell_->qualified_name : cell_->name;
+  }
   const Type& type() const { return cell_->type; }
   const Shape& shape() const { return cell_->type.shape; }
   /// Whether it is not frozen. A compiled step may depend on it: the step is traced again after it has changed.

@@ -70,7 +70,7 @@ bool PublishedCells::add(const std::shared_ptr<Cell>& cell, bool unpublished_too
   if (!original->published && !unpublished_too) return false;
   if (!original->published) cell->require_unassigned("clone() on the thread that trains, or publish() first");
   const CellValue value = original->published ? *original->published : cell->value();
-  auto own = std::make_shared<Cell>(Cell{original->name, original->type, original->trainable, value.version, value.buffer});
+  auto own = std::make_shared<Cell>(Cell{original->name, original->qualified_name, original->type, original->trainable, value.version, value.buffer});
   own->original = original;
   cells_.push_back({original, std::move(own)});
   return true;

@@ -31,6 +31,8 @@ Tensor::Tensor(std::span<const float> data, const Shape& shape, std::source_loca
     : Tensor(from_elements(DType::f32, shape, data.size(), data.data(), where)) {}
 Tensor::Tensor(std::span<const std::int32_t> data, const Shape& shape, std::source_location where)
     : Tensor(from_elements(DType::i32, shape, data.size(), data.data(), where)) {}
+Tensor::Tensor(std::span<const std::uint32_t> data, const Shape& shape, std::source_location where)
+    : Tensor(from_elements(DType::u32, shape, data.size(), data.data(), where)) {}
 Tensor::Tensor(std::span<const std::uint8_t> data, const Shape& shape, std::source_location where)
     : Tensor(from_elements(DType::u8, shape, data.size(), data.data(), where)) {}
 

@@ -36,6 +36,7 @@ class Tensor {
   Tensor(std::initializer_list<float> data, const Shape& shape, std::source_location where = std::source_location::current())
       : Tensor(std::span(data.begin(), data.size()), shape, where) {}
   Tensor(std::span<const std::int32_t> data, const Shape& shape, std::source_location where = std::source_location::current());
+  Tensor(std::span<const std::uint32_t> data, const Shape& shape, std::source_location where = std::source_location::current());
   Tensor(std::span<const std::uint8_t> data, const Shape& shape, std::source_location where = std::source_location::current());
   /// Doubles become f32, rounded; 64-bit integers i32. Throws UserError that names the element and its value if one does not fit.
   Tensor(std::span<const double> data, const Shape& shape, std::source_location where = std::source_location::current());

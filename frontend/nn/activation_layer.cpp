@@ -22,7 +22,7 @@ PReLU::PReLU(std::int64_t features, float slope) : Module("prelu") {
 Tensor PReLU::forward(const Tensor& x) {
   const Dim features = weight.shape()[0];
   if (features != Dim(1) && (x.rank() < 1 || x.dim(-1) != features))
-    throw UserError(name(), str("input must be [batch, ..., ", features, "], got ", x.type(), "; the layer was built for ", features, " features"));
+    throw UserError(label(), str("input must be [batch, ..., ", features, "], got ", x.type(), "; the layer was built for ", features, " features"));
   return where(x > 0, x, x * weight);
 }
 

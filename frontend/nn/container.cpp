@@ -2,8 +2,6 @@
 
 namespace sinter::nn {
 
-const std::string& Container::label() const { return name().empty() ? kind() : name(); }
-
 void Container::append(std::shared_ptr<Module> layer) {
   if (!layer) throw UserError(label(), str("layer ", layers_->size() + 1, " is null"));
   add(*layer);

@@ -27,7 +27,6 @@ class Container : public Module {
   const std::vector<std::shared_ptr<Module>>& list() const { return *layers_; }
 
  private:
-  const std::string& label() const;
   std::shared_ptr<std::vector<std::shared_ptr<Module>>> layers_ = std::make_shared<std::vector<std::shared_ptr<Module>>>();
 };
 

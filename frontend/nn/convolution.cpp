@@ -24,25 +24,25 @@ Convolution::Convolution(std::string kind, std::int64_t channels, std::int64_t f
       options_{options.strides, options.dilations, options.padding, options.groups},
       channels_(channels),
       activation_(activation) {
-  if (channels < 1 || features < 1) throw UserError(name(), str("needs at least 1 channel and 1 feature, got ", channels, " and ", features));
+  if (channels < 1 || features < 1) throw UserError(label(), str("needs at least 1 channel and 1 feature, got ", channels, " and ", features));
   if (options.groups < 1 || channels % options.groups || features % options.groups)
-    throw UserError(name(), str("groups must divide channels and features, got ", options.groups, " groups for ", channels, " channels and ",
-                                features, " features"));
+    throw UserError(label(), str("groups must divide channels and features, got ", options.groups, " groups for ", channels, " channels and ",
+                                 features, " features"));
   for (std::size_t axis = 0; axis + 2 < weight_shape.rank(); ++axis)
-    if (weight_shape[axis].factor() < 1) throw UserError(name(), str("the kernel must be at least 1 wide, got ", weight_shape[axis]));
+    if (weight_shape[axis].factor() < 1) throw UserError(label(), str("the kernel must be at least 1 wide, got ", weight_shape[axis]));
   for (const auto& numbers : {options.strides, options.dilations})
     for (const std::int64_t n : numbers)
-      if (n < 1) throw UserError(name(), str("strides and dilations must be at least 1, got ", n));
+      if (n < 1) throw UserError(label(), str("strides and dilations must be at least 1, got ", n));
   weight = add("weight", options.weight(weight_shape), options.penalty);
   if (options.use_bias) bias = add("bias", options.bias({features}));
 }
 
 Tensor Convolution::forward(const Tensor& x) {
   if (x.rank() != weight.shape().rank())
-    throw UserError(name(), str("input must be ", weight.shape().rank() == 4 ? "[batch, height, width, channels]" : "[batch, length, channels]",
-                                ", got ", x.type()));
+    throw UserError(label(), str("input must be ", weight.shape().rank() == 4 ? "[batch, height, width, channels]" : "[batch, length, channels]",
+                                 ", got ", x.type()));
   if (x.dim(-1) != Dim(channels_))
-    throw UserError(name(), str("input has ", x.dim(-1), " channels but the layer was built for ", channels_, "; channels come last"));
+    throw UserError(label(), str("input has ", x.dim(-1), " channels but the layer was built for ", channels_, "; channels come last"));
   const Tensor z = convolve(x, options_);
   return activate(activation_, bias.defined() ? z + bias : z);
 }

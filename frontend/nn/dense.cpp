@@ -10,10 +10,10 @@ Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, Den
 }
 
 Tensor Dense::forward(const Tensor& x) {
-  if (x.rank() < 2) throw UserError(name(), str("input must be [batch, ..., features], got ", x.type(), "; reshape it"));
+  if (x.rank() < 2) throw UserError(label(), str("input must be [batch, ..., features], got ", x.type(), "; reshape it"));
   if (x.dim(-1) != Dim(inputs_))
     throw UserError(
-        name(), str("input has ", x.dim(-1), " features but the layer was built for ", inputs_, "; make it Dense(", x.dim(-1), ", ", units_, ")"));
+        label(), str("input has ", x.dim(-1), " features but the layer was built for ", inputs_, "; make it Dense(", x.dim(-1), ", ", units_, ")"));
   const std::size_t last = x.rank() - 1;
   const Tensor z = matmul(reshape(x, {x.shape().product(0, last), inputs_}), weight);  // one product of all rows
   const Tensor y = activate(activation_, bias.defined() ? z + bias : z);

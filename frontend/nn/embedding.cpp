@@ -8,7 +8,7 @@ Embedding::Embedding(std::int64_t entries, std::int64_t features, Initializer in
 }
 
 Tensor Embedding::forward(const Tensor& index) {
-  if (!is_index(index.dtype())) throw UserError(name(), str("input must be entry numbers (i32, u32 or u8), got ", index.type()));
+  if (!is_index(index.dtype())) throw UserError(label(), str("input must be entry numbers (i32, u32 or u8), got ", index.type()));
   return gather_rows(weight, index);
 }
 

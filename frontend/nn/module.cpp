@@ -13,27 +13,28 @@ namespace sinter::nn {
 
 namespace {
 thread_local bool training = false;
+
+std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
 }  // namespace
 
 TrainingScope::TrainingScope() : outer_(training) { training = true; }
 TrainingScope::~TrainingScope() { training = outer_; }
 bool is_training() { return training; }
 
-Module::Module(std::string kind, std::string path)
-    : state_(std::make_shared<ModuleState>(ModuleState{std::move(kind), std::move(path), true, {}, {}})) {
-  require_name_in_path("Module", state_->kind);
-  if (!state_->name.empty()) require_name("Module", state_->name);
+Module::Module(std::string kind) : state_(std::make_shared<ModuleState>(ModuleState{kind, "", kind, true, {}, {}})) {
+  require_name_in_path("Module", kind);
 }
 
 const std::string& Module::name() const { return state_->name; }
+const std::string& Module::label() const { return state_->label(); }
 void Module::set_name(const std::string& name) {
   require_name("Module", name);
-  state_->rename(name);
+  state_->rename(name, name);
 }
 const std::string& Module::kind() const { return state_->kind; }
 
 Tensor Module::operator()(const Tensor& x) {
-  const LayerScope scope(state_->name);
+  const LayerScope scope(state_->label());
   Tensor y = forward(x);
   Summary::note_call(*this, y);
   return y;
@@ -45,7 +46,7 @@ std::vector<Tensor> Module::forward_all(std::span<const Tensor> in) {
 }
 
 std::vector<Tensor> Module::call_all(std::span<const Tensor> in) {
-  const LayerScope scope(state_->name);
+  const LayerScope scope(state_->label());
   std::vector<Tensor> out = forward_all(in);
   if (!out.empty()) Summary::note_call(*this, out[0]);
   return out;
@@ -53,7 +54,7 @@ std::vector<Tensor> Module::call_all(std::span<const Tensor> in) {
 
 Parameter Module::add(std::string name, const Tensor& initial, Penalty penalty) {
   if (!(penalty.l1 >= 0) || !(penalty.l2 >= 0))
-    throw UserError(state_->name + "." + name, str("penalties must be at least 0, got l1 = ", penalty.l1, " and l2 = ", penalty.l2));
+    throw UserError(joined(state_->label(), name), str("penalties must be at least 0, got l1 = ", penalty.l1, " and l2 = ", penalty.l2));
   return add(std::move(name), initial, true, penalty);
 }
 
@@ -63,8 +64,10 @@ Parameter Module::add(std::string name, const Tensor& initial, bool trains, Pena
   require_name_in_path(state_->label(), name);
   for (const ModuleState::Own& own : state_->own)
     if (own.name == name) throw UserError(state_->label(), str("has a parameter '", name, "' already; give each its own name"));
-  state_->own.push_back({Parameter(state_->name + "." + name, initial, trains && state_->trainable), std::move(name), trains, penalty});
-  return state_->own.back().parameter;
+  Parameter parameter(joined(state_->name, name), initial, trains && state_->trainable);
+  parameter.cell()->qualified_name = joined(state_->qualified_name, name);
+  state_->own.push_back({parameter, std::move(name), trains, penalty});
+  return parameter;
 }
 
 void Module::add(const Module& child) {
@@ -74,22 +77,30 @@ void Module::add(const Module& child) {
   if (std::find(state_->children.begin(), state_->children.end(), child.state_) != state_->children.end()) return;
   const auto same = std::count_if(state_->children.begin(), state_->children.end(), [&](const auto& other) { return other->kind == child.kind(); });
   state_->children.push_back(child.state_);
-  child.state_->rename((state_->name.empty() ? "" : state_->name + ".") + child.kind() + "_" + std::to_string(same + 1));
+  const std::string name = child.kind() + "_" + std::to_string(same + 1);
+  child.state_->rename(joined(state_->name, name), joined(state_->qualified_name, name));
 }
 
-void ModuleState::rename(const std::string& path) {
+void ModuleState::rename(const std::string& path, const std::string& qualified_path) {
   struct Renamed {
     ModuleState* state;
-    std::string path;
+    std::string path, former;
   };
-  std::vector<Renamed> stack{{this, path}};
+  std::vector<Renamed> stack{{this, path, qualified_path}};
   while (!stack.empty()) {
-    const auto [state, now] = std::move(stack.back());
+    const auto [state, now, former] = std::move(stack.back());
     stack.pop_back();
     const std::size_t old = state->name.empty() ? 0 : state->name.size() + 1;
-    for (const auto& child : state->children) stack.push_back({child.get(), now + "." + child->name.substr(old)});
+    for (const auto& child : state->children) {
+      const std::string name = child->name.substr(old);
+      stack.push_back({child.get(), joined(now, name), joined(former, name)});
+    }
     state->name = now;
-    for (Own& own : state->own) own.parameter.cell()->name = now + "." + own.name;  // of names that were checked, however deep
+    state->qualified_name = former;
+    for (Own& own : state->own) {  // of names that were checked, however deep
+      own.parameter.cell()->name = joined(now, own.name);
+      own.parameter.cell()->qualified_name = joined(former, own.name);
+    }
   }
 }
 
@@ -118,7 +129,7 @@ void Module::publish() const { sinter::publish(parameters()); }
 std::vector<LayerParameters> Module::layers() const {
   std::vector<LayerParameters> result;
   for (const ModuleState* module : state_->all()) {
-    LayerParameters layer{module->kind, module->name, {}};
+    LayerParameters layer{module->kind, module->label(), {}};
     for (const ModuleState::Own& own : module->own) layer.parameters.emplace_back(own.name, own.parameter);
     if (!layer.parameters.empty()) result.push_back(std::move(layer));
   }

@@ -34,7 +34,7 @@ class TrainingScope {
 };
 bool is_training();
 
-/// A module that holds parameters itself: its kind, path, and parameters by their own names.
+/// A module that holds parameters itself: its kind, its Module::label(), and parameters by their own names.
 struct LayerParameters {
   std::string kind, path;
   std::vector<std::pair<std::string, Parameter>> parameters;
@@ -50,13 +50,13 @@ struct ModuleState;  // frontend/nn/module_state.h
 ///   };
 ///
 /// A module is a handle: copies share parameters, children and whether they are frozen, so modules can be returned, moved, and kept in vectors and
-/// other modules. Other members of your class are copied as usual. Parameter names are the path to them: `residual.dense_1.weight`.
+/// other modules. Other members of your class are copied as usual. Parameters are named by their path below the module that is not part of another,
+/// the root: `dense_1.weight` here, and `residual_1.dense_1.weight` in a Sequential that begins with a Residual.
 class Module {
  public:
-  /// `kind` names the module within others, with a number: "dense" becomes `dense_1`. A module on its own has its kind, or `path`, as its path.
-  /// Throws UserError for a kind that is no name, or has a '.' or '/'.
-  explicit Module(std::string kind) : Module(kind, kind) {}
-  Module(std::string kind, std::string path);
+  /// `kind` names the module within others, with a number: "dense" becomes `dense_1`. Throws UserError for a kind that is no name, or has a '.' or
+  /// '/'.
+  explicit Module(std::string kind);
   Module(const Module&) = default;
   Module& operator=(const Module&) = default;
   Module(Module&&) = delete;  // classes derived from it are copied where they would be moved: the source stays usable
@@ -72,7 +72,10 @@ class Module {
   /// forward_all(), with this module's name on every node.
   std::vector<Tensor> call_all(std::span<const Tensor> in);
 
+  /// The path to it; empty for a root without a name.
   const std::string& name() const;
+  /// For messages: its name or, of a root without one, its kind.
+  const std::string& label() const;
   /// Names it, all below it, and their parameters: those of a Sequential named `encoder` are encoder.dense_1.weight. Optimizers name their slots
   /// after them. A parent that it is added to names it again. Throws UserError for a name that is empty, no UTF-8, too long or has control
   /// characters.
@@ -126,7 +129,7 @@ template <class M>
 std::shared_ptr<Module> share(M&& module) {
   static_assert(std::is_constructible_v<std::decay_t<M>, M&&>, "this module cannot be copied: pass a std::shared_ptr of it");
   if (typeid(module) != typeid(std::decay_t<M>))
-    throw UserError(module.name(), "is known here only as a base class, and a copy would lose its forward(); pass a std::shared_ptr of it");
+    throw UserError(module.label(), "is known here only as a base class, and a copy would lose its forward(); pass a std::shared_ptr of it");
   return std::make_shared<std::decay_t<M>>(std::forward<M>(module));
 }
 

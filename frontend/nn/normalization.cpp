@@ -1,10 +1,14 @@
 #include "frontend/nn/normalization.h"
 
+#include <utility>
+
 #include "frontend/core/number.h"
 
 namespace sinter::nn {
 
 namespace {
+
+thread_local Tensor averaged_batch;  // of the innermost StatisticsScope
 
 void require_features(const std::string& name, const Tensor& x, std::int64_t features) {
   if (x.rank() < 2 || x.dim(-1) != Dim(features))
@@ -23,6 +27,9 @@ Tensor scaled(const Tensor& x, const Parameter& gamma, const Parameter& beta) {
 
 }  // namespace
 
+StatisticsScope::StatisticsScope(Tensor batch) : outer_(std::exchange(averaged_batch, std::move(batch))) {}
+StatisticsScope::~StatisticsScope() { averaged_batch = std::move(outer_); }
+
 BatchNorm::BatchNorm(std::int64_t features, BatchNormOptions options) : Module("batch_norm"), features_(features), options_(options) {
   check("BatchNorm", features, options.epsilon);
   if (!(options.momentum >= 0 && options.momentum < 1)) throw UserError("BatchNorm", str("momentum must be in [0, 1), got ", options.momentum));
@@ -34,7 +41,7 @@ BatchNorm::BatchNorm(std::int64_t features, BatchNormOptions options) : Module("
 }
 
 Tensor BatchNorm::forward(const Tensor& x) {
-  require_features(name(), x, features_);
+  require_features(label(), x, features_);
   if (!is_training() || !trainable()) {
     // Two numbers per feature, for any batch size.
     const Tensor root = rsqrt(running_variance + options_.epsilon), factor = gamma.defined() ? gamma * root : root;
@@ -47,9 +54,12 @@ Tensor BatchNorm::forward(const Tensor& x) {
     rows = reshape(x, {count, features_});
   }
   const Tensor center = mean(rows, {0}), apart = rows - center, spread = mean(square(apart), {0});
-  const double kept = options_.momentum;
-  running_mean.assign(running_mean * kept + center.detach() * (1 - kept));
-  running_variance.assign(running_variance * kept + spread.detach() * (1 - kept));
+  const auto move = [&](const Parameter& running, const Tensor& now) {
+    const double kept = options_.momentum;
+    running.assign(averaged_batch.defined() ? running + (now - running) / averaged_batch : running * kept + now * (1 - kept));
+  };
+  move(running_mean, center.detach());
+  move(running_variance, spread.detach());
   const Tensor y = scaled(apart * rsqrt(spread + options_.epsilon), gamma, beta);
   return x.rank() > 2 ? reshape(y, {x.shape().begin(), x.shape().end()}) : y;
 }
@@ -62,7 +72,7 @@ LayerNorm::LayerNorm(std::int64_t features, LayerNormOptions options) : Module("
 }
 
 Tensor LayerNorm::forward(const Tensor& x) {
-  require_features(name(), x, features_);
+  require_features(label(), x, features_);
   const Tensor apart = x - mean(x, {-1}, true);
   return scaled(apart * rsqrt(mean(square(apart), {-1}, true) + options_.epsilon), gamma, beta);
 }

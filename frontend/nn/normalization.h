@@ -29,6 +29,19 @@ class BatchNorm : public Module {
   BatchNormOptions options_;
 };
 
+/// While one lives, batch normalization in training mode on this thread averages the statistics of all batches alike, whatever its momentum. `batch`
+/// is the number of this one, from 1, a scalar. See Trainer::recompute_statistics.
+class StatisticsScope {
+ public:
+  explicit StatisticsScope(Tensor batch);
+  ~StatisticsScope();
+  StatisticsScope(const StatisticsScope&) = delete;
+  StatisticsScope& operator=(const StatisticsScope&) = delete;
+
+ private:
+  Tensor outer_;
+};
+
 struct LayerNormOptions {
   double epsilon = 1e-5;  ///< > 0
   bool scale = true, center = true;

@@ -15,12 +15,12 @@ Axes middle(const Tensor& x) { return x.rank() == 4 ? Axes{1, 2} : Axes{1}; }
 }  // namespace
 
 Tensor GlobalMaxPool::forward(const Tensor& x) {
-  require_channels_last(name(), x);
+  require_channels_last(label(), x);
   return max(x, middle(x));
 }
 
 Tensor GlobalAveragePool::forward(const Tensor& x) {
-  require_channels_last(name(), x);
+  require_channels_last(label(), x);
   return mean(x, middle(x));
 }
 
@@ -31,10 +31,10 @@ ZeroPadding::ZeroPadding(std::vector<std::int64_t> padding) : Module("zero_paddi
 }
 
 Tensor ZeroPadding::forward(const Tensor& x) {
-  require_channels_last(name(), x);
+  require_channels_last(label(), x);
   const std::size_t axes = x.rank() - 2;
   if (padding_.size() != 1 && padding_.size() != axes)
-    throw UserError(name(), str("has padding for ", padding_.size(), " axes, but the input is ", x.type()));
+    throw UserError(label(), str("has padding for ", padding_.size(), " axes, but the input is ", x.type()));
   Tensor y = x;
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t p = padding_[padding_.size() == 1 ? 0 : i];
@@ -49,7 +49,7 @@ SpatialDropout::SpatialDropout(double rate) : Module("spatial_dropout"), rate_(r
 }
 
 Tensor SpatialDropout::forward(const Tensor& x) {
-  require_channels_last(name(), x);
+  require_channels_last(label(), x);
   if (!is_training() || rate_ == 0) return x;
   std::vector<Dim> dims(x.rank(), 1);
   dims.front() = x.dim(0);

@@ -12,7 +12,7 @@ namespace sinter::nn {
 /// `nn::Sequential model; for (…) model += nn::Dense(…);`
 class Sequential : public Container {
  public:
-  Sequential() : Container("sequential", "") {}
+  Sequential() : Container("sequential") {}
   /// Layers in order; a single one must not be a Sequential, which would be copied.
   template <IsLayer First, IsLayer... More>
     requires(sizeof...(More) > 0 || !std::is_base_of_v<Sequential, std::decay_t<First>>)

@@ -3,12 +3,12 @@
 namespace sinter::nn {
 
 Tensor Flatten::forward(const Tensor& x) {
-  if (x.rank() < 1) throw UserError(name(), str("input must be [batch, ...], got ", x.type()));
+  if (x.rank() < 1) throw UserError(label(), str("input must be [batch, ...], got ", x.type()));
   return x.rank() == 2 ? x : reshape(x, {x.dim(0), -1});
 }
 
 Tensor Reshape::forward(const Tensor& x) {
-  if (x.rank() < 1) throw UserError(name(), str("input must be [batch, ...], got ", x.type()));
+  if (x.rank() < 1) throw UserError(label(), str("input must be [batch, ...], got ", x.type()));
   std::vector<Dim> dims{x.dim(0)};
   dims.insert(dims.end(), dims_.begin(), dims_.end());
   return reshape(x, dims);

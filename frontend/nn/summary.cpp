@@ -47,7 +47,7 @@ std::string Summary::table(const Module& model) const {
       if (std::find(counted.begin(), counted.end(), own.parameter) == counted.end()) fresh.push_back(own.parameter);
     counted.insert(counted.end(), fresh.begin(), fresh.end());
     if (!call.module->children.empty() && fresh.empty()) continue;
-    lines.push_back({call.module->name, call.module->kind, call.type.shape, count_elements(fresh)});
+    lines.push_back({call.module->label(), call.module->kind, call.type.shape, count_elements(fresh)});
   }
   return summary_table(lines, model.parameters());
 }

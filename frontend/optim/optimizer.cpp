@@ -137,15 +137,17 @@ Tensor Optimizer::decayed(const Parameter& w, const Tensor& g, double usual) con
 void Optimizer::name_slots() const {
   std::map<std::string, std::vector<const Cell*>> owners;  // of one name, in the order of their first slots
   for (const Slot& slot : *slots_) {
-    std::string full_name = name_ + "/" + slot.name;
+    std::string full_name = name_ + "/" + slot.name, qualified_name;
     if (slot.owner) {
       std::vector<const Cell*>& same = owners[slot.owner->name];
       const auto place = std::find(same.begin(), same.end(), slot.owner.get());
       const auto number = place - same.begin() + 1;
       if (place == same.end()) same.push_back(slot.owner.get());
       full_name = str(name_, "/", slot.owner->name, number > 1 ? str("#", number) : "", "/", slot.name);
+      if (!slot.owner->qualified_name.empty()) qualified_name = str(name_, "/", slot.owner->qualified_name, "/", slot.name);
     }
     slot.value.cell()->name = std::move(full_name);
+    slot.value.cell()->qualified_name = std::move(qualified_name);
   }
 }
 
@@ -155,14 +157,17 @@ Parameter Optimizer::find(const std::shared_ptr<Cell>& owner, const std::string&
   slots_->push_back({owner, slot_name, Parameter(slot_name, Tensor::filled(type, initial), false)});
   const Parameter created = slots_->back().value;
   name_slots();
-  const auto found = std::find_if(loaded_->begin(), loaded_->end(), [&](const Parameter& p) { return p.name() == created.name(); });
+  const auto loaded = [&](const std::string& name) {
+    return std::find_if(loaded_->begin(), loaded_->end(), [&](const Parameter& p) { return p.name() == name; });
+  };
+  const auto found = loaded(created.name_in_file([&](const std::string& name) { return loaded(name) != loaded_->end(); }));
   if (found == loaded_->end()) return created;
   const Tensor value = as_state(Tensor(found->cell()->type, found->cell()->buffer), type);
   if (value.type() != type) {
     slots_->pop_back();
     throw UserError(name_, str("the loaded state '", found->name(), "' must be ", type, ", got ", found->type()));
   }
-  slots_->back().value = found->type() == type ? *found : Parameter(found->name(), value, false);
+  slots_->back().value = found->type() == type ? *found : Parameter(created.name(), value, false);
   loaded_->erase(found);
   return slots_->back().value;
 }
@@ -198,6 +203,10 @@ void Optimizer::load_state(std::span<const std::pair<std::string, Tensor>> state
   }
   const std::vector<Parameter> known = created_state();
   for (const Parameter& p : known) {
+    if (auto former = rest.extract(p.name_in_file([&](const std::string& name) { return rest.contains(name); })); !former.empty()) {
+      former.key() = p.name();
+      rest.insert(std::move(former));
+    }
     const auto found = rest.find(p.name());
     if (found == rest.end()) throw UserError(name_, str("the state '", p.name(), "' is missing"));
     found->second = as_state(found->second, p.type());

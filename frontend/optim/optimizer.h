@@ -2,6 +2,7 @@
 // w is a parameter, g its gradient, lr the learning rate, t the number of this update from 1.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,12 @@ class Optimizer {
   /// Assigns each parameter its next value, except frozen ones. Runs eagerly and in a trace. Throws UserError if the counts or shapes differ,
   /// and for a group that matches none of the parameters.
   void update(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
+  void update(std::initializer_list<Parameter> parameters, std::span<const Tensor> gradients) {
+    update(std::span(parameters.begin(), parameters.size()), gradients);
+  }
+  void update(std::initializer_list<Parameter> parameters, std::initializer_list<Tensor> gradients) {
+    update(parameters, std::span(gradients.begin(), gradients.size()));
+  }
 
   /// A scalar parameter: assigning it changes the rate from the next step on, without a compile.
   const Parameter& learning_rate() const { return learning_rate_; }

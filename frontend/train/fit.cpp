@@ -10,7 +10,9 @@
 #include "frontend/compile/non_finite.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/random.h"
+#include "frontend/core/warn.h"
 #include "frontend/train/interrupt.h"
+#include "frontend/train/order.h"
 #include "frontend/train/piece_queue.h"
 #include "frontend/train/progress.h"
 #include "frontend/train/trainer_impl.h"
@@ -18,8 +20,6 @@
 namespace sinter {
 
 namespace {
-
-constexpr std::int64_t evaluation_block = 1024;
 
 bool has_metric(const std::vector<std::pair<std::string, double>>& metrics, std::string_view name) {
   return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == name; });
@@ -41,46 +41,6 @@ std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
   if (!std::isfinite(r.loss)) line << " (not finite; a lower learning rate may help)";
   return line.str();
 }
-
-/// The sample numbers of a piece, shuffled or not, in batches.
-class Order {
- public:
-  Order(bool shuffle, std::int64_t batch_size) : shuffle_(shuffle), batch_size_(batch_size) {}
-
-  void start(std::int64_t samples, RandomStream& random) {
-    order_.resize(static_cast<std::size_t>(samples));
-    std::iota(order_.begin(), order_.end(), 0);
-    if (shuffle_)
-      for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
-    next_ = 0;
-  }
-  bool done() const { return next_ == order_.size(); }
-  /// Samples that have been in a batch.
-  std::int64_t place() const { return static_cast<std::int64_t>(next_); }
-  void skip(std::int64_t samples) {
-    if (samples > static_cast<std::int64_t>(order_.size()))
-      throw UserError("fit",
-                      str("the checkpoint resumes after sample ", samples, " of a piece of ", order_.size(), " samples; use the data of the run"));
-    next_ = static_cast<std::size_t>(samples);
-  }
-  /// Row numbers of the next batch; full batches use one tensor and smaller ones another, rewritten in place.
-  const Tensor& batch() {
-    const std::size_t count = std::min(static_cast<std::size_t>(batch_size_), order_.size() - next_);
-    Tensor& rows = static_cast<std::int64_t>(count) == batch_size_ ? full_ : ragged_;
-    if (!rows.defined() || rows.elements() != static_cast<std::int64_t>(count))
-      rows = Tensor::zeros({DType::i32, {static_cast<std::int64_t>(count)}});
-    std::copy_n(order_.begin() + static_cast<std::ptrdiff_t>(next_), count, rows.view().as<std::int32_t>());
-    next_ += count;
-    return rows;
-  }
-
- private:
-  bool shuffle_;
-  std::int64_t batch_size_;
-  std::vector<std::int32_t> order_;
-  std::size_t next_ = 0;
-  Tensor full_, ragged_;
-};
 
 /// Sums and products of numbers of steps and epochs, of which there may be as many as a user likes: at most the greatest number.
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
@@ -181,7 +141,10 @@ std::vector<EpochResult> Trainer::fit(const Dataset& data, const FitOptions& opt
     train = data.slice(0, kept);
     validation = data.slice(kept, data.size());
   }
-  const std::int64_t samples = train.size();
+  impl_->require_batch(options.batch_size, "fit");
+  impl_->require_whole_batch(train, "fit");
+  const bool whole_batches = impl_->options.fixed_batch != 0;
+  const std::int64_t samples = whole_batches ? train.size() / options.batch_size * options.batch_size : train.size();
   const std::int64_t steps_per_pass = divide_up(samples, std::min(samples, options.batch_size));
   const bool is_cut = options.steps_per_epoch && options.steps_per_epoch < steps_per_pass;
   const std::int64_t steps = is_cut ? options.steps_per_epoch : steps_per_pass;
@@ -201,6 +164,7 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
   if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; with a generator, give validation instead");
   if (options.schedule && !options.steps_per_epoch)
     throw UserError("fit", "a schedule needs to know how many steps there will be; set steps_per_epoch with a generator");
+  impl_->require_batch(options.batch_size, "fit");
   if (impl_->x_types.empty() && !options.checkpoint.folder.empty() && newest_checkpoint(options.checkpoint.folder))
     if (const std::optional<Dataset> first = train(impl_->epoch + 1, 0)) impl_->accept(*first, "fit");
   PieceQueue queue(train, options);
@@ -227,12 +191,13 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
     checkpoints->restore_callbacks();
     return at.history;
   }
-  Order order(fit.shuffle, fit.batch_size);
-  std::optional<NonFiniteFinder> finder;
+  Order order(fit.shuffle, fit.batch_size, options.fixed_batch != 0);
+  std::optional<Traced> searched;
+  std::optional<NonFiniteFinder> finder;  // in what was searched
   Progress progress(std::cout, fit.verbose && stdout_is_terminal(), last_epoch);
   const InterruptGuard interrupts(fit.stop_on_interrupt);
   stopped = false;
-  bool interrupted = false;
+  bool interrupted = false, has_warned = false;
   for (const auto& callback : fit.callbacks) callback->on_train_begin(self);
   if (checkpoints && at.step) checkpoints->restore_callbacks();
   while (epoch < last_epoch && !stopped) {
@@ -258,6 +223,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       std::optional<Piece> piece = next();
       if (!piece) break;
       accept(piece->data, "fit");
+      require_whole_batch(piece->data, "fit");
       if (at.now.row && !at.now.piece_digest.empty() && at.now.piece_digest != digest_of(piece->data))
         throw UserError("fit",
                         str("piece ", at.now.piece, " of epoch ", epoch + 1, " has other samples than when the checkpoint was made; a generator ",
@@ -268,7 +234,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
         require_monitored(fit, *tally, extent.validation != nullptr);
         if (at.now.step) tally->restore(at.now.tally);
       }
-      if (fit.find_non_finite && !finder) finder.emplace(train->record(table_specs()));
+      if (fit.find_non_finite && !finder) finder.emplace(searched.emplace(train->record(table_specs())));
       if (extent.steps_per_pass) {  // this epoch goes on in the pass in which the last one stopped
         const std::int64_t before = epoch * fit.steps_per_epoch + at.now.step;
         random = RandomStream(fit.seed, static_cast<std::uint64_t>(before / extent.steps_per_pass));
@@ -282,7 +248,9 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
         if (finder) finder->before();
         tally->run(*train, *piece, order.batch());
         ++at.step, ++at.now.step;
-        if (finder && finder->failed(tally->results())) finder->report(tally->inputs(), str("step ", at.now.step, " of epoch ", epoch + 1));
+        if (finder && finder->failed(tally->results()))
+          finder->report(tally->inputs(),
+                         str(", in step ", at.now.step, " of epoch ", epoch + 1, "; parameters and optimizer are as before that step"));
         if (fit.verbose) progress.advance(tally->samples(), tally->mean_loss());
         for (const auto& callback : fit.callbacks) callback->on_batch_end(self, at.step, tally->mean_loss());
         interrupted = interrupts.interrupted();
@@ -293,6 +261,9 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       at.now.row = 0;
       at.now.steps_before_piece = at.now.step;
     }
+    if (tally && more() && !extent.data && fit.steps_per_epoch && !std::exchange(has_warned, true))
+      warn(options.log, str("epoch ", epoch + 1, " ends after ", at.now.step, " of its ", fit.steps_per_epoch, " steps: the generator has no piece ",
+                            at.now.piece, "; set steps_per_epoch to 0 if its epochs may be of any length"));
     if (!tally) throw UserError("fit", str("the generator has no piece 0 in epoch ", epoch + 1, "; an epoch needs at least one"));
     EpochResult result{++epoch, tally->mean_loss(), tally->accuracy(), {}, {}, self.learning_rate(), {}, tally->metrics(), {}};
     result.seconds = seconds();
@@ -322,11 +293,15 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
 Evaluation Trainer::evaluate(const Dataset& data) {
   Impl& impl = *impl_;
   impl.accept(data, "evaluate");
+  impl.require_whole_batch(data, "evaluate");
+  impl.warn_of_statistics("evaluate");
   const Piece piece{data, impl.step_weights(data, data.weights)};
   Tally tally(impl.layout, impl.metrics);
   std::int64_t nan_samples = 0;
-  for (std::int64_t first = 0; first < data.size(); first += evaluation_block) {
-    const Tensor rows = Impl::row_numbers(first, std::min(evaluation_block, data.size() - first));
+  const std::int64_t fixed = impl.options.fixed_batch, block = fixed ? fixed : Impl::default_block;
+  const std::int64_t samples = fixed ? data.size() / fixed * fixed : data.size();
+  for (std::int64_t first = 0; first < samples; first += block) {
+    const Tensor rows = Impl::row_numbers(first, std::min(block, samples - first));
     tally.run(*impl.evaluate, piece, rows);
     if (const auto counted = tally.nan_samples()) nan_samples += *counted;
     else if (!std::isfinite(tally.results()[0].item())) nan_samples += count_nan_samples(impl.predictions_of(data, rows));
@@ -337,6 +312,7 @@ Evaluation Trainer::evaluate(const Dataset& data) {
 double Trainer::train_on_batch(const Tensors& x, const Tensors& y) {
   const Dataset data{x, y, impl_->scale};
   impl_->accept(data, "train_on_batch");
+  impl_->require_batch(data.size(), "train_on_batch");
   if (!impl_->rows.defined() || impl_->rows.elements() != data.size()) impl_->rows = Impl::row_numbers(0, data.size());
   Tally tally(impl_->layout, {});
   tally.run(*impl_->train, {data, impl_->step_weights(data, {})}, impl_->rows);

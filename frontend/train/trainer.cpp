@@ -14,9 +14,6 @@ namespace sinter {
 
 namespace {
 
-/// Features as the model takes them: u8 ones scaled.
-Tensor feature(const Tensor& x, float scale) { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
-
 std::vector<Type> types_of(std::span<const Tensor> tensors) {
   std::vector<Type> types;
   for (const Tensor& t : tensors) types.push_back(t.type());
@@ -28,9 +25,10 @@ struct Batch {
   std::vector<Tensor> x, y;
   Tensor weights;
 
-  Batch(std::span<const Tensor> in, std::size_t inputs, std::size_t outputs, float scale) {
+  Batch(std::span<const Tensor> in, const Trainer::Impl& impl) {
+    const std::size_t inputs = impl.x_types.size(), outputs = impl.y_types.size();
     const Tensor& rows = in[inputs + outputs];
-    for (std::size_t i = 0; i < inputs; ++i) x.push_back(feature(gather_rows(in[i], rows), scale));
+    for (std::size_t i = 0; i < inputs; ++i) x.push_back(impl.as_feature(gather_rows(in[i], rows)));
     for (std::size_t i = inputs; i < inputs + outputs; ++i) y.push_back(gather_rows(in[i], rows));
     if (in.size() > inputs + outputs + 1) weights = gather_rows(in.back(), rows);
   }
@@ -78,6 +76,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
     : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->options = options;
+  if (options.fixed_batch < 0) throw UserError("Trainer", str("fixed_batch must not be negative, got ", options.fixed_batch));
   if (!model || !optimizer) throw UserError("Trainer", str("the ", model ? "optimizer" : "model", " is null"));
   impl->model = model;
   impl->optimizer = optimizer;
@@ -90,7 +89,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
   };
   impl->train = step("train", [impl, model, losses, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
     const nn::TrainingScope training;
-    const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
+    const Batch batch(in, *impl);
     const std::vector<Tensor> predictions = model->call_all(batch.x);
     BatchLoss loss(losses, predictions, batch);
     if (regularizer) loss.total = loss.total + regularizer();
@@ -101,14 +100,14 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
     return out;
   });
   impl->evaluate = step("evaluate", [impl, model, losses](std::span<const Tensor> in) {
-    const Batch batch(in, impl->x_types.size(), impl->y_types.size(), impl->scale);
+    const Batch batch(in, *impl);
     const std::vector<Tensor> predictions = model->call_all(batch.x);
     const BatchLoss loss(losses, predictions, batch);
     return results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
   });
   const auto predict = [impl, model](std::span<const Tensor> in) {
     std::vector<Tensor> x;
-    for (const Tensor& t : in) x.push_back(feature(t, impl->scale));
+    for (const Tensor& t : in) x.push_back(impl->as_feature(t));
     return model->call_all(x);
   };
   impl->predict = step("predict", predict);
@@ -156,6 +155,8 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
     if (type.dtype == DType::u8 && data.scale != scale) throw UserError(where, str("the first data had scale ", scale, ", now it is ", data.scale));
 }
 
+Tensor Trainer::Impl::as_feature(const Tensor& x) const { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
+
 void Trainer::Impl::require_features(const Tensors& x, const char* where) const {
   for (std::size_t i = 0; i < std::min(x.size(), x_types.size()); ++i)
     if (x[i].dtype() != x_types[i].dtype)
@@ -173,7 +174,7 @@ std::vector<Spec> Trainer::Impl::table_specs() const {
   std::vector<Spec> specs;
   for (const std::vector<Type>* types : {&x_types, &y_types})
     for (const Type& type : *types) specs.push_back({{type.dtype, type.shape.with(0, Dim::rows())}, InputKind::table});
-  specs.push_back(Spec::batch(DType::i32, {}));
+  specs.push_back(options.fixed_batch ? Spec::fixed(DType::i32, {options.fixed_batch}) : Spec::batch(DType::i32, {}));
   if (weighted) specs.push_back(Spec::table(DType::f32, {}));
   return specs;
 }
@@ -188,9 +189,31 @@ void Trainer::Impl::require_registered(const Traced& forward) const {
   const std::vector<Parameter> known = model->parameters();
   for (const auto& cell : forward.cells)
     if (cell->trainable && std::none_of(known.begin(), known.end(), [&](const Parameter& p) { return p.cell() == cell; }))
-      throw UserError("Trainer", str("the model uses the parameter '", cell->name,
+      throw UserError("Trainer", str("the model uses the parameter '", cell->qualified_name.empty() ? cell->name : cell->qualified_name,
                                      "', which is none of its parameters() and would not be trained; add() the "
                                      "layer that holds it in the constructor, or freeze it"));
+}
+
+bool Trainer::Impl::gives_a_row_each(const Tensors& x) const {
+  std::vector<Spec> specs;
+  for (const Tensor& t : x) specs.push_back({{t.dtype(), t.shape().with(0, Dim::batch())}, InputKind::batch});
+  const Traced traced = predict->record(specs);
+  const auto outputs = traced.graph.outputs();
+  return std::all_of(outputs.begin(), outputs.end(), [&](ir::NodeId id) {
+    const Shape& shape = traced.graph.node(id).type.shape;
+    return shape.rank() && shape[0] == Dim::batch();
+  });
+}
+
+void Trainer::Impl::require_batch(std::int64_t samples, const char* where) const {
+  if (options.fixed_batch && samples != options.fixed_batch)
+    throw UserError(where, str("batches have ", options.fixed_batch, " samples here, by TrainerOptions::fixed_batch, got a batch size of ", samples));
+}
+
+void Trainer::Impl::require_whole_batch(const Dataset& data, const char* where) const {
+  if (data.size() < options.fixed_batch)
+    throw UserError(where,
+                    str("batches have ", options.fixed_batch, " samples here, by TrainerOptions::fixed_batch, and there are only ", data.size()));
 }
 
 std::vector<Type> Trainer::Impl::prediction_types() const {
@@ -205,15 +228,34 @@ std::vector<Type> Trainer::Impl::prediction_types() const {
 
 // ---- calls ----
 
-std::vector<Tensor> Trainer::predict_all(const Tensors& x) {
+std::vector<Tensor> Trainer::predict_all(const Tensors& x, std::int64_t batch_size) {
+  if (batch_size < 1) throw UserError("predict", str("batch_size must be at least 1, got ", batch_size));
   impl_->require_features(x, "predict");
+  impl_->warn_of_statistics("predict");
   std::vector<const Tensor*> in;
   for (const Tensor& t : x) in.push_back(&t);
-  return impl_->predict->call(in);
+  const std::int64_t samples = x.empty() || !x[0].rank() ? 0 : x[0].shape()[0].factor();
+  const auto has_rows = [&](const Tensor& t) { return t.rank() && t.shape()[0] == Dim(samples); };
+  if (samples <= batch_size || !std::all_of(x.begin(), x.end(), has_rows) || !impl_->gives_a_row_each(x)) return impl_->predict->call(in);
+  std::vector<std::vector<Tensor>> parts;  // of each output
+  for (std::int64_t first = 0; first < samples; first += batch_size) {
+    std::vector<Tensor> batch;
+    for (const Tensor& t : x) batch.push_back(slice(t, 0, first, std::min(samples, first + batch_size)));
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = &batch[i];
+    std::vector<Tensor> out = impl_->predict->call(in);
+    parts.resize(out.size());
+    for (std::size_t i = 0; i < out.size(); ++i) parts[i].push_back(std::move(out[i]));
+  }
+  std::vector<Tensor> result;
+  for (std::vector<Tensor>& of : parts) {
+    result.push_back(concat(of, 0));
+    of.clear();
+  }
+  return result;
 }
 
-Tensor Trainer::predict(const Tensors& x) {
-  std::vector<Tensor> out = predict_all(x);
+Tensor Trainer::predict(const Tensors& x, std::int64_t batch_size) {
+  std::vector<Tensor> out = predict_all(x, batch_size);
   if (out.size() != 1) throw UserError("predict", str("the model gives ", out.size(), " outputs; use predict_all"));
   return std::move(out[0]);
 }
@@ -221,7 +263,12 @@ Tensor Trainer::predict(const Tensors& x) {
 void Trainer::predict_one(std::span<const float> in, std::span<float> out) {
   Impl& impl = *impl_;
   StepCore& step = impl.has_byte_features() ? *impl.predict_floats : *impl.predict;
-  const bool knows_sample = impl.model && impl.x_types.size() == 1 && (impl.has_byte_features() || impl.x_types[0].dtype == DType::f32);
+  if (impl.x_types.size() > 1)
+    throw UserError("predict_one", str("takes one sample of numbers, but the model has ", impl.x_types.size(), " inputs; use predict"));
+  if (impl.x_types.size() == 1 && !impl.has_byte_features() && impl.x_types[0].dtype != DType::f32)
+    throw UserError("predict_one", str("takes one sample of f32 numbers, but the model's input is ",
+                                       Type{impl.x_types[0].dtype, impl.x_types[0].shape.with(0, Dim::batch())}, "; use predict"));
+  const bool knows_sample = impl.model && impl.x_types.size() == 1;  // else the step takes a sample for a row of numbers
   if (knows_sample && effective_mode(impl.options.mode) == Mode::eager) {
     const Tensor x(in, impl.x_types[0].shape.with(0, 1));
     const Tensor* input = &x;
@@ -241,6 +288,7 @@ TimeReport Trainer::time(const Dataset& data, std::int64_t batch_size, int repea
   Impl& impl = *impl_;
   impl.accept(data, "time");
   if (batch_size < 1 || repeats < 1) throw UserError("time", str("batch_size and repeats must be at least 1, got ", batch_size, " and ", repeats));
+  impl.require_batch(std::min(batch_size, data.size()), "time");
   const Tensor rows = Impl::row_numbers(0, std::min(batch_size, data.size())), weights = impl.step_weights(data, data.weights);
   std::vector<const Tensor*> in;
   for (const Tensors* list : {&data.x, &data.y})
@@ -273,8 +321,10 @@ std::string summary_of(const Traced& traced) {
   }
   for (const auto& cell : traced.cells) {
     all.emplace_back(cell->name, Tensor(cell->type, cell->buffer), cell->trainable);
+    const std::size_t dot = cell->name.rfind('.');
+    const bool is_of_root = dot == cell->name.npos;  // the line of a root has its kind
     for (nn::SummaryLine& line : lines)
-      if (cell->name.substr(0, cell->name.rfind('.')) == line.layer) line.parameters += nn::count_elements({&all.back(), 1});
+      if (is_of_root ? line.layer == line.kind : line.layer == cell->name.substr(0, dot)) line.parameters += nn::count_elements({&all.back(), 1});
   }
   return nn::summary_table(lines, all);
 }
@@ -313,11 +363,6 @@ MonitorMode Trainer::monitor_mode(const std::string& name) const {
 
 void Trainer::stop() { impl_->stopped = true; }
 
-void Trainer::exchange_averages() {
-  if (!impl_->optimizer) throw UserError("Trainer", "a trainer from a file cannot exchange averages; do it before saving");
-  impl_->optimizer->exchange_averages();
-}
-
 void Trainer::set_learning_rate(float rate) {
   if (!(rate >= 0) || rate > 3e38f) throw UserError("Trainer", str("the learning rate must be a finite number of at least 0, got ", rate));
   impl_->learning_rate.assign(Tensor(rate));
@@ -351,14 +396,15 @@ void require_no_statistics(const ir::Graph& graph, std::span<const Parameter> al
   for (std::size_t i = 0; i < graph.states().size(); ++i) {
     const ir::StateSpec& state = graph.states()[i];
     const std::string layer = layer_of(state.name);
-    if (state.trainable || graph.updates()[i] == ir::no_node || layer.empty()) continue;
+    if (state.trainable || graph.updates()[i] == ir::no_node || state.name.find('/') != state.name.npos) continue;  // '/': of the optimizer
     const auto is_of_layer = [&](const Parameter& p) { return layer_of(p.name()) == layer; };
     const auto stays = [&](const Parameter& p) {
       return is_of_layer(p) && p.trainable() && std::find(frozen.begin(), frozen.end(), p) == frozen.end();
     };
     if (std::any_of(frozen.begin(), frozen.end(), is_of_layer) && std::none_of(all.begin(), all.end(), stays))
-      throw UserError("Trainer", str("a trainer from a file cannot freeze '", layer.substr(0, layer.size() - 1), "', whose training step changes '",
-                                     state.name, "'; freeze it before saving, in the program that defines the model"));
+      throw UserError("Trainer",
+                      str("a trainer from a file cannot freeze '", layer.empty() ? "model" : layer.substr(0, layer.size() - 1),
+                          "', whose training step changes '", state.name, "'; freeze it before saving, in the program that defines the model"));
   }
 }
 

@@ -30,6 +30,10 @@ struct TrainerOptions {
   std::function<void(const std::string&)> log = {};  ///< receives warnings
   /// Metrics in which samples count by their weights, those of FitOptions::class_weights included, as in Keras. Their names begin with weighted_.
   std::vector<metric::Pointer> weighted_metrics = {};
+  /// Training and evaluation steps take exactly so many samples each: N is a number for the loss, which may compare the samples of a batch with each
+  /// other, [fixed_batch, fixed_batch] (in-batch negatives). FitOptions::batch_size must be it; the samples of an epoch, of a piece and of evaluate()
+  /// that fill no batch are left out. 0: batches of any size.
+  std::int64_t fixed_batch = 0;
 };
 
 struct EpochResult {
@@ -104,11 +108,11 @@ class Trainer {
   /// Ends fit after the running step: for callbacks.
   void stop();
   Evaluation evaluate(const Dataset& data);
-  /// The output of a single-output model, for x [N, ...]. Throws UserError for other element types than those of the data seen first: u8 features are
-  /// scaled, floats are not.
-  Tensor predict(const Tensors& x);
+  /// The output of a single-output model, for x [N, ...], computed from `batch_size` samples at a time, or from all if an output has no row for each.
+  /// Throws UserError for other element types than those of the data seen first (u8 features are scaled, floats are not) and a batch_size below 1.
+  Tensor predict(const Tensors& x, std::int64_t batch_size = 1024);
   /// All outputs.
-  std::vector<Tensor> predict_all(const Tensors& x);
+  std::vector<Tensor> predict_all(const Tensors& x, std::int64_t batch_size = 1024);
   /// One sample, dense row-major, as the model sees it (u8 features as numbers times their scale); allocates nothing after the first call.
   void predict_one(std::span<const float> in, std::span<float> out);
   /// One step on this batch; its loss before the step.
@@ -130,8 +134,13 @@ class Trainer {
   /// Loads what save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
   static Trainer load(const std::string& path, TrainerOptions options = {});
 
-  /// Swaps parameters and their moving averages; see optim::Optimizer::exchange_averages. Throws UserError for a loaded trainer.
+  /// Swaps parameters and their moving averages; see optim::Optimizer::exchange_averages. Batch normalization then needs statistics of the averages:
+  /// call recompute_statistics (evaluate, predict and save warn otherwise); those of the parameters come back with these. Throws UserError for a
+  /// loaded trainer.
   void exchange_averages();
+  /// Sets the running statistics of batch normalization to their means over the batches of this data, as the present parameters give them. Layers
+  /// that are frozen keep theirs. Throws UserError for a loaded trainer.
+  void recompute_statistics(const Dataset& data, std::int64_t batch_size = 128);
   /// Makes the model's present parameters visible to clones of steps (predict_step().clone(), say), all together; see sinter::publish. Call it from a
   /// callback of fit, or between calls.
   void publish() const;

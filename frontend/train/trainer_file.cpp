@@ -33,7 +33,10 @@ T number(const ModelFile& file, const std::string& path, const std::string& key)
 
 }  // namespace
 
-void Trainer::save(const std::string& path) { runtime::save(path, impl_->archive(path)); }
+void Trainer::save(const std::string& path) {
+  impl_->warn_of_statistics("save");
+  runtime::save(path, impl_->archive(path));
+}
 
 runtime::Archive Trainer::Impl::archive(const std::string& path) {
   Impl& impl = *this;
@@ -90,6 +93,8 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   if (file.graphs.contains("predict_floats")) impl->predict_floats = step("predict_floats", 1, 1);
   const ir::Graph& graph = impl->train->traced_graph();
   for (std::size_t i = 0; i < inputs + outputs; ++i) (i < inputs ? impl->x_types : impl->y_types).push_back(graph.inputs()[i].type);
+  if (const ir::InputSpec& rows = graph.inputs()[inputs + outputs]; rows.kind == InputKind::fixed && rows.type.shape.rank() == 1)
+    impl->options.fixed_batch = rows.type.shape[0].factor();
   if (impl->has_byte_features() && !impl->predict_floats) throw UserError(path, "the graph 'predict_floats' is missing; the file is damaged");
   impl->metrics = named_metrics(options.metrics, options.weighted_metrics, outputs);
   impl->returns_predictions = !impl->metrics.empty();

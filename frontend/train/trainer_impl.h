@@ -13,6 +13,7 @@
 namespace sinter {
 
 struct Trainer::Impl {
+  static constexpr std::int64_t default_block = 1024;  ///< samples that evaluate and predict take at a time
   TrainerOptions options;
   std::vector<NamedMetric> metrics;
   std::shared_ptr<StepCore> train, evaluate, predict, predict_floats;
@@ -31,11 +32,21 @@ struct Trainer::Impl {
   std::vector<Type> x_types, y_types;  ///< of the data seen first, leading dimension aside; empty before
   ResultLayout layout;                 ///< known with them
   Tensor rows;                         ///< 0, 1, 2, … for unshuffled batches
+  /// While averages are in place of parameters: the statistics of batch normalization that belong to the parameters, and whether those of the
+  /// averages are still to be computed.
+  std::vector<std::pair<Parameter, Tensor>> own_statistics;
+  bool statistics_are_stale = false;
 
   /// Fixes the types at the first data and checks all further data against them.
   void accept(const Dataset& data, const char* where);
+  /// Features as the model takes them: u8 ones scaled.
+  Tensor as_feature(const Tensor& x) const;
   /// Throws UserError unless these have the element types of the features seen first, if there were any.
   void require_features(const Tensors& x, const char* where) const;
+  /// Throws UserError unless a batch of so many samples may be trained on: see TrainerOptions::fixed_batch.
+  void require_batch(std::int64_t samples, const char* where) const;
+  /// Throws UserError for data without a whole batch, where there are only whole ones.
+  void require_whole_batch(const Dataset& data, const char* where) const;
   /// Row numbers first, first + 1, … as i32 [count].
   static Tensor row_numbers(std::int64_t first, std::int64_t count);
   std::vector<Spec> table_specs() const;
@@ -45,8 +56,12 @@ struct Trainer::Impl {
   Spec float_spec() const { return {{DType::f32, x_types[0].shape.with(0, Dim::batch())}, InputKind::batch}; }
   /// The weights that a step on this data takes: ones, if it takes any and there are none.
   Tensor step_weights(const Dataset& data, const Tensor& weights);
+  /// Warns, once, if statistics_are_stale.
+  void warn_of_statistics(const char* where);
   /// The predictions for some rows of the data.
   std::vector<Tensor> predictions_of(const Dataset& data, const Tensor& rows);
+  /// Whether each output of `predict` has a row for each sample of such data.
+  bool gives_a_row_each(const Tensors& x) const;
   /// What `predict` returns for data of the known types.
   std::vector<Type> prediction_types() const;
   /// Throws UserError if the model's forward pass reads a trainable parameter that is not the model's.

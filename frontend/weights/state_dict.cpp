@@ -104,6 +104,8 @@ LoadResult load_state_dict(nn::Module& model, const StateDict& tensors, const Lo
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
+  for (const Parameter& p : parameters)
+    std::replace(given.begin(), given.end(), p.name_in_file([&](const std::string& name) { return has(given, name); }), p.name());
   for (auto name = given.begin(); name != given.end(); ++name)
     if (std::find(given.begin(), name, *name) != name) throw UserError("load", str("'", *name, "' is there twice; give each tensor its own name"));
   for (const std::string& name : given) {

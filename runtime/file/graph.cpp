@@ -77,6 +77,7 @@ file::Node to_message(const ir::Graph& graph, ir::NodeId id, const std::vector<s
   message.set_layer(node.origin.layer);
   message.set_file(node.origin.file);
   message.set_line(node.origin.line);
+  message.set_gradient_rule(node.origin.gradient_of);
   if (node.gradient_of != ir::no_node && !graph.node(node.gradient_of).dead) message.set_gradient_of(numbers[node.gradient_of] + 1);
   if (const auto* input = std::get_if<ir::Input>(&node.op)) {
     const ir::InputSpec& spec = graph.inputs()[static_cast<std::size_t>(input->index)];
@@ -131,7 +132,7 @@ ir::Op read_op(const file::Node& node) {
 }
 
 void add_node(ir::Graph& graph, const file::Node& node) {
-  const Origin origin{node.layer(), node.file(), node.line()};
+  const Origin origin{node.layer(), node.file(), node.line(), node.gradient_rule()};
   const bool is_input = node.op() == ir::Input::name, is_state = node.op() == ir::State::name;
   if (is_input != node.has_input() || is_state != node.has_state()) throw UserError("the op and its declaration do not match");
   if (is_input || is_state) {

@@ -61,6 +61,8 @@ TEST_F(Look, BenchTimesPrediction) {
   const std::string saved = model();
   EXPECT_THAT(sinter_with({"bench", saved, "--repeats", "2", "--batch-size", "3", "--threads", "1"}),
               Prints(ContainsRegex("^eager .*, graph .*, compile ")));
+  EXPECT_THAT(sinter_with({"bench", saved, "--repeats", "2", "--details"}),
+              Prints(testing::AllOf(HasSubstr("\n  graph us   eager us  layer\n"), HasSubstr("\n kernel   graph us   eager us  node\n"))));
 }
 
 TEST_F(Look, EachSaysWhatIsWrongWithTheFile) {

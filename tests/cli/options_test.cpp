@@ -135,7 +135,7 @@ TEST_F(Options, LogHoldsALineAnEpoch) {
 }
 
 TEST_F(Options, VersionAndHelpArePrinted) {
-  EXPECT_THAT(sinter_with({"--version"}), Prints("sinter 0.1.0\n"));
+  EXPECT_THAT(sinter_with({"--version"}), Prints("sinter " SINTER_VERSION "\n"));
   EXPECT_THAT(sinter_with({"--help"}), Prints(AllOf(HasSubstr("train"), HasSubstr("predict"), HasSubstr("convert"))));
   for (const char* command : {"train", "predict", "bench", "inspect", "explain", "verify", "convert"})
     EXPECT_THAT(sinter_with({command, "--help"}), Prints(HasSubstr("sinter " + std::string(command) + " [OPTIONS]")));

@@ -123,7 +123,8 @@ TEST(FirstDay, EachMistakeIsNamed) {
           "if (tensor) needs a value, but %3: bool[] has none while it is traced; use where() for choices, or return the tensor and read it after "
           "the step",
           "[step] inputs 'x0' and 'x1' have 8 and 4 samples; all batch inputs need the same number, declare others fixed",
-          "matmul: at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does",
+          "matmul: at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does, or give the batch a size, with which [N, N] is "
+          "a shape: TrainerOptions::fixed_batch or Spec::fixed",
           "[Trainer] the model uses the parameter 'dense.weight', which is none of its parameters() and would not be trained; add() the layer that "
           "holds it in the constructor, or freeze it",
           testing::HasSubstr("] one_hot: index "), "[fit] x has 8 samples but y has 9",

@@ -36,7 +36,7 @@ TEST(ActivationLayer, IsTheFunctionOfItsName) {
 
 TEST(ActivationLayer, PReLULearnsASlopeAFeature) {
   nn::PReLU layer(2, 0.5f);
-  EXPECT_EQ(layer.weight.name(), "prelu.weight");
+  EXPECT_EQ(layer.weight.name(), "weight");
   const Tensor x({1, -2, -3, 4}, {2, 2});
   EXPECT_EQ(layer(x).to_vector<float>(), (std::vector<float>{1, -1, -1.5f, 4}));
   EXPECT_EQ(grad(sum(layer(x)), {layer.weight})[0].to_vector<float>(), (std::vector<float>{-3, -2}));

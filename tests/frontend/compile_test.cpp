@@ -148,6 +148,18 @@ TEST(Compile, ClonesRunAtTheSameTime) {
   EXPECT_THAT(same, ElementsAre(true, true, true));
 }
 
+TEST(Compile, PredictOneOfAStepThatWasNeverCalled) {
+  nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
+  const Tensor x = random({1, 20}, 1);
+  const auto wanted = model(x).to_vector<float>();
+  for (const Mode mode : modes()) {
+    auto predict = compile([&](const Tensor& in) { return model(in); }, {.mode = mode});
+    std::vector<float> out(7);
+    predict.predict_one(x.to_vector<float>(), out);
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], wanted[i], 1e-6);
+  }
+}
+
 TEST(Compile, PredictOne) {
   NEEDS_CODEGEN();
   nn::Sequential model{nn::Dense(20, 7, Activation::sigmoid)};
@@ -241,6 +253,23 @@ TEST(Time, ShowsEveryKernel) {
   EXPECT_LE(report.parallelism[1].busy, 64);
   EXPECT_FALSE(report.parallelism[1].kernel.empty());
   EXPECT_THAT(str(report), HasSubstr("\nparallelism: "));
+  EXPECT_THAT(report.details(), HasSubstr(" = dense f32[N,33]   # dense_1, "));
+  const std::vector<TimeReport::Layer> layers = report.layers();
+  ASSERT_EQ(layers.size(), 3u) << "dense_1, dense_2, and the loss and optimizer outside of layers";
+  double kernels = 0, in_layers = 0, eager = 0, rows = 0;
+  for (const double seconds : report.kernel_seconds) kernels += seconds;
+  for (const TimeReport::Row& row : report.rows) {
+    rows += row.eager_seconds;
+    EXPECT_TRUE(row.layer.empty() || row.node.find("# " + row.layer) != std::string::npos) << row.node;
+  }
+  for (const TimeReport::Layer& layer : layers) {
+    in_layers += layer.graph_seconds;
+    eager += layer.eager_seconds;
+    EXPECT_LE(layer.graph_seconds, layers[0].graph_seconds) << "the greatest first";
+    EXPECT_THAT(str(report), HasSubstr(layer.name.empty() ? "  (outside of layers)\n" : "  " + layer.name + "\n"));
+  }
+  EXPECT_NEAR(in_layers, kernels, 1e-9 + 1e-6 * kernels) << "no time is lost or counted twice";
+  EXPECT_NEAR(eager, rows, 1e-9 + 1e-6 * rows);
   EXPECT_THAT(m.step.explain(), HasSubstr("\nparallelism at N = 64, by the cost model: "));
 }
 

@@ -138,7 +138,7 @@ std::string read_table(const fs::path& path) { return text_of(data::read_csv(pat
 
 const FileKind kinds[] = {
     {.name = "step", .sound = step_file, .read = read_step, .checked = true},
-    {.name = "trainer", .sound = trainer_file, .read = read_trainer, .checked = true, .step = 5},
+    {.name = "trainer", .sound = trainer_file, .read = read_trainer, .checked = true, .step = 5, .memory = 2 << 20},
     {.name = "step_under_right_checksums", .sound = step_file, .read = read_graph, .finish = runtime::sealed},
     {.name = "trainer_under_right_checksums", .sound = trainer_file, .read = read_trainer, .step = 61, .memory = 16 << 20, .finish = runtime::sealed},
     {.name = "idx", .sound = idx_file, .read = text<data::read_idx>},

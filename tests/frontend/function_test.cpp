@@ -71,6 +71,10 @@ TEST(Function, NearestNamesAreThoseWithFewestEdits) {
   EXPECT_EQ(nearest_name("x", {}), "");
   EXPECT_EQ(nearest_hint("sigmod", known), "; the nearest is 'sigmoid'");
   EXPECT_EQ(nearest_hint("x", {}), "");
+  const std::vector<std::string> names{"factors.mean", "embedding_1.weight", "embedding_2.weight"};
+  EXPECT_EQ(nearest_name("embeding_*", names), "embedding_1.weight") << "a pattern, of which the rest is any text";
+  EXPECT_EQ(nearest_name("*.waight", names), "embedding_1.weight");
+  EXPECT_EQ(nearest_name("factor?.maen", names), "factors.mean");
 }
 
 TEST(Function, CountsAreSingularOrPlural) {

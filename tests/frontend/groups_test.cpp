@@ -81,7 +81,7 @@ TEST(Groups, AreCompiledWithTheirStep) {
 
 TEST(Groups, ThatCannotBeAreRefused) {
   optim::Adam typo({.common = {.groups = {{.pattern = "decoder.*"}}}});
-  expect_errors({{"[adam] no parameter matches the group 'decoder.*'; the nearest is 'encoder.bias'", [&] { updated(typo); }},
+  expect_errors({{"[adam] no parameter matches the group 'decoder.*'; the nearest is 'encoder.weight'", [&] { updated(typo); }},
                  {"[sgd] the rate of a group must be a finite number of at least 0, got -1",
                   [] { optim::SGD({.common = {.groups = {{.pattern = "*", .rate = -1}}}}); }},
                  {"[sgd] the weight_decay of a group must be a finite number of at least 0, got -2",

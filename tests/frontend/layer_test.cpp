@@ -201,7 +201,7 @@ TEST(Layers, CombineAndReshape) {
   EXPECT_THAT(residual(x).to_vector<float>(), testing::Pointwise(testing::FloatNear(1e-6f), (x * 3).to_vector<float>()));
   nn::Concat both{nn::Identity(), nn::Dense(4, 5)};
   EXPECT_EQ(to_string(both(x).shape()), "[3,9]");
-  EXPECT_EQ(both.parameters()[0].name(), "concat.dense_1.weight");
+  EXPECT_EQ(both.parameters()[0].name(), "dense_1.weight");
   nn::Sequential shapes{nn::Reshape({2, -1}), nn::Flatten()};
   EXPECT_EQ(to_string(nn::Reshape({2, -1})(x).shape()), "[3,2,2]");
   EXPECT_EQ(shapes(x).to_vector<float>(), x.to_vector<float>());

@@ -79,7 +79,7 @@ TEST_F(LoadedTrainer, FreezesAndFrees) {
   }
   Trainer loaded = Trainer::load(file_);
   EXPECT_THAT(error_of([&] { loaded.set_trainable("conv*", false); }),
-              HasSubstr("[Trainer] no parameter that the file trains matches 'conv*'; the nearest is 'dense_1.bias'"));
+              HasSubstr("[Trainer] no parameter that the file trains matches 'conv*'; the nearest is 'dense_1.weight'"));
 }
 
 TEST_F(LoadedTrainer, SumsUpItsLayers) {
@@ -154,7 +154,7 @@ TEST(Freezing, ByPattern) {
   EXPECT_EQ(model.trainable_parameters().size(), 6u) << "statistics are not trained";
   EXPECT_TRUE(model[1].trainable());
   EXPECT_THAT(error_of([&] { model.set_trainable("dens_1.*", false); }),
-              HasSubstr("[sequential] no parameter matches 'dens_1.*'; the nearest is 'dense_1.bias'"));
+              HasSubstr("[sequential] no parameter matches 'dens_1.*'; the nearest is 'dense_1.weight'"));
 }
 
 TEST(Predict, RefusesOtherElementTypesThanItWasTrainedOn) {

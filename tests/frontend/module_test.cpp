@@ -40,6 +40,24 @@ TEST(Module, WithChildrenWorksInASequential) {
   EXPECT_EQ(model(random({5, 8}, 1)).shape(), Shape({5, 3}));
 }
 
+/// As in PyTorch: whatever class the model is of.
+TEST(Module, NamesParametersByTheirPathBelowTheRoot) {
+  const Residual residual;
+  EXPECT_EQ(residual.name(), "");
+  EXPECT_EQ(residual.label(), "residual");
+  EXPECT_THAT(names(residual), ElementsAre("dense_1.weight", "dense_1.bias"));
+  const nn::Dense dense(2, 3);
+  EXPECT_THAT(names(dense), ElementsAre("weight", "bias"));
+  EXPECT_EQ(dense.parameter("bias").shape(), Shape({3}));
+  nn::Sequential around{residual};
+  EXPECT_THAT(names(residual), ElementsAre("residual_1.dense_1.weight", "residual_1.dense_1.bias")) << "it is no root any more";
+  around.set_name("net");
+  EXPECT_THAT(names(residual), ElementsAre("net.residual_1.dense_1.weight", "net.residual_1.dense_1.bias"));
+  EXPECT_EQ(around.label(), "net");
+  EXPECT_THAT(error_of([&] { (void)dense.parameter("wight"); }), HasSubstr("[dense] there is no parameter 'wight'; there are weight, bias"));
+  EXPECT_THAT(error_of([&] { nn::Dense(3, 2)(random({4, 5}, 1)); }), HasSubstr("[dense] input has 5 features"));
+}
+
 Deep made(int count) {
   Deep model(count);
   return model;
@@ -51,7 +69,7 @@ TEST(Module, NestedThreeDeepCanBeReturnedMovedAndKeptInVectors) {
   const Tensor x = random({4, 8}, 2), wanted = first(x);
   const auto path = names(first);
   EXPECT_EQ(path.size(), 10u);
-  EXPECT_EQ(path[6], "deep.sequential_1.residual_1.dense_1.weight");
+  EXPECT_EQ(path[6], "sequential_1.residual_1.dense_1.weight");
   std::vector<Deep> list;
   list.push_back(std::move(first));
   list.push_back(list[0]);

@@ -27,7 +27,8 @@ class ReportFiles : public testing::Test {
 
 TEST(TimeTable, HasARowANodeAndBarsToScale) {
   TimeReport times;
-  times.rows = {{"%0 = dense f32[N,3]   # dense_1, a<b.cpp:1", 0, 30e-6}, {"%1 = relu f32[N,3]", 0, 10e-6}, {"%2 = sum f32[]", 1, 5e-6}};
+  times.rows = {
+      {"%0 = dense f32[N,3]   # dense_1, a<b.cpp:1", "dense_1", 0, 30e-6}, {"%1 = relu f32[N,3]", "", 0, 10e-6}, {"%2 = sum f32[]", "", 1, 5e-6}};
   times.kernel_seconds = {20e-6, 2e-6};
   const std::string table = report::time_table(times);
   EXPECT_EQ(xml_error(table), "") << table;

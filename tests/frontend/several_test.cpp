@@ -13,7 +13,7 @@ struct Mixed : nn::Model {
   nn::Dense inner{6, 12, nn::Activation::tanh}, classes{12, 3}, price{12, 1};
   Mixed() : Model("mixed") { add(kinds), add(inner), add(classes), add(price); }
   std::vector<Tensor> forward_all(std::span<const Tensor> in) override {
-    if (in.size() != 2) throw UserError(name(), str("takes kinds and features, got ", in.size(), " inputs"));
+    if (in.size() != 2) throw UserError(label(), str("takes kinds and features, got ", in.size(), " inputs"));
     const Tensor h = inner(concat({kinds(in[0]), in[1]}, -1));
     return {classes(h), price(h)};
   }
@@ -54,7 +54,7 @@ TEST(Several, TrainsPredictsAndSays) {
     EXPECT_EQ(predictions[0].shape(), Shape({300, 3}));
     EXPECT_EQ(predictions[1].shape(), Shape({300, 1}));
     EXPECT_THAT(error_of([&] { trainer.predict(data.x); }), HasSubstr("[predict] the model gives 2 outputs; use predict_all"));
-    EXPECT_THAT(trainer.summary(), HasSubstr("mixed.dense_1 (dense)"));
+    EXPECT_THAT(trainer.summary(), HasSubstr("dense_1 (dense)"));
   }
 }
 

@@ -102,8 +102,17 @@ TEST(StepErrors, SayWhatIsWrong) {
   pair(x, x);
   auto one = compile([](const Tensor& a) { return a * 2; }, {.name = "one"});
   one(x);
+  auto count = compile([](const Tensor& a) { return a * 2; }, {.name = "count"});
+  count(Tensor::zeros({DType::i32, {4, 3}}));
+  nn::Sequential layers{nn::Conv2D(3, 2, {1}), nn::Flatten()};
+  auto image = compile([&](const Tensor& a) { return layers(a); }, {.name = "image"});
   expect_errors(
-      {{"[pair] predict_one needs a step of one f32 input", [&] { pair.predict_one(std::vector<float>(3), room); }},
+      {{"[pair] predict_one takes one sample of numbers, but the step has 2 inputs; call it", [&] { pair.predict_one(std::vector<float>(3), room); }},
+       {"[count] predict_one takes one sample of f32 numbers, but the step's input is i32[N,3]; call it",
+        [&] { count.predict_one(std::vector<float>(3), room); }},
+       {"[image] predict_one: the step was never called, so the sample was taken for one of f32[N,12]; call it, or compile it with the type of its "
+        "input, before. ",
+        [&] { image.predict_one(std::vector<float>(12), room); }},
        {"[one] predict_one: the result is f32[1,3], but there is room for 2 numbers", [&] { one.predict_one(std::vector<float>(3), room); }}});
 }
 

@@ -351,6 +351,11 @@ TEST(TrainerErrors, OfItsCalls) {
   expect_errors({{"[time] batch_size and repeats must be at least 1, got 0 and 20", [&] { (void)trainer.time(data, 0); }},
                  {"the first data had scale 1, now it is 0.5", [&] { (void)scaled.evaluate(bytes); }},
                  {"the result is f32[1,3], but there is room for 9 numbers", [&] { trainer.predict_one(std::vector<float>(2), room); }}});
+  nn::Sequential words{nn::Embedding(9, 4), nn::Flatten(), nn::Dense(8, 3)};
+  Trainer reads = trainer_of(words);
+  reads.train_on_batch(Tensor::zeros({DType::i32, {data.x.only().shape()[0], 2}}), data.y);
+  EXPECT_EQ(error_of([&] { reads.predict_one(std::vector<float>(2), room); }),
+            "[predict_one] takes one sample of f32 numbers, but the model's input is i32[N,2]; use predict");
   nn::Sequential lines = linear();
   Trainer eager = trainer_of(lines, {.mode = Mode::eager});
   eager.train_on_batch(data.x, data.y);

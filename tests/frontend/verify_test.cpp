@@ -74,7 +74,9 @@ TEST(Verify, NamesThePerturbedNode) {
 TEST(Verify, PrintsBothValuesAndTheirDistance) {
   NEEDS_CODEGEN();
   std::ostringstream text;
-  VerifyReport report{{}, 20, 0.25};
+  VerifyReport report;
+  report.nodes = 20;
+  report.worst = 0.25;
   text << report;
   EXPECT_EQ(text.str(), "verify: 20 values agree; the greatest error is 0.25 of its tolerance\n");
   EXPECT_THAT(error_of([&] { report.first(); }), HasSubstr("all values agree"));

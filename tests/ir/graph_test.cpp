@@ -24,7 +24,8 @@ TEST_F(GraphTest, ErrorsNameLayerLineAndOp) {
   EXPECT_USER_ERROR(x + y, "[dense_2, mlp.cpp:15] add: shapes [N,7] and [N,6] do not broadcast: 7 against 6; equal dimensions or 1 are needed");
   EXPECT_USER_ERROR(matmul(x, y), "[dense_2, mlp.cpp:15] matmul: the contracted dimensions differ: 7 of [N,7] against N of [N,6]");
   EXPECT_USER_ERROR(matmul(x, x, false, true),
-                    "[dense_2, mlp.cpp:15] matmul: at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does");
+                    "[dense_2, mlp.cpp:15] matmul: at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does, or give the "
+                    "batch a size, with which [N, N] is a shape: TrainerOptions::fixed_batch or Spec::fixed");
   EXPECT_USER_ERROR(matmul(x, labels), "[dense_2, mlp.cpp:15] matmul: operands must be f32, got i32[N]; convert it with cast");
   EXPECT_USER_ERROR(x + labels, "[dense_2, mlp.cpp:15] add: ");
   EXPECT_USER_ERROR(exp(labels), "[dense_2, mlp.cpp:15] exp: operands must be f32, got i32[N]; convert it with cast");

@@ -29,7 +29,9 @@ TEST(Dim, Multiplies) {
   EXPECT_EQ(quotient(n, Dim(2)), std::nullopt);
   EXPECT_EQ(product(n * t, t), std::nullopt);
   EXPECT_EQ((Dim::batch(6) * t).per_sample(), Dim::length(6));
-  EXPECT_USER_ERROR(n * n, "[shape] at most one batch dimension per shape, got N times N; sum over N first");
+  EXPECT_USER_ERROR(n * n,
+                    "[shape] at most one batch dimension per shape, got N times N; sum over N first, as x^T y does, or give the batch a size, with "
+                    "which [N, N] is a shape: TrainerOptions::fixed_batch or Spec::fixed");
   EXPECT_USER_ERROR(t * (n * t), "[shape] at most one length per shape, got T times NT; sum over T first, or declare a fixed length");
   EXPECT_USER_ERROR(Dim::length(std::int64_t{1} << 40).extent({1, 1 << 30}),
                     "[shape] too many elements: 1099511627776T with N = 1 and T = 1073741824");
@@ -47,7 +49,9 @@ TEST(Shape, PrintsAndParses) {
 }
 
 TEST(Shape, Refuses) {
-  EXPECT_USER_ERROR((Shape{n, n}), "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does");
+  EXPECT_USER_ERROR((Shape{n, n}),
+                    "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does, or give the batch a size, with which "
+                    "[N, N] is a shape: TrainerOptions::fixed_batch or Spec::fixed");
   EXPECT_USER_ERROR((Shape{n, t, t}), "[shape] at most one length per shape, got [N,T,T]; sum over T first, or declare a fixed length");
   EXPECT_USER_ERROR((Shape{1, 1, 1, 1, 1, 1, 1}), "[shape] at most 6 dimensions, got 7");
   EXPECT_USER_ERROR((Shape{2, -1}), "[shape] a dimension cannot be negative, got -1");
@@ -69,7 +73,9 @@ TEST(Broadcast, FollowsNumPyAndKeepsN) {
   EXPECT_EQ(broadcast(Shape{}, Shape{n}), (Shape{n}));
   EXPECT_USER_ERROR(broadcast(Shape{n, 7}, Shape{n, 6}), "shapes [N,7] and [N,6] do not broadcast: 7 against 6; equal dimensions or 1 are needed");
   EXPECT_USER_ERROR(broadcast(Shape{n, 7}, Shape{5, 7}), "shapes [N,7] and [5,7] do not broadcast: N against 5; equal dimensions or 1 are needed");
-  EXPECT_USER_ERROR(broadcast(Shape{n, 1}, Shape{n}), "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does");
+  EXPECT_USER_ERROR(broadcast(Shape{n, 1}, Shape{n}),
+                    "[shape] at most one batch dimension per shape, got [N,N]; sum over N first, as x^T y does, or give the batch a size, with which "
+                    "[N, N] is a shape: TrainerOptions::fixed_batch or Spec::fixed");
 }
 
 TEST(Layout, PadsColumns) {

@@ -1,5 +1,5 @@
-# cmake -DCOMPILER= -DSOURCE= [-DINCLUDES=;...] [-DDEFINES=;...] [-DMATCHES=lines] -P: compiles SOURCE (no output). With MATCHES it must fail and its
-# output must match each line, a regular expression; without, it must compile.
+# cmake -DCOMPILER= -DSOURCE= [-DINCLUDES=;...] [-DDEFINES=;...] [-DMATCHES=lines] [-DERRORS=count] -P: compiles SOURCE (no output). With MATCHES it
+# must fail and its output must match each line, a regular expression, with so many errors if there is ERRORS; without, it must compile.
 set(flags -std=c++20 -fsyntax-only)
 foreach(folder ${INCLUDES})
   list(APPEND flags -I${folder})
@@ -24,3 +24,10 @@ foreach(expression ${expressions})
     message(FATAL_ERROR "the compiler's output does not match '${expression}':\n${output}")
   endif()
 endforeach()
+if(ERRORS)
+  string(REGEX MATCHALL "error:" found "${output}")
+  list(LENGTH found count)
+  if(NOT count EQUAL ERRORS)
+    message(FATAL_ERROR "${count} errors, not ${ERRORS}:\n${output}")
+  endif()
+endif()

@@ -194,7 +194,7 @@ TEST(Team, WaitsForNoThreadThatIsPutAsideBetweenChunks) {
   const pthread_t worker = PutAside::worker();
   PutAside::hold(worker);
   std::mt19937 random(2);
-  for (int round = 0; round < 100; ++round) expect_phases_in_order(2, random);  // it is still held when these have ended
+  for (int round = 0; round < 20; ++round) expect_phases_in_order(2, random);  // it is still held when these have ended
   PutAside::let_go();
   expect_team(2);
 }
@@ -212,7 +212,7 @@ TEST(Team, ThreadsThatComeLateDoNothing) {
     }
   });
   std::mt19937 random(3);
-  for (int round = 0; round < 500; ++round) expect_phases_in_order(2, random);
+  for (int round = 0; round < 300; ++round) expect_phases_in_order(2, random);
   done = true;
   disturbs.join();
 }
