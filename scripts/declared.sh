@@ -8,6 +8,30 @@ members() { printf '%s\n' "$@" | awk -f "$cpp_awk" -f <(echo 'BEGIN { while ((ge
 # messages FILES...: "file|text" for each error text of a user's mistakes.
 messages() { printf '%s\n' "$@" | awk -f "$cpp_awk" -f <(echo 'BEGIN { while ((getline path < "-") > 0) messages(path) }'); }
 
+# public: the headers that users include, and what these include from their own folders, but for what is the front end's own.
+public() {
+  local header
+  find sinter -name '*.h' ! -name sinter.h  # optional ones
+  for header in $(sed -n 's/^#include "\(frontend\/[^"]*\)"/\1/p' sinter/sinter.h); do
+    echo "$header"
+    sed -n "s|^#include \"\(${header%/*}/[^\"]*\)\"|\1|p" "$header"
+  done | grep -vE '/(record|settings)\.h$' | sort -u
+}
+
+# structs ROOT: "struct NAME of HEADER" for what users may write as {.member = …}: what the public headers of layers, optimizers, training, steps and
+# weights below a folder declare with members that are public, and without a base.
+structs() {
+  (
+    cd "$1"
+    mapfile -t headers < <(public | grep -E '^frontend/((nn|optim|train)/|(checkpoint/options|compile/(run|step)|core/image|weights/state_dict)\.h$)')
+    members "${headers[@]}" | awk -F'|' '
+      $1 == "type" { known[$3] = 1 }
+      $1 == "type" && $4 == "" && !($2 in known) { header[$3] = $5; order[++types] = $3 }
+      $1 == "field" { has_fields[$2] = 1 }
+      END { for (i = 1; i <= types; ++i) if (order[i] in has_fields) print "struct " order[i] " of " header[order[i]] }'
+  )
+}
+
 # sections ROOT: "section|name|header" for what the headers below a folder declare, by the sections of docs/reference.md.
 sections() {
   (
