@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "ir/error.h"
@@ -50,6 +51,7 @@ std::int64_t most_chunks(const StepImage& image, Sizes sizes) {
 struct Executor::Impl final : TeamWork {
   // Seconds of a stage's work by the cost model, which a thread needs at the most. Another begins with it after 0.1 to 1 µs, or not at all.
   static constexpr double always_alone = 1e-6, always_shared = 50e-6;
+  static constexpr double short_call = 1e-3;  ///< the same of a call that may be done alone
 
   StepImage image;
   std::vector<std::byte*> buffers;
@@ -79,7 +81,9 @@ struct Executor::Impl final : TeamWork {
     enum class Sharing : std::uint8_t { never, tried, always } sharing = Sharing::always;
   };
   std::vector<StageSize> stage_sizes;
-  std::vector<Trial> trials;              ///< by stage
+  std::vector<Trial> trials;  ///< by stage
+  CallTrial call_trial;       ///< of calls of these sizes
+  Sizes call_sizes{0};
   Trial* trial = nullptr;                 ///< of the stage that runs, if it is to be told how long that takes
   std::uint64_t begun_at = 0;             ///< in ticks
   std::vector<std::byte*> packed_states;  ///< states of the last run
@@ -154,16 +158,22 @@ struct Executor::Impl final : TeamWork {
     return {flops, bytes, one_core_seconds(flops, bytes), chunks, threads_for(flops, bytes, most)};
   }
 
-  int choose_threads(Sizes sizes, int threads, bool force) const {
-    if (force && threads > 0) return std::min(threads, max_threads);
-    return estimate(sizes, threads).threads;
+  /// The threads of a call, and whether it tells call_trial how long it took.
+  std::pair<int, bool> choose_threads(Sizes sizes, int threads, bool force) {
+    if (force && threads > 0) return {std::min(threads, max_threads), false};
+    const Executor::Estimate all = estimate(sizes, threads);
+    if (all.threads == 1 || all.one_core_seconds >= short_call) return {all.threads, false};
+    if (!(std::exchange(call_sizes, sizes) == sizes)) call_trial = {};
+    return {call_trial.share() ? all.threads : 1, true};
   }
 
   std::uint32_t run(const Sequence& all, int threads, bool force) {
     Bindings first;
     all.bind(all.with, 0, first);
     check(first);
-    threads = choose_threads(all.most, threads, force);
+    const std::uint64_t call_begun = ticks();
+    bool is_trial = false;
+    std::tie(threads, is_trial) = choose_threads(all.most, threads, force);
     for (std::size_t a = 0; a < arenas.size(); ++a) {
       std::int64_t bytes = 0;
       if (__builtin_mul_overflow(image.arenas[a].bytes, image.arenas[a].units(all.most), &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
@@ -185,6 +195,7 @@ struct Executor::Impl final : TeamWork {
       else run_team(threads, *this);
     }
     sequence = nullptr;
+    if (is_trial) call_trial.done(call_begun, ticks());
     if (checker) checker->finish();
     const std::uint32_t fault = context.fault;
     packed = !fault && all.steps == 1;

@@ -41,11 +41,9 @@ void Gate::wake_caller() {
   if (caller_sleeps_.load(std::memory_order_seq_cst)) futex(FUTEX_WAKE_BITSET, INT_MAX, callers);
 }
 
-int Gate::wake_workers(int count) {
+void Gate::wake_workers(int count) {
   const long woken = futex(FUTEX_WAKE_BITSET, static_cast<std::uint32_t>(count), workers);
-  if (woken <= 0) return 0;
-  sleeping_.fetch_sub(static_cast<std::int32_t>(woken), std::memory_order_seq_cst);
-  return static_cast<int>(woken);
+  if (woken > 0) sleeping_.fetch_sub(static_cast<std::int32_t>(woken), std::memory_order_seq_cst);
 }
 
 Gate::Seen Gate::wait_while(Announcement old, bool caller) {

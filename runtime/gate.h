@@ -24,8 +24,8 @@ class Gate {
   bool report(std::uint32_t chunks) { return undone_.fetch_sub(chunks, std::memory_order_acq_rel) == chunks; }
   /// Wakes the caller, if it sleeps.
   void wake_caller();
-  /// Wakes so many workers of those that sleep. Returns how many slept.
-  int wake_workers(int count);
+  /// Wakes so many workers of those that sleep.
+  void wake_workers(int count);
   bool workers_sleep() const { return sleeping_.load(std::memory_order_seq_cst) > 0; }
 
   struct Seen {

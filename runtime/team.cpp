@@ -2,14 +2,11 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <system_error>
 #include <thread>
@@ -18,7 +15,6 @@
 
 #include "runtime/flush_to_zero.h"
 #include "runtime/gate.h"
-#include "runtime/ticks.h"
 
 namespace sinter::runtime {
 
@@ -26,42 +22,6 @@ namespace {
 
 /// Whether this thread is running work of the team, as its caller or as one of its workers.
 thread_local bool inside_team = false;
-
-/// A thread that has worked on a call for some milliseconds offers the processor to others when it holds no chunk: if there are any, the system would
-/// soon put it aside in the middle of one, and all would wait for that.
-class Turn {
- public:
-  bool is_over() const { return ticks() - begun_ > length; }
-  /// When it is over. A thread that was put aside meanwhile has its turn before it.
-  void offer() {
-    using namespace std::chrono;
-    const auto spent = [] {
-      timespec time{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-      return seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-    };
-    const auto worked = spent() - worked_before_;
-    const auto passed = steady_clock::now() - time_before_;
-    if (known_ && worked * 10 > passed * 9) sched_yield();
-    known_ = true;
-    worked_before_ = spent();
-    time_before_ = steady_clock::now();
-    begun_ = ticks();
-  }
-  /// When a call begins, and after it slept.
-  void restart() {
-    known_ = false;
-    begun_ = ticks();
-  }
-
- private:
-  static constexpr std::uint64_t length = std::uint64_t{1} << 22;  ///< 1 to 2 ms; it is offered after two of them
-  std::uint64_t begun_ = 0;
-  bool known_ = false;  ///< the times when it began
-  std::chrono::nanoseconds worked_before_{0};
-  std::chrono::steady_clock::time_point time_before_;
-};
-constinit thread_local Turn turn;
 
 // libgomp is not involved: its threads stay inside one region and follow the gate, so that none of its own barriers, which spin for milliseconds, is
 // ever reached while there is work.
@@ -88,7 +48,6 @@ class Team {
     static std::uint64_t of(std::uint32_t phase, std::uint64_t left) { return std::uint64_t{phase} << 32 | left; }
   };
 
-  static constexpr std::uint32_t chunks_between_looks = 4;  ///< at the clock: a chunk takes 200 µs at most, if it can
   /// A thread's chunks of one phase.
   struct Visit final : ChunkSource {
     Team& team;
@@ -111,10 +70,7 @@ class Team {
       owner = share;
       std::tie(begin, end) = share_of(now, share);
     }
-    std::int64_t next() {
-      if (taken >= 0) return std::exchange(taken, -1);
-      return count % chunks_between_looks == 0 && turn.is_over() ? -1 : take();
-    }
+    std::int64_t next() { return taken >= 0 ? std::exchange(taken, -1) : take(); }
     std::int64_t take();
   };
 
@@ -134,7 +90,6 @@ class Team {
 
   Gate gate_;
   alignas(64) std::atomic<TeamWork*> work_{nullptr};  ///< of the call, for those who have taken a chunk of it
-  std::atomic<std::uint32_t> calls_{0};
   std::atomic<std::uint32_t> threads_{0};
   std::array<Share, max_threads> shares_;
 
@@ -227,46 +182,22 @@ void Team::work(int thread) {
   inside_team = true;
   Announcement now = gate_.load();
   bool woken = false;
-  std::uint32_t call = 0;
   while (!leave_.load(std::memory_order_acquire)) {
-    if (const std::uint32_t current = calls_.load(std::memory_order_relaxed); current != call) {
-      call = current;
-      turn.restart();
-    }
-    if (thread < static_cast<int>(now.threads) && visit(now, thread)) {
-      if (std::exchange(woken, false)) came_.fetch_add(1, std::memory_order_relaxed);
-      if (turn.is_over()) {
-        turn.offer();
-        now = gate_.load();
-        continue;
-      }
-    }
+    if (thread < static_cast<int>(now.threads) && visit(now, thread) && std::exchange(woken, false)) came_.fetch_add(1, std::memory_order_relaxed);
     const Gate::Seen seen = gate_.wait_while(now, false);
     now = seen.now;
     woken = woken || seen.slept;
-    if (seen.slept) turn.restart();
   }
 }
 
 void Team::call(int threads, TeamWork& work) {
   threads_.store(static_cast<std::uint32_t>(threads), std::memory_order_relaxed);
   work_.store(&work, std::memory_order_relaxed);
-  calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   for (int t = 0; t < threads; ++t) shares_[static_cast<std::size_t>(t)].word.store(Share::of(gate_.load().phase, 0), std::memory_order_relaxed);
   work.start(threads);
   inside_team = true;
-  turn.restart();
   advance(work, 0);
-  for (Announcement now = gate_.load(); now.threads;) {
-    if (visit(now, 0) && turn.is_over()) {
-      turn.offer();
-      now = gate_.load();
-      continue;
-    }
-    const Gate::Seen seen = gate_.wait_while(now, true);
-    now = seen.now;
-    if (seen.slept) turn.restart();
-  }
+  for (Announcement now = gate_.load(); now.threads; now = gate_.wait_while(now, true).now) visit(now, 0);
   inside_team = false;
 }
 

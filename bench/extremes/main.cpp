@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include <sinter/sinter.h>
 
@@ -230,6 +232,81 @@ double weights_file(const char* ending, bool reads) {
   return bytes / size;
 }
 
+// ---- training ----
+
+/// The multi-layer perceptron of the workload mlp_b500, with random images.
+struct Perceptron {
+  static constexpr std::int64_t batch = 500, steps = 120;
+  nn::Sequential model{nn::Dense(784, 70, Activation::sigmoid), nn::Dense(70, 30, Activation::sigmoid), nn::Dense(30, 10)};
+  Trainer trainer{model, loss::categorical_crossentropy_from_logits, optim::RMSprop()};
+  const Dataset all{numbers({batch * steps, 784}), Tensor::zeros({DType::i32, {batch * steps}})}, first = all.slice(0, batch);
+
+  void fit(const Dataset& data) { trainer.fit(data, {.batch_size = batch, .verbose = false}); }
+  void step() { trainer.train_on_batch(first.x, first.y); }
+  Perceptron() { step(); }  // compiles
+};
+
+/// The first epoch of fit on some data by the time of its steps.
+double fit_of_an_epoch() {
+  Perceptron p;
+  const double epoch = seconds([&] { p.fit(p.all); });
+  return epoch / seconds([&] {
+           for (std::int64_t i = 0; i < Perceptron::steps; ++i) p.step();
+         });
+}
+
+/// By how much more than a step fit of one batch takes: medians.
+double fit_of_a_batch() {
+  Perceptron p;
+  p.fit(p.first);
+  std::vector<double> fit, step;
+  for (int i = 0; i < 400; ++i) {
+    fit.push_back(seconds([&] { p.fit(p.first); }));
+    step.push_back(seconds([&] { p.step(); }));
+  }
+  const auto median = [](std::vector<double>& times) {
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return times[times.size() / 2];
+  };
+  return median(fit) - median(step);
+}
+
+/// 30 trainings of small models, as the guide shows them, on two threads by the time of one after the other. Throws if a byte differs.
+double trainings() {
+  constexpr std::size_t count = 30;
+  const Dataset data{numbers({2000, 20}), Tensor::zeros({DType::i32, {2000}})};
+  const auto train = [&](std::size_t number) {
+    seed(number);
+    nn::Sequential model{nn::Dense(20, 32, Activation::relu), nn::Dense(32, 3)};
+    Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::Adam());
+    trainer.fit(data, {.epochs = 40, .seed = number, .verbose = false});
+    return model.parameters()[0].read().to_vector<float>();
+  };
+  std::vector<std::vector<float>> alone(count), beside(count);
+  const double one_by_one = seconds([&] {
+    for (std::size_t i = 0; i < count; ++i) alone[i] = train(i);
+  });
+  const double side_by_side = seconds([&] {
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 2; ++t)
+      threads.emplace_back([&] {
+        for (std::size_t i; (i = next++) < count;) beside[i] = train(i);
+      });
+  });
+  if (alone != beside) throw std::runtime_error("trainings in threads have other bytes");
+  return side_by_side / one_by_one;
+}
+
+/// What predictions for 20,000 images take, besides these.
+double predictions() {
+  const Tensor x = Tensor::filled({DType::f32, {20000, 28, 28, 1}}, 0.5);
+  nn::Sequential model{nn::Conv2D(1, 16, {3, 3}, Activation::relu), nn::Conv2D(16, 16, {3, 3}, Activation::relu), nn::GlobalAveragePool(),
+                       nn::Dense(16, 10)};
+  Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD());
+  return growth([&] { (void)trainer.predict(x); });
+}
+
 struct Extreme {
   const char *name, *what, *unit;
   double bound;
@@ -255,6 +332,10 @@ const std::vector<Extreme> extremes{
     {"read_safetensors", "what reading weights takes, by the size of the file", "", 1.2, [] { return weights_file(".safetensors", true); }},
     {"write_npz", "what writing an .npz file adds", "", 1.2, [] { return weights_file(".npz", false); }},
     {"read_npz", "what reading it takes", "", 1.2, [] { return weights_file(".npz", true); }},
+    {"fit_epoch", "the first epoch of fit by the time of its steps", "", 1.25, [] { return fit_of_an_epoch(); }},
+    {"fit_batch", "what fit of one batch takes besides the step", "s", 10e-6, [] { return fit_of_a_batch(); }},
+    {"trainings", "30 trainings on two threads by the time of one after the other", "", 0.625, [] { return trainings(); }},
+    {"predict", "what predictions for 20,000 images add", "bytes", 0.2e9, [] { return predictions(); }},
     {"eager_sum_u8", "what an eager sum of 200,000,000 bytes adds", "bytes", 20e6, [] { return eager_sum_of_bytes(); }},
 };
 
