@@ -13,15 +13,17 @@ void Trainer::Impl::require_features(const Tensors& x, const char* where) const 
                                  "; give features of the element type that the model was trained on"));
 }
 
-bool Trainer::Impl::gives_a_row_each(const Tensors& x) const {
+bool Trainer::Impl::gives_a_row_each(const Tensors& x) {
   std::vector<Spec> specs;
   for (const Tensor& t : x) specs.push_back({{t.dtype(), t.shape().with(0, Dim::batch())}, InputKind::batch});
+  if (specs == row_each.of) return row_each.is_so;
   const Traced traced = predict->record(specs);
   const auto outputs = traced.graph.outputs();
-  return std::all_of(outputs.begin(), outputs.end(), [&](ir::NodeId id) {
-    const Shape& shape = traced.graph.node(id).type.shape;
-    return shape.rank() && shape[0] == Dim::batch();
-  });
+  row_each = {std::move(specs), std::all_of(outputs.begin(), outputs.end(), [&](ir::NodeId id) {
+                const Shape& shape = traced.graph.node(id).type.shape;
+                return shape.rank() && shape[0] == Dim::batch();
+              })};
+  return row_each.is_so;
 }
 
 std::vector<Tensor> Trainer::predict_all(const Tensors& x, std::int64_t batch_size) {

@@ -60,8 +60,12 @@ struct Trainer::Impl {
   void warn_of_statistics(const char* where);
   /// The predictions for some rows of the data.
   std::vector<Tensor> predictions_of(const Dataset& data, const Tensor& rows);
-  /// Whether each output of `predict` has a row for each sample of such data.
-  bool gives_a_row_each(const Tensors& x) const;
+  /// Whether each output of `predict` has a row for each sample of such data. What was asked last is remembered.
+  bool gives_a_row_each(const Tensors& x);
+  struct RowEach {
+    std::vector<Spec> of;
+    bool is_so = false;
+  } row_each;
   /// What `predict` returns for data of the known types.
   std::vector<Type> prediction_types() const;
   /// Throws UserError if the model's forward pass reads a trainable parameter that is not the model's.
