@@ -273,6 +273,7 @@ double fit_of_a_batch() {
 
 /// 30 trainings of small models, as the guide shows them, on two threads by the time of one after the other. Throws if a byte differs.
 double trainings() {
+  unsetenv("SINTER_CACHE");  // as usual: models of the same layers are compiled once
   constexpr std::size_t count = 30;
   const Dataset data{numbers({2000, 20}), Tensor::zeros({DType::i32, {2000}})};
   const auto train = [&](std::size_t number) {

@@ -100,6 +100,18 @@ TEST(FirstDay, TableAgreesWithScikitLearn) {
 
 TEST(FirstDay, PhysicsInformedNetworkSolvesTheHeatEquation) { EXPECT_THAT(example("physics", {}, true), Prints(HasSubstr("values agree"))); }
 
+// ---- and of a first month ----
+
+TEST(FirstMonth, AutoencoderDraws) { EXPECT_THAT(example("vae", {}, true), Prints(HasSubstr("after: "))); }
+
+TEST(FirstMonth, QLearningBalancesThePole) { EXPECT_THAT(example("dqn"), Prints(HasSubstr("steps until the pole falls, of 200: "))); }
+
+TEST(FirstMonth, UNetFindsTheDiscs) { EXPECT_THAT(example("unet"), Prints(HasSubstr("intersection over union"))); }
+
+TEST(FirstMonth, RecommenderKnowsWhatUsersWatch) { EXPECT_THAT(example("recommender", {}, true), Prints(HasSubstr("recall@20"))); }
+
+TEST(FirstMonth, FlowLearnsTheMoons) { EXPECT_THAT(example("flow"), Prints(HasSubstr("log-likelihood"))); }
+
 /// Each mistake has an error, in the words that a user of the library reads.
 TEST(FirstDay, EachMistakeIsNamed) {
   const Finished finished = example("misuse");

@@ -64,6 +64,15 @@ TEST(Function, TakesNumbersForTensors) {
   EXPECT_THAT(Axes().resolve({2, 3}), ElementsAre(0u, 1u));
 }
 
+TEST(FunctionErrors, OfShapesAndCounters) {
+  const char* rest = " has a dimension without a value outside of compiled functions; take it from a tensor, x.dim(0), which serves both";
+  const Tensor x = Tensor::zeros({DType::f32, {4, 6}});
+  EXPECT_THAT(error_of([&] { reshape(x, {Dim::batch(), 3, 2}); }), HasSubstr(str("reshape: [N,3,2]", rest)));
+  EXPECT_THAT(error_of([&] { broadcast_to(x, {Dim::batch(), 6}); }), HasSubstr(str("broadcast_to: [N,6]", rest)));
+  EXPECT_THAT(error_of([&] { random_normal({3}, Tensor::zeros({DType::i32, {}}), 1); }),
+              HasSubstr("random numbers: draw must be a u32 scalar, as a counter that each step increments is, got i32[]"));
+}
+
 TEST(Function, NearestNamesAreThoseWithFewestEdits) {
   const std::vector<std::string> known{"relu", "sigmoid", "tanh"};
   EXPECT_EQ(nearest_name("rleu", known), "relu");

@@ -7,6 +7,8 @@ namespace sinter {
 
 Tensor random_bits(const Shape& shape, const Arg& draw, std::uint64_t stream) {
   const Tensor index = iota(shape, draw.where()), number = draw.as(DType::u32);
+  if (number.type() != Type{DType::u32, {}})
+    fail(draw.where(), str("random numbers: draw must be a u32 scalar, as a counter that each step increments is, got ", number.type()));
   const auto key = static_cast<std::uint32_t>(stream ^ (stream >> 32));
   return apply(ir::Philox{{}, key}, {&index, &number}, draw.where());
 }

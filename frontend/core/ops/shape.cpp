@@ -5,9 +5,21 @@
 
 #include "frontend/core/number.h"
 #include "frontend/core/operands.h"
+#include "frontend/core/trace.h"
 #include "ir/positions.h"
 
 namespace sinter {
+
+namespace {
+
+/// Throws UserError for N, T or R in a shape that is given outside of a trace, where they are no numbers.
+void require_numbers(const char* function, const Shape& shape, const std::source_location& where) {
+  if (!shape.is_fixed() && !Trace::current())
+    fail(where, str(function, ": ", shape, " has a dimension without a value outside of compiled functions; take it from a tensor, x.dim(0), which ",
+                    "serves both"));
+}
+
+}  // namespace
 
 Tensor reshape(const Arg& x, const std::vector<Dim>& dims) {
   const Tensor a = x.as(DType::f32);
@@ -22,11 +34,13 @@ Tensor reshape(const Arg& x, const std::vector<Dim>& dims) {
     *open = *left;
   }
   const Shape shape{std::span<const Dim>(wanted)};
+  require_numbers("reshape", shape, x.where());
   return a.shape() == shape ? a : apply(ir::Reshape{shape}, {&a}, x.where());
 }
 
 Tensor broadcast_to(const Arg& x, const Shape& shape) {
   const Tensor a = x.as(DType::f32);
+  require_numbers("broadcast_to", shape, x.where());
   return a.shape() == shape ? a : apply(ir::Broadcast{shape}, {&a}, x.where());
 }
 
