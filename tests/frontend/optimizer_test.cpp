@@ -99,6 +99,16 @@ TEST(Optimizer, GlobalNormIsThatOfAllGradients) {
   EXPECT_THAT(optim::clip_gradients(gradients, {.global_norm = 6})[0].to_vector<float>(), testing::ElementsAre(3, 0));
 }
 
+TEST(Optimizer, UpdatesWhatIsListedInBraces) {
+  const Parameter w("w", Tensor({1, 2}, {2})), v("v", Tensor({3}, {1}));
+  optim::SGD sgd({.learning_rate = 0.5});
+  sgd.update({w}, {Tensor({1, 1}, {2})});
+  EXPECT_THAT(w.read().to_vector<float>(), testing::ElementsAre(0.5f, 1.5f));
+  sgd.update({w, v}, grad(sum(w * 2.0f) + sum(v), {w, v}));
+  EXPECT_THAT(w.read().to_vector<float>(), testing::ElementsAre(-0.5f, 0.5f));
+  EXPECT_THAT(v.read().to_vector<float>(), testing::ElementsAre(2.5f));
+}
+
 TEST(Optimizer, AveragesAreExchangedAndBack) {
   const Parameter w("w", Tensor({1.0f}, {1}));
   optim::SGD sgd({.learning_rate = 1, .common = {.average_decay = 0.5}});

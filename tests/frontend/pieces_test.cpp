@@ -117,6 +117,19 @@ TEST(Generator, TellsTheProfileHowLongPiecesAreMadeAndWaitedFor) {
   std::filesystem::remove(path);
 }
 
+TEST(Generator, ThatEndsBeforeItsStepsWarnsOnce) {
+  std::vector<std::string> warnings;
+  nn::Sequential model{nn::Dense(3, 1)};
+  Trainer trainer(model, loss::mean_squared_error, optim::SGD(),
+                  {.mode = modes().back(), .log = [&](const std::string& line) { warnings.push_back(line); }});
+  trainer.fit(three, {.epochs = 2, .batch_size = 20, .steps_per_epoch = 5, .verbose = false});
+  EXPECT_THAT(warnings, testing::IsEmpty()) << "there are 5 steps";
+  trainer.fit(three, {.epochs = 2, .batch_size = 20, .steps_per_epoch = 6, .verbose = false});
+  EXPECT_THAT(warnings,
+              ElementsAre("epoch 3 ends after 5 of its 6 steps: the generator has no piece 3; set steps_per_epoch to 0 if its epochs may be "
+                          "of any length"));
+}
+
 TEST(Generator, WeighsAndValidates) {
   Linear l;
   const auto weighted = [&](std::int64_t, std::int64_t piece) -> std::optional<Dataset> {

@@ -88,6 +88,13 @@ TEST(Tensor, MoreReductions) {
   EXPECT_THAT(cumsum(x, 0).to_vector<float>(), ElementsAre(1, 2, 3, 5, -3, 9));
 }
 
+TEST(Tensor, OfUnsignedNumbers) {
+  const std::vector<std::uint32_t> numbers{0, 7, 4000000000u};
+  const Tensor tensor(numbers, {3});
+  EXPECT_EQ(tensor.dtype(), DType::u32);
+  EXPECT_EQ(tensor.to_vector<std::uint32_t>(), numbers);
+}
+
 TEST(Tensor, PartsAndWholes) {
   const Tensor x({1, 2, 3, 4, 5, 6}, {2, 3}), y({7, 8}, {2, 1});
   EXPECT_THAT(concat({x, y}, -1).to_vector<float>(), ElementsAre(1, 2, 3, 7, 4, 5, 6, 8));
