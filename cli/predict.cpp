@@ -71,7 +71,8 @@ Reading read_arrays(const Settings& s, Trainer& trainer) {
   if (numbers != inputs) throw UserError(s.data, str("has ", counted(numbers, "number"), " per sample, but the model takes ", inputs));
   const bool classes = trainer.metadata("task") == "classes";
   if (!s.labels.empty()) result.truth = truth_of(s.labels, extent(result.features, 0), classes, outputs);
-  for (std::int64_t c = 0; classes && c < outputs; ++c) result.classes.push_back(std::to_string(c));
+  for (std::int64_t c = 0; classes && c < std::max<std::int64_t>(2, outputs); ++c)  // one output tells two apart
+    result.classes.push_back(std::to_string(c));
   return result;
 }
 

@@ -72,7 +72,7 @@ void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::strin
   for (const ir::NodeId input : node.inputs) from += (from.empty() ? " from " : " and ") + range_text(values[input]);
   const std::string of_gradient = node.origin.gradient_of.empty() ? "" : str("the gradient of ", node.origin.gradient_of, ": ");
   throw UserError(node.origin.text(), str(of_gradient, ir::name(node.op), " makes ", made, from, when,
-                                          ". Is the learning rate too high, or an operand outside ", "of what the op is defined for?"));
+                                          ". Is the learning rate too high, or an operand outside of what the op is defined for?"));
 }
 
 }  // namespace sinter

@@ -98,12 +98,12 @@ Tensor Trainer::Impl::step_weights(const Dataset& data, const Tensor& weights) {
   return Tensor::filled({DType::f32, {data.size()}}, 1);
 }
 
-std::vector<Tensor> Trainer::Impl::predictions_of(const Dataset& data, const Tensor& rows) {
+std::vector<Tensor> Trainer::Impl::call_on_rows(StepCore& step, const Dataset& data, const Tensor& rows) {
   std::vector<Tensor> x;
   for (const Tensor& table : data.x) x.push_back(gather_rows(table, rows));
   std::vector<const Tensor*> in;
   for (const Tensor& part : x) in.push_back(&part);
-  return predict->call(in);
+  return step.call(in);
 }
 
 // ---- loops ----
@@ -304,7 +304,7 @@ Evaluation Trainer::evaluate(const Dataset& data) {
     const Tensor rows = Impl::row_numbers(first, std::min(block, samples - first));
     tally.run(*impl.evaluate, piece, rows);
     if (const auto counted = tally.nan_samples()) nan_samples += *counted;
-    else if (!std::isfinite(tally.results()[0].item())) nan_samples += count_nan_samples(impl.predictions_of(data, rows));
+    else if (!std::isfinite(tally.results()[0].item())) nan_samples += count_nan_samples(Impl::call_on_rows(*impl.predict, data, rows));
   }
   return {tally.mean_loss(), tally.accuracy(), tally.metrics(), nan_samples};
 }

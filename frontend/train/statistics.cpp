@@ -48,13 +48,11 @@ void Trainer::recompute_statistics(const Dataset& data, std::int64_t batch_size)
   const Parameter batches("batches", Tensor(0.0f), false);
   StepCore step(
       [&](std::span<const Tensor> in) -> std::vector<Tensor> {
-        std::vector<Tensor> x;
-        for (const Tensor& t : in) x.push_back(impl.as_feature(t));
         const Tensor batch = batches + 1;
         batches.assign(batch);
         const nn::TrainingScope training;
         const nn::StatisticsScope statistics(batch);
-        (void)impl.model->call_all(x);
+        (void)impl.forward(in);
         return {};
       },
       {.name = where, .mode = impl.options.mode, .threads = impl.options.threads, .force = impl.options.force, .log = impl.options.log},
@@ -63,14 +61,7 @@ void Trainer::recompute_statistics(const Dataset& data, std::int64_t batch_size)
   Order order(true, batch_size);
   RandomStream random(0, 0);
   order.start(data.size(), random);
-  while (!order.done()) {
-    const Tensor& rows = order.batch();
-    std::vector<Tensor> x;
-    for (const Tensor& table : data.x) x.push_back(gather_rows(table, rows));
-    std::vector<const Tensor*> in;
-    for (const Tensor& part : x) in.push_back(&part);
-    (void)step.call(in);
-  }
+  while (!order.done()) (void)Impl::call_on_rows(step, data, order.batch());
   for (const auto& [parameter, value] : others) parameter.assign(value);
   impl.statistics_are_stale = false;
 }

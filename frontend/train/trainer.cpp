@@ -105,11 +105,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
     const BatchLoss loss(losses, predictions, batch);
     return results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
   });
-  const auto predict = [impl, model](std::span<const Tensor> in) {
-    std::vector<Tensor> x;
-    for (const Tensor& t : in) x.push_back(impl->as_feature(t));
-    return model->call_all(x);
-  };
+  const auto predict = [impl](std::span<const Tensor> in) { return impl->forward(in); };
   impl->predict = step("predict", predict);
   impl->predict_floats = step("predict_floats", predict);
 }
@@ -156,6 +152,12 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
 }
 
 Tensor Trainer::Impl::as_feature(const Tensor& x) const { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
+
+std::vector<Tensor> Trainer::Impl::forward(std::span<const Tensor> features) const {
+  std::vector<Tensor> x;
+  for (const Tensor& t : features) x.push_back(as_feature(t));
+  return model->call_all(x);
+}
 
 Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(count));

@@ -58,8 +58,10 @@ struct Trainer::Impl {
   Tensor step_weights(const Dataset& data, const Tensor& weights);
   /// Warns, once, if statistics_are_stale.
   void warn_of_statistics(const char* where);
-  /// The predictions for some rows of the data.
-  std::vector<Tensor> predictions_of(const Dataset& data, const Tensor& rows);
+  /// What a step of features, as `predict` is one, returns for some rows of the data.
+  static std::vector<Tensor> call_on_rows(StepCore& step, const Dataset& data, const Tensor& rows);
+  /// The model's outputs for features as they are in data.
+  std::vector<Tensor> forward(std::span<const Tensor> features) const;
   /// Whether each output of `predict` has a row for each sample of such data. What was asked last is remembered.
   bool gives_a_row_each(const Tensors& x);
   struct RowEach {

@@ -309,61 +309,6 @@ TEST_F(Tables, AnEncoderThatDoesNotFitItsModelIsRefused) {
   }
 }
 
-/// Models that a program saved: one output tells two classes apart, and what ends in sigmoid or softmax gives probabilities.
-TEST_F(Tables, ClassifiersOfProgramsArePredictedWith) {
-  std::string text = "x,y\n";
-  for (int i = 0; i < 24; ++i) text += str(i, i < 12 ? ",low\n" : ",high\n");
-  const std::string path = table("levels.csv", text);
-  const data::Table rows = data::read_csv(path);
-  const data::Encoder encoder = data::Encoder::fit(rows, {.target = "y"});
-  const Tensor x = encoder.features(rows), classes = encoder.target(rows);
-  const Tensor high = reshape(cast(equal(classes, encoder.classes()[0] == "high" ? 0 : 1), DType::f32), {24, 1});
-  const Tensor second = encoder.classes()[1] == "high" ? high : 1 - high;
-  const auto save = [&](nn::Sequential model, const Loss& loss, const Tensor& y) {
-    Trainer trainer(model, loss, optim::Adam({.learning_rate = 0.1}), {.mode = Mode::eager});
-    trainer.fit({x, y}, {.epochs = 60, .verbose = false});
-    trainer.set_metadata("encoder", encoder.to_json());
-    trainer.save(file("model.sinter"));
-  };
-  const Arguments predict{"predict", file("model.sinter"), "--data", path, "-o", file("out.csv")};
-  const auto expect_right = [&](const char* what) {
-    EXPECT_THAT(sinter_with(predict), AllOf(Field(&Finished::status, 0), Field(&Finished::err, HasSubstr("accuracy 1")))) << what;
-    const data::Table out = data::read_csv(file("out.csv"));
-    ASSERT_EQ(out.rows(), 24u);
-    for (const std::size_t r : {std::size_t{0}, std::size_t{23}}) {
-      EXPECT_EQ(out.fields(0)[r], r ? "high" : "low") << what;
-      const double first = std::stod(std::string(out.fields(1)[r])), other = std::stod(std::string(out.fields(2)[r]));
-      EXPECT_NEAR(first + other, 1, 1e-6) << what;
-      EXPECT_GT(std::max(first, other), 0.95) << what << ": softmax of probabilities is at most 0.73";
-    }
-  };
-  save(nn::Sequential{nn::Dense(1, 1)}, loss::binary_crossentropy_from_logits, second);
-  expect_right("a logit");
-  save(nn::Sequential{nn::Dense(1, 1, Activation::sigmoid)}, loss::binary_crossentropy, second);
-  expect_right("a probability");
-  save(nn::Sequential{nn::Dense(1, 2)}, loss::categorical_crossentropy_from_logits, classes);
-  expect_right("logits");
-  save(nn::Sequential{nn::Dense(1, 2, Activation::softmax)}, loss::categorical_crossentropy, classes);
-  expect_right("probabilities");
-}
-
-TEST_F(Tables, AModelOfSeveralOutputsIsRefused) {
-  struct Heads : nn::Model {
-    nn::Dense a{2, 1}, b{2, 1}, c{2, 3};
-    Heads() : Model("heads") { add(a), add(b), add(c); }
-    std::vector<Tensor> forward_all(std::span<const Tensor> in) override { return {a(in[0]), b(in[0]), c(in[0])}; }
-  };
-  Trainer trainer(Heads(), {{loss::mean_squared_error}, {loss::mean_squared_error}, {loss::mean_squared_error}}, optim::SGD(), {.mode = Mode::eager});
-  const auto zeros = [](std::int64_t width) { return Tensor::zeros({DType::f32, {4, width}}); };
-  (void)trainer.evaluate({zeros(2), {zeros(1), zeros(1), zeros(3)}});
-  trainer.set_metadata("task", "numbers");
-  trainer.save(file("heads.sinter"));
-  (void)train_on_labels({0, 1});
-  EXPECT_THAT(sinter_with({"predict", file("heads.sinter"), "--data", file("x.npy")}),
-              Fails(failure, HasSubstr("heads.sinter] has 3 outputs, and tables and arrays take models of one; predict in a program with "
-                                       "Trainer::predict_all")));
-}
-
 TEST_F(Tables, AModelThatPredictsNoRowsOfNumbersIsRefused) {
   nn::Sequential model{nn::Embedding(4, 3)};
   Trainer trainer(model, loss::mean_squared_error, optim::SGD(), {.mode = Mode::eager});

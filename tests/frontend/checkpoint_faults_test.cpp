@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Checkpoint, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
+TEST(CheckpointFaults, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
   using Call = FaultyFiles::Call;
   const RunResult whole = train({});
   constexpr std::array errors{ENOSPC, EIO, EACCES, EMFILE, EROFS, EDQUOT, EINTR};
@@ -59,7 +59,7 @@ TEST(Checkpoint, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
   }
 }
 
-TEST(Checkpoint, AFullDiskEndsTheRunIfAskedAndLeavesTheCheckpointWhole) {
+TEST(CheckpointFaults, AFullDiskEndsTheRunIfAskedAndLeavesTheCheckpointWhole) {
   const TemporaryFolder folder;
   RunOptions options{.checkpoint = {.folder = folder.path, .every_steps = 4, .on_write_error = OnWriteError::fail}};
   {
@@ -73,14 +73,14 @@ TEST(Checkpoint, AFullDiskEndsTheRunIfAskedAndLeavesTheCheckpointWhole) {
   EXPECT_EQ(train(options), train({}));
 }
 
-TEST(Checkpoint, ShortWritesAreFinished) {
+TEST(CheckpointFaults, ShortWritesAreFinished) {
   const TemporaryFolder folder;
   const SmallDisk disk(SIZE_MAX, 1000);
   EXPECT_EQ(train({.checkpoint = {.folder = folder.path}}), train({}));
   EXPECT_EQ(Trainer::load(*newest_checkpoint(folder.path), {.mode = modes().back()}).epoch(), 3);
 }
 
-TEST(Checkpoint, AFolderThatCannotBeWrittenToIsAnErrorBeforeTheFirstStep) {
+TEST(CheckpointFaults, AFolderThatCannotBeWrittenToIsAnErrorBeforeTheFirstStep) {
   for (const int code : {EROFS, EACCES, ENOSPC}) {
     const TemporaryFolder folder;
     const FailingFiles read_only([&](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::create ? code : 0; });
@@ -90,7 +90,7 @@ TEST(Checkpoint, AFolderThatCannotBeWrittenToIsAnErrorBeforeTheFirstStep) {
   }
 }
 
-TEST(Checkpoint, AFileSystemWithoutLocksIsUsedAndThatIsSaidOnce) {
+TEST(CheckpointFaults, AFileSystemWithoutLocksIsUsedAndThatIsSaidOnce) {
   const TemporaryFolder folder;
   const FailingFiles no_locks([](FaultyFiles::Call call, std::size_t) { return call == FaultyFiles::Call::lock_folder ? ENOLCK : 0; });
   std::vector<std::string> lines;
@@ -99,7 +99,7 @@ TEST(Checkpoint, AFileSystemWithoutLocksIsUsedAndThatIsSaidOnce) {
               ElementsAre(str("[", folder.path, "] cannot be locked (No locks available); take care that no other run writes checkpoints to it")));
 }
 
-TEST(Checkpoint, AFolderThatCannotBeMadeIsAnErrorBeforeTheFirstStep) {
+TEST(CheckpointFaults, AFolderThatCannotBeMadeIsAnErrorBeforeTheFirstStep) {
   const TemporaryFolder folder;
   write_bytes(folder.path + "/file", "");
   EXPECT_THAT(error_of([&] { train({.checkpoint = {.folder = folder.path + "/file/run"}, .callbacks = {std::make_shared<DieAfter>(1)}}); }),
@@ -110,7 +110,7 @@ TEST(Checkpoint, AFolderThatCannotBeMadeIsAnErrorBeforeTheFirstStep) {
 }
 
 /// The machine fails after each file operation, and of what was not flushed nothing, the names, the content or both are lost.
-TEST(Checkpoint, WhateverAFailingMachineLosesTheRunEndsAlike) {
+TEST(CheckpointFaults, WhateverAFailingMachineLosesTheRunEndsAlike) {
   const TemporaryFolder folder;
   const CheckpointOptions checkpoint{.folder = folder.path + "/run", .every_steps = 4, .keep = 1};
   WriteLog log;
@@ -147,7 +147,7 @@ std::string process(const std::string& arguments) {
   return killed ? "" : text;
 }
 
-TEST(Checkpoint, AProcessKilledAtAnyFileOperationGoesOnToTheSameBytes) {
+TEST(CheckpointFaults, AProcessKilledAtAnyFileOperationGoesOnToTheSameBytes) {
   const TemporaryFolder folder;
   const std::string whole = process(folder.path + "/whole eager");
   ASSERT_EQ(whole.size(), 17u);

@@ -112,7 +112,7 @@ TEST(Padding, CountsThePlacesAlongAnAxis) {
   EXPECT_FALSE(Padding::valid().is_same());
 }
 
-TEST(Convolution, DilationsSpreadTheKernel) {
+TEST(ConvolutionFunctions, DilationsSpreadTheKernel) {
   const Tensor x({1, 2, 3, 4, 5, 6}, {1, 6, 1}), kernel({1, 10}, {2, 1, 1});
   EXPECT_THAT(conv1d(x, kernel, {.dilations = {3}}).to_vector<float>(), ElementsAre(41, 52, 63));
 }

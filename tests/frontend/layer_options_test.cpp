@@ -156,7 +156,7 @@ TEST(Module, GivesAndTakesItsWeights) {
         [&] { load({{"dense/0", w}, {"dense/1", b}, {"dense_1/0", w}, {"dense_1/1", b}}, Convention::keras); }}});
 }
 
-TEST(Dropout, DropsByCounterAndStream) {
+TEST(DropoutOptions, DropsByCounterAndStream) {
   seed(5);
   const std::uint64_t first = init::next_stream(), second = init::next_stream();
   EXPECT_NE(first, second);

@@ -157,21 +157,5 @@ TEST(Freezing, ByPattern) {
               HasSubstr("[sequential] no parameter matches 'dens_1.*'; the nearest is 'dense_1.weight'"));
 }
 
-TEST(Predict, RefusesOtherElementTypesThanItWasTrainedOn) {
-  const TemporaryFolder folder;
-  for (const Mode mode : modes()) {
-    nn::Sequential model{nn::Dense(2, 3)};
-    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD(), {.mode = mode});
-    const Tensor x = random({6, 2}, 1);
-    trainer.fit({cast(x, DType::u8), random_labels(6, 3, 2), 1.0f / 255}, {.verbose = false});
-    trainer.save(folder / "model.sinter");
-    Trainer loaded = Trainer::load(folder / "model.sinter", {.mode = mode});
-    const std::string wanted = "[predict] the first data had x of u8[6,2] (samples first), now they are f32[6,2]";
-    EXPECT_THAT(error_of([&] { (void)trainer.predict(x); }), HasSubstr(wanted));
-    EXPECT_THAT(error_of([&] { (void)loaded.predict(x); }), HasSubstr("now they are f32[6,2]"));
-    EXPECT_EQ(trainer.predict(cast(x, DType::u8)).to_vector<float>(), loaded.predict(cast(x, DType::u8)).to_vector<float>());
-  }
-}
-
 }  // namespace
 }  // namespace sinter::test

@@ -1,6 +1,5 @@
-// Numbers that are not finite in steps of one's own: where they are born, and what verify() says of them.
+// Numbers that are not finite in steps of one's own: where they are born.
 #include <cmath>
-#include <sstream>
 
 #include "frontend/core/finite.h"
 #include "tests/frontend/helpers.h"
@@ -9,9 +8,7 @@ namespace sinter::test {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 /// Gradient descent on the mean of sqrt(w x), whose gradient is infinite where that is 0.
 struct Roots {
@@ -66,28 +63,6 @@ TEST(FindNonFinite, RunGoesStepByStep) {
     EXPECT_THAT(error_of([&] { roots.step.run(data, {.steps = 3, .batch = 1}); }), HasSubstr("the gradient of sqrt: "));
     EXPECT_FALSE(first_non_finite(roots.w).has_value());
   }
-}
-
-TEST(Verify, SaysWhatIsNotFinite) {
-  NEEDS_CODEGEN();
-  const Parameter w("w", Tensor({1, 1}, {2}));
-  auto step = compile([&](const Tensor& x) {
-    const Tensor y = log(x);
-    w.assign(w * 0.5);
-    return y;
-  });
-  VerifyReport report = step.verify(Tensor({1, 2, 3, 0}, {2, 2}));
-  EXPECT_TRUE(report.ok()) << report;
-  EXPECT_THAT(report.non_finite, ElementsAre(AllOf(HasSubstr("output 0: "), HasSubstr(" = log"), HasSubstr(" is -inf at [1, 1]"))));
-  std::ostringstream text;
-  text << report;
-  EXPECT_THAT(text.str(), AllOf(HasSubstr(" values agree; "), HasSubstr("\n  not finite, as it should be: output 0: ")));
-  w.assign(Tensor({1, NAN}, {2}));
-  report = step.verify(Tensor({1, 2, 3, 4}, {2, 2}));
-  EXPECT_TRUE(report.ok()) << report;
-  EXPECT_THAT(report.non_finite, ElementsAre(AllOf(HasSubstr("state w: "), HasSubstr("nan at [1]"))));
-  w.assign(Tensor({1, 1}, {2}));
-  EXPECT_THAT(step.verify(Tensor({1, 2, 3, 4}, {2, 2})).non_finite, IsEmpty());
 }
 
 }  // namespace

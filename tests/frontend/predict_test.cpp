@@ -47,6 +47,22 @@ TEST(Predict, OfAnOutputWithoutRowsIsThatOfAll) {
   }
 }
 
+TEST(Predict, RefusesOtherElementTypesThanItWasTrainedOn) {
+  const TemporaryFolder folder;
+  for (const Mode mode : modes()) {
+    nn::Sequential model{nn::Dense(2, 3)};
+    Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::SGD(), {.mode = mode});
+    const Tensor x = random({6, 2}, 1);
+    trainer.fit({cast(x, DType::u8), random_labels(6, 3, 2), 1.0f / 255}, {.verbose = false});
+    trainer.save(folder / "model.sinter");
+    Trainer loaded = Trainer::load(folder / "model.sinter", {.mode = mode});
+    const std::string wanted = "[predict] the first data had x of u8[6,2] (samples first), now they are f32[6,2]";
+    EXPECT_THAT(error_of([&] { (void)trainer.predict(x); }), HasSubstr(wanted));
+    EXPECT_THAT(error_of([&] { (void)loaded.predict(x); }), HasSubstr("now they are f32[6,2]"));
+    EXPECT_EQ(trainer.predict(cast(x, DType::u8)).to_vector<float>(), loaded.predict(cast(x, DType::u8)).to_vector<float>());
+  }
+}
+
 /// Of images in bytes, as evaluate takes them.
 TEST(Predict, OfBytesIsScaled) {
   std::vector<std::uint8_t> bytes(30 * 4);

@@ -23,7 +23,7 @@ Trainer trainer_of(nn::Module& model, TrainerOptions options = {.mode = modes().
   return Trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.5}), std::move(options));
 }
 
-TEST(Fit, TellsOfEachEpoch) {
+TEST(FitOptions, TellsOfEachEpoch) {
   nn::Sequential model = linear();
   Trainer trainer = trainer_of(model, {.mode = modes().back(), .metrics = {metric::accuracy()}});
   std::vector<std::int64_t> epochs;
@@ -40,7 +40,7 @@ TEST(Fit, TellsOfEachEpoch) {
 }
 
 /// Each sample counts by the product of its own weight and that of its class: as weights that are that product.
-TEST(Fit, ClassWeightsMultiplySampleWeights) {
+TEST(FitOptions, ClassWeightsMultiplySampleWeights) {
   for (const Mode mode : modes()) {
     const Dataset data = points(20);
     const std::vector<double> of_class{0.5, 2, 0};
@@ -63,7 +63,7 @@ TEST(Fit, ClassWeightsMultiplySampleWeights) {
   }
 }
 
-TEST(Fit, AveragesAreExchangedThroughTheTrainer) {
+TEST(FitOptions, AveragesAreExchangedThroughTheTrainer) {
   nn::Sequential model = linear();
   Trainer trainer(model, loss::categorical_crossentropy_from_logits, optim::SGD({.learning_rate = 0.5, .common = {.average_decay = 0.9}}),
                   {.mode = modes().back()});
@@ -107,7 +107,7 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-TEST(Callback, ALogGoesOnWhereItIsAskedTo) {
+TEST(CallbackOptions, ALogGoesOnWhereItIsAskedTo) {
   const TemporaryFolder folder;
   const std::string path = folder.path + "/log.csv";
   nn::Sequential model = linear();
@@ -122,7 +122,7 @@ TEST(Callback, ALogGoesOnWhereItIsAskedTo) {
   EXPECT_THAT(lines_of(path), ElementsAre("epoch", "5", "6"));
 }
 
-TEST(Callback, ThePlateauEndsAtTheLeastRate) {
+TEST(CallbackOptions, ThePlateauEndsAtTheLeastRate) {
   nn::Sequential model = linear();
   Trainer trainer = trainer_of(model);
   const auto reduce = std::make_shared<callback::ReduceOnPlateau>(
@@ -139,7 +139,7 @@ EpochResult epoch_with(double loss, double accuracy) {
   return result;
 }
 
-TEST(Callback, AMonitorKeepsTheBestAndGoesOn) {
+TEST(CallbackOptions, AMonitorKeepsTheBestAndGoesOn) {
   callback::Monitor loss("loss", 0.1), accuracy("accuracy");
   EXPECT_EQ(loss.name(), "loss");
   EXPECT_TRUE(loss.improved(epoch_with(2, 0)));

@@ -12,7 +12,9 @@ namespace sinter::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 TEST(Verify, AgreesAndRestoresState) {
@@ -89,6 +91,28 @@ TEST(Verify, PrintsBothValuesAndTheirDistance) {
             "  [kernels] %4 = sigmoid   # dense_1, mlp.cpp:14: element 7 is 0.1, should be 0.10000000149 within 1e-08, 3.5 ulps off\n"
             "  [memory plan] output 0: element 1 is 2, should be 3 as it is with separate memory, 4.1943e+06 ulps off\n");
   EXPECT_EQ(report.first().index, 7u);
+}
+
+TEST(Verify, SaysWhatIsNotFinite) {
+  NEEDS_CODEGEN();
+  const Parameter w("w", Tensor({1, 1}, {2}));
+  auto step = compile([&](const Tensor& x) {
+    const Tensor y = log(x);
+    w.assign(w * 0.5);
+    return y;
+  });
+  VerifyReport report = step.verify(Tensor({1, 2, 3, 0}, {2, 2}));
+  EXPECT_TRUE(report.ok()) << report;
+  EXPECT_THAT(report.non_finite, ElementsAre(AllOf(HasSubstr("output 0: "), HasSubstr(" = log"), HasSubstr(" is -inf at [1, 1]"))));
+  std::ostringstream text;
+  text << report;
+  EXPECT_THAT(text.str(), AllOf(HasSubstr(" values agree; "), HasSubstr("\n  not finite, as it should be: output 0: ")));
+  w.assign(Tensor({1, NAN}, {2}));
+  report = step.verify(Tensor({1, 2, 3, 4}, {2, 2}));
+  EXPECT_TRUE(report.ok()) << report;
+  EXPECT_THAT(report.non_finite, ElementsAre(AllOf(HasSubstr("state w: "), HasSubstr("nan at [1]"))));
+  w.assign(Tensor({1, 1}, {2}));
+  EXPECT_THAT(step.verify(Tensor({1, 2, 3, 4}, {2, 2})).non_finite, IsEmpty());
 }
 
 TEST(Verify, ComparesBytesButNotTheSignsOfNaN) {
