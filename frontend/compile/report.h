@@ -20,7 +20,7 @@ struct Disagreement {
 struct VerifyReport {
   std::vector<Disagreement> disagreements;  ///< the first of each node that disagrees, in execution order; empty: all agree
   std::size_t nodes = 0;                    ///< nodes judged
-  /// Results that hold NaN or infinite numbers, in agreement with double arithmetic: "output 0: %4 = log   # mlp.cpp:14 is -inf at element 3".
+  /// Results that hold NaN or infinite numbers, in agreement with double arithmetic: "output 0: %4 = log   # mlp.cpp:14 is -inf at [1, 1]".
   std::vector<std::string> non_finite = {};
   double worst = 0;  ///< greatest error as a fraction of its tolerance
   bool ok() const { return disagreements.empty(); }
