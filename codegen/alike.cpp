@@ -20,17 +20,17 @@ class Description {
       : graph_(graph), schedule_(schedule), plan_(plan), kernel_(kernel), arguments_(buffers_of(kernel, plan)) {}
 
   std::string take() {
-    bytes_.add(kernel_.role);
+    bytes_.add(kernel_.role.index());
     bytes_.add(kernel_.shape);
     bytes_.add(kernel_.pace);
-    bytes_.add(kernel_.piece);
-    bytes_.add(kernel_.pieces);
-    bytes_.add(kernel_.divided);
+    bytes_.add(kernel_.cut.along);
+    bytes_.add(kernel_.cut.pieces);
+    bytes_.add(kernel_.cut.every_range);
     bytes_.add(kernel_.domain.units);
     bytes_.add(kernel_.domain.samples);
     bytes_.add(loop_of(kernel_).chunk_units(1));  // the most, where it does not depend on N
     bytes_.add(schedule_.phases[kernel_.phase].once);
-    if (kernel_.role == Kernel::Role::combine) add_chunks(loop_of(schedule_.kernels[kernel_.parts]));
+    if (const auto* combine = std::get_if<Kernel::Combine>(&kernel_.role)) add_chunks(loop_of(schedule_.kernels[combine->parts]));
     bytes_.add(arguments_.size());
     for (const NodeId id : kernel_.nodes) number(id);
     bytes_.add(nodes_.size());
@@ -46,7 +46,12 @@ class Description {
       bytes_.add(numbers_.contains(write.node) ? number(write.node) : nodes_.size());
       add_value(write.value);
     }
-    for (const ValueId value : {kernel_.product, kernel_.slots, kernel_.packed, kernel_.staging, kernel_.sums}) add_value(value);
+    bytes_.add(kernel_.memory.size());
+    for (const Memory& memory : kernel_.memory) {
+      bytes_.add(memory.purpose);
+      bytes_.add(memory.of_call);
+      add_value(memory.value);
+    }
     return bytes_.take();
   }
 

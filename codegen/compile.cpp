@@ -60,11 +60,11 @@ std::string ir_text(const llvm::Module& module) {
 }
 
 std::string name_of(const ir::Graph& graph, const Kernel& kernel) {
-  if (kernel.role == Kernel::Role::copy) return "copy";
-  if (kernel.role == Kernel::Role::pack) return "pack";
+  if (kernel.is<Kernel::Copy>()) return "copy";
+  if (kernel.is<Kernel::Pack>()) return "pack";
   std::string text;
   for (const ir::NodeId id : kernel.nodes) text += str(text.empty() ? "" : " + ", ir::name(graph.node(id).op));
-  return text + (kernel.role == Kernel::Role::partial ? " (a slot a chunk)" : kernel.role == Kernel::Role::combine ? " (slots combined)" : "");
+  return text + (kernel.is<Kernel::Partial>() ? " (a slot a chunk)" : kernel.is<Kernel::Combine>() ? " (slots combined)" : "");
 }
 
 std::vector<KernelSpec> kernel_specs(const ir::Graph& graph, const Schedule& schedule, const MemoryPlan& plan) {
@@ -78,10 +78,10 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
   for (const Phase& phase : schedule.phases) {
     PhaseSpec spec;
     for (const Loop& loop : phase.loops) {
-      spec.loops.push_back({loop.domain.units, loop.limits, 1, {loop.kernels.begin(), loop.kernels.end()}, loop.pieces});
+      spec.loops.push_back({loop.domain.units, loop.limits, 1, {loop.kernels.begin(), loop.kernels.end()}, loop.cut.pieces});
       if (loop.domain.samples)
         for (const std::size_t k : loop.kernels)
-          spec.loops.back().sample_pieces = std::max(spec.loops.back().sample_pieces, schedule.kernels[k].pieces);
+          spec.loops.back().sample_pieces = std::max(spec.loops.back().sample_pieces, schedule.kernels[k].cut.pieces);
       for (const std::size_t k : loop.kernels) spec.work += kernels[k].work;
     }
     specs.push_back(spec);

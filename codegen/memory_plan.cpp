@@ -30,8 +30,8 @@ struct Life {
   std::size_t first = ~std::size_t{0}, last = 0, loop = 0;
   std::size_t first_call = ~std::size_t{0}, last_call = 0;
   bool one_loop = true, used = false;
-  bool product = false;         ///< where a product is collected: its tiles may end below the last row
-  bool staging = false;         ///< one for the whole chunk, not one per unit
+  bool overhangs = false;       ///< a product is collected there: its tiles may end below the last row
+  bool of_call = false;         ///< one for the whole chunk, not one per unit
   const Loop* slots = nullptr;  ///< whose chunks have one each
 
   void touch(const Kernel& kernel, std::size_t call, bool same_rows) {
@@ -68,16 +68,13 @@ std::vector<Life> lives_of(const Schedule& schedule) {
     };
     for (const Read& read : kernel.reads) touch(read.value, read.same_rows);
     for (const Write& write : kernel.writes) touch(write.value, true);
-    touch(kernel.product, true);
-    touch(kernel.staging, true);
-    touch(kernel.sums, true);
-    touch(kernel.packed, false);
-    touch(kernel.slots, false);
-    if (kernel.role == Kernel::Role::partial) lives[kernel.slots].slots = &schedule.phases[kernel.phase].loops[kernel.loop];
-    if (kernel.product != no_value && !kernel.collects_in_place()) lives[kernel.product].product = true;
-    if (kernel.staging != no_value) lives[kernel.staging].staging = true;
-    if (kernel.sums != no_value) (kernel.sums_of_call ? lives[kernel.sums].staging : lives[kernel.sums].product) = true;
-    if (kernel.role == Kernel::Role::pack && schedule.phases[kernel.phase].once) lives[kernel.packed].last = BufferSpec::kept;  // for later calls
+    for (const Memory& memory : kernel.memory) {
+      touch(memory.value, memory.purpose != Memory::slots && memory.purpose != Memory::packed);
+      Life& life = lives[memory.value];
+      if (kernel.is_private(memory)) (memory.of_call ? life.of_call : life.overhangs) = true;
+      if (kernel.is<Kernel::Partial>() && memory.purpose == Memory::slots) life.slots = &schedule.phases[kernel.phase].loops[kernel.loop];
+      if (kernel.is<Kernel::Pack>() && schedule.phases[kernel.phase].once) life.last = BufferSpec::kept;  // for later calls
+    }
   }
   return lives;
 }
@@ -132,13 +129,12 @@ std::int64_t place(std::vector<Request> requests, bool separate, std::vector<std
 std::vector<std::uint32_t> buffers_of(const Kernel& kernel, const MemoryPlan& plan) {
   std::vector<std::uint32_t> buffers;
   const auto add = [&](ValueId value) {
-    if (value == no_value) return;
     const std::uint32_t buffer = plan.buffer_of[value];
     if (std::find(buffers.begin(), buffers.end(), buffer) == buffers.end()) buffers.push_back(buffer);
   };
   for (const Read& read : kernel.reads) add(read.value);
   for (const Write& write : kernel.writes) add(write.value);
-  for (const ValueId value : {kernel.product, kernel.slots, kernel.packed, kernel.staging, kernel.sums}) add(value);
+  for (const Memory& memory : kernel.memory) add(memory.value);
   return buffers;
 }
 
@@ -167,15 +163,15 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       continue;
     }
     const Loop& loop = schedule.phases[lives[v].first].loops[lives[v].loop];
-    const bool has_chunks = lives[v].staging || (loop.domain.units == Dim(1) ? at.rows.is_fixed()
+    const bool has_chunks = lives[v].of_call || (loop.domain.units == Dim(1) ? at.rows.is_fixed()
                                                  : loop.domain.samples       ? at.rows.per_sample().is_fixed()
                                                                              : at.rows == loop.domain.units);
-    if ((!separate || lives[v].product || lives[v].staging) && lives[v].one_loop && at.cols.is_fixed() && has_chunks) {
+    if ((!separate || lives[v].overhangs || lives[v].of_call) && lives[v].one_loop && at.cols.is_fixed() && has_chunks) {
       places[v] = Place::scratch;
       // In a loop of one chunk, the chunk has all rows.
       const std::int64_t rows =
-          loop.domain.units == Dim(1) || lives[v].staging ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
-      chunk_bytes[v] = bytes_of(rows + (lives[v].product ? most_tile_rows : 0), at.stride.factor(), element);
+          loop.domain.units == Dim(1) || lives[v].of_call ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
+      chunk_bytes[v] = bytes_of(rows + (lives[v].overhangs ? most_tile_rows : 0), at.stride.factor(), element);
       scratch.push_back({v, aligned(chunk_bytes[v]) + readable_behind, lives[v].first_call, lives[v].last_call});
     } else {
       const std::int64_t bytes = bytes_of(at.rows.factor(), at.stride.factor(), element);
@@ -206,8 +202,8 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);
     buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
     buffer.chunk_bytes = chunk_bytes[v];
-    buffer.own = lives[v].product || lives[v].staging;
-    plan.serves_chunk.push_back(lives[v].staging);
+    buffer.own = lives[v].overhangs || lives[v].of_call;
+    plan.serves_chunk.push_back(lives[v].of_call);
   }
   for (ValueId v = 0; v < schedule.values.size(); ++v) plan.buffer_of[v] = plan.buffer_of[schedule.memory_of(v)];
   return plan;

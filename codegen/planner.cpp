@@ -44,10 +44,8 @@ ValueId Planner::temporary(const Type& type, std::string name) {
   return static_cast<ValueId>(schedule_.values.size() - 1);
 }
 
-void Planner::cut(Kernel& kernel, Piece piece, std::int64_t pieces) const {
-  if (!cuts_samples_ || !kernel.domain.samples) return;
-  kernel.piece = piece;
-  kernel.pieces = pieces;
+void Planner::cut_single_sample(Kernel& kernel, Cut::Along along, std::int64_t pieces) const {
+  if (cuts_samples_ && kernel.domain.samples) kernel.cut = {along, pieces};
 }
 
 void Planner::add(Kernel kernel) {
@@ -57,21 +55,22 @@ void Planner::add(Kernel kernel) {
 
 void Planner::add_pack(Kernel& reader, const Shape& shape, const Domain& domain) {
   Kernel pack;
-  pack.role = Kernel::Role::pack;
+  pack.role = Kernel::Pack{};
   pack.kind = reader.kind;
   pack.group = reader.group;
   pack.anchor = reader.anchor;
   pack.shape = shape;
   pack.domain = domain;
-  pack.packed = reader.packed = temporary({DType::f32, shape}, str("packed ", reader.anchor));
+  const Memory packed{Memory::packed, temporary({DType::f32, shape}, str("packed ", reader.anchor))};
+  pack.memory.push_back(packed);
+  reader.memory.push_back(packed);
   add(std::move(pack));
 }
 
 Planner::Parts Planner::split(const Kernel& reduction) const {
   Parts parts{reduction, reduction};
   auto& [partial, combine] = parts;
-  partial.role = Kernel::Role::partial;
-  combine.role = Kernel::Role::combine;
+  partial.role = Kernel::Partial{};
   partial.shape = graph_.node(graph_.node(reduction.anchor).inputs[0]).type.shape;
   partial.domain = domain_of(partial.shape);
   partial.writes.clear();
@@ -87,8 +86,10 @@ Planner::Parts Planner::split(const Kernel& reduction) const {
 
 void Planner::add(Parts parts, const Shape& slots) {
   auto& [partial, combine] = parts;
-  partial.slots = combine.slots = temporary({graph_.node(partial.anchor).type.dtype, slots}, str("partials ", partial.anchor));
-  combine.parts = schedule_.kernels.size();
+  const Memory memory{Memory::slots, temporary({graph_.node(partial.anchor).type.dtype, slots}, str("partials ", partial.anchor))};
+  partial.memory.push_back(memory);
+  combine.memory.push_back(memory);
+  combine.role = Kernel::Combine{schedule_.kernels.size()};
   add(std::move(partial));
   add(std::move(combine));
 }

@@ -17,7 +17,7 @@ class Planner {
   /// Memory for a kernel's own use.
   ValueId temporary(const Type& type, std::string name);
   /// Lets calls with a single sample be cut, if the kernel is over samples and the step updates no state.
-  void cut(Kernel& kernel, Piece piece, std::int64_t pieces) const;
+  void cut_single_sample(Kernel& kernel, Cut::Along along, std::int64_t pieces) const;
   void add(Kernel kernel);
   /// Adds a kernel that packs an operand of another one's anchor into memory of this shape.
   void add_pack(Kernel& reader, const Shape& shape, const Domain& domain);

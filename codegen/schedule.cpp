@@ -115,7 +115,7 @@ class Builder {
   void add_copies() {
     const auto copy = [&](NodeId leaf, StoredValue to) {
       Kernel kernel;
-      kernel.role = Kernel::Role::copy;
+      kernel.role = Kernel::Copy{};
       kernel.kind = &the_kind<PointwiseKernel>;
       kernel.shape = to.type.shape;
       kernel.domain = planner_.domain_of(kernel.shape);
@@ -143,7 +143,7 @@ class Builder {
     if (kernel.domain.units == Dim(1)) return true;
     const Shape& shape = graph_.node(graph_.node(user).inputs[operand]).type.shape;
     // Chunks of a partial sum divide what is summed.
-    if (kernel.role == Kernel::Role::partial && user == kernel.anchor) return planner_.domain_of(shape) == kernel.domain;
+    if (kernel.is<Kernel::Partial>() && user == kernel.anchor) return planner_.domain_of(shape) == kernel.domain;
     const ir::Access& access = access_of(user);
     return kernel.domain.samples ? ir::reads_own_samples(access, operand, shape) : ir::reads_own_units(access, operand, shape, kernel.domain.units);
   }
@@ -180,18 +180,18 @@ class Builder {
 
   void add_reads() {
     for (Kernel& kernel : s_.kernels) {
-      if (kernel.role == Kernel::Role::copy) continue;
-      if (kernel.role == Kernel::Role::combine) add_read(kernel, {.value = kernel.slots});
-      if (kernel.role == Kernel::Role::pack) {
+      if (kernel.is<Kernel::Copy>()) continue;
+      if (kernel.is<Kernel::Combine>()) add_read(kernel, {.value = kernel.memory_for(Memory::slots)});
+      if (kernel.is<Kernel::Pack>()) {
         const ir::Node& anchor = graph_.node(kernel.anchor);
         const bool own_rows = !is_convolution(anchor.op) && !product_of(graph_, kernel.anchor).op.transpose_b;
         add_read(kernel, {.value = s_.value_of[anchor.inputs[1]], .same_rows = own_rows});
-      } else if (kernel.packed != no_value) {
-        add_read(kernel, {.value = kernel.packed});
+      } else if (const ValueId packed = kernel.memory_for(Memory::packed); packed != no_value) {
+        add_read(kernel, {.value = packed});
       }
       const std::set<NodeId> shared = shared_nodes(kernel);
       for (const NodeId id : kernel.nodes) {
-        if (kernel.role == Kernel::Role::combine && id == kernel.anchor) continue;
+        if (kernel.is<Kernel::Combine>() && id == kernel.anchor) continue;
         const ir::Node& node = graph_.node(id);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
           const NodeId input = node.inputs[i];

@@ -1,9 +1,9 @@
 // Graph → phases of loops of kernels. Plain data, printable, checked by verify_schedule.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ir/kernel.h"
@@ -54,16 +54,49 @@ struct Write {
 /// a slot for a sum as large as a weight, so many samples that there are few chunks.
 enum class Pace : std::uint8_t { rows, images, slots };
 
-/// How a single sample may be cut, so that all threads work on it: not at all; into rows, for a convolution rows of pixels or of tiles; or into
-/// piece_columns columns of the result. Steps that update states do not cut single samples: training needs no low latency for one.
-enum class Piece : std::uint8_t { sample, rows, columns };
+/// How what a kernel computes of a range of units is cut into pieces, so that more threads share the work: every range; or only that of a single
+/// sample, in a step that updates no state, as training needs no low latency for one.
+struct Cut {
+  /// What a piece is: rows of the result, of a convolution rows of pixels or of tiles; or piece_columns columns of it.
+  enum class Along : std::uint8_t { none, rows, columns };
+  Along along = Along::none;
+  std::int64_t pieces = 1;
+  bool every_range = false;
+  /// Into how many pieces each range is cut.
+  std::int64_t of_each_range() const { return every_range ? pieces : 1; }
+  bool operator==(const Cut&) const = default;
+};
 inline constexpr std::int64_t piece_columns = 128;
 
+/// Memory of a kernel beside what it reads and writes.
+struct Memory {
+  enum Purpose : std::uint8_t {
+    collected,  ///< where a product or scatter is collected before its epilogue; or one of the kernel's `writes`
+    slots,      ///< partial sums, one a chunk: a partial writes them, a combine reads them
+    packed,     ///< the packed right operand: a pack writes it, the product reads it
+    sums,       ///< of a long product: the sums of its chains (codegen/kernels/chains.h)
+    staging,    ///< the copy of an image, the exponentials of a row
+  };
+  Purpose purpose;
+  ValueId value;
+  bool of_call = false;  ///< one for each call of the kernel, instead of rows for those of the chunk
+};
+
 struct Kernel {
-  /// nodes: a kernel group. partial: the group's reduction, one slot per chunk. combine: the slots and what follows. copy: a leaf to an output or
-  /// state. pack: the right operand of the group's product into the order in which tiles read it.
-  enum class Role : std::uint8_t { nodes, partial, combine, copy, pack };
-  Role role = Role::nodes;
+  /// A kernel group.
+  struct Group {};
+  /// The group's reduction, one slot a chunk.
+  struct Partial {};
+  /// The slots and what follows.
+  struct Combine {
+    std::size_t parts;      ///< the number of the kernel that fills the slots
+    bool finishes = false;  ///< is in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
+  };
+  /// A leaf to an output or state.
+  struct Copy {};
+  /// The right operand of the group's product into the order in which tiles read it.
+  struct Pack {};
+  std::variant<Group, Partial, Combine, Copy, Pack> role;
   const KernelKind* kind = nullptr;  ///< whose code it is (codegen/kernels/kinds.h)
   std::int32_t group = -1;           ///< kernel group of the graph
   std::vector<ir::NodeId> nodes;     ///< in topological order
@@ -72,25 +105,23 @@ struct Kernel {
   Domain domain;
   std::vector<Read> reads;
   std::vector<Write> writes;
-  ValueId product = no_value;  ///< memory where a product or scatter is collected before its epilogue; or one of `writes`
-  ValueId slots = no_value;    ///< partial sums, one a chunk
-  std::size_t parts = 0;       ///< of a combine: the number of the kernel that fills the slots
-  bool finishes = false;       ///< of a combine: in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
-  ValueId packed = no_value;   ///< the packed right operand: written by the pack kernel, read by the product
-  ValueId sums = no_value;     ///< of a long product: the sums of its chains (codegen/kernels/chains.h); of a call, if `sums_of_call`
-  bool sums_of_call = false;
-  ValueId staging = no_value;  ///< of a kernel call: the copy of an image, the exponentials of a row
+  std::vector<Memory> memory;  ///< at most one for each purpose
   Pace pace = Pace::rows;
-  Piece piece = Piece::sample;
-  std::int64_t pieces = 1;  ///< of a sample
-  bool divided = false;     ///< every chunk is cut into the pieces, not only a single sample
-  Work work;                ///< over the whole domain
+  Cut cut;
+  Work work;  ///< over the whole domain
   std::size_t phase = 0, loop = 0;
   std::size_t stage = 0;  ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
-  /// Whether what is collected becomes a result in place.
-  bool collects_in_place() const {
-    return std::any_of(writes.begin(), writes.end(), [&](const Write& write) { return write.value == product; });
+
+  template <class R>
+  bool is() const {
+    return std::holds_alternative<R>(role);
   }
+  bool finishes() const { return is<Combine>() && std::get<Combine>(role).finishes; }
+  /// Its memory for this purpose; no_value if it has none.
+  ValueId memory_for(Memory::Purpose purpose) const;
+  /// Memory in which nothing else reads or writes: not slots and what is packed, which another kernel shares, and not a result that is collected in
+  /// place.
+  bool is_private(const Memory& memory) const;
 };
 
 /// Kernels that run back to back on each chunk.
@@ -99,7 +130,7 @@ struct Loop {
   Pace pace = Pace::rows;
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
-  std::int64_t pieces = 1;  ///< into which each range of units is divided; then there is one kernel, and perhaps one that finishes its pieces
+  Cut cut;  ///< of every range; then there is one kernel, and perhaps one that finishes its pieces
   /// Chunk size: depends only on shape and sizes.
   std::int64_t chunk_units(Sizes sizes) const;
 };

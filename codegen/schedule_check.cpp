@@ -9,7 +9,26 @@ namespace sinter::codegen {
 std::int64_t Loop::chunk_units(Sizes sizes) const { return chunk_of(domain.units.extent(sizes), sizes, limits); }
 
 std::size_t finisher(const Schedule& schedule, const Loop& loop) {
-  return schedule.kernels[loop.kernels.back()].finishes ? loop.kernels.back() : no_kernel;
+  return schedule.kernels[loop.kernels.back()].finishes() ? loop.kernels.back() : no_kernel;
+}
+
+ValueId Kernel::memory_for(Memory::Purpose purpose) const {
+  const auto found = std::find_if(memory.begin(), memory.end(), [&](const Memory& each) { return each.purpose == purpose; });
+  return found == memory.end() ? no_value : found->value;
+}
+
+bool Kernel::is_private(const Memory& of) const {
+  switch (of.purpose) {
+    case Memory::collected:
+      return std::none_of(writes.begin(), writes.end(), [&](const Write& write) { return write.value == of.value; });
+    case Memory::slots:
+    case Memory::packed:
+      return false;
+    case Memory::sums:
+    case Memory::staging:
+      return true;
+  }
+  return true;
 }
 
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
@@ -23,8 +42,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   std::vector<std::vector<std::size_t>> writers(schedule.values.size()), overwriters(graph.states().size());
   for (std::size_t k = 0; k < schedule.kernels.size(); ++k) {
     const Kernel& kernel = schedule.kernels[k];
-    if (kernel.slots != no_value && kernel.role != Kernel::Role::combine) writers[kernel.slots].push_back(k);
-    if (kernel.role == Kernel::Role::pack) writers[kernel.packed].push_back(k);
+    if (kernel.is<Kernel::Partial>()) writers[kernel.memory_for(Memory::slots)].push_back(k);
+    if (kernel.is<Kernel::Pack>()) writers[kernel.memory_for(Memory::packed)].push_back(k);
     for (const Write& write : kernel.writes) {
       writers[write.value].push_back(k);
       if (const StoredValue& value = schedule.values[write.value]; value.home == StoredValue::Home::state) overwriters[value.index].push_back(k);
@@ -39,7 +58,8 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
         const bool before = writer.phase < reader.phase;
         const bool same_loop =
             writer.phase == reader.phase && writer.loop == reader.loop && place[w] < place[k] && (read.same_rows || reader.domain.units == Dim(1));
-        const bool finishes = reader.finishes && reader.parts == w && writer.phase == reader.phase && writer.loop == reader.loop;
+        const bool finishes =
+            reader.finishes() && std::get<Kernel::Combine>(reader.role).parts == w && writer.phase == reader.phase && writer.loop == reader.loop;
         if (!before && !same_loop && !finishes) fail(reader, str("reads '", schedule.values[read.value].name, "' before it is written"));
       }
       // A kernel that overwrites a state whose old value this kernel reads is in a later phase.
@@ -63,16 +83,16 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
                   ", at most ", loop.limits.most, " a chunk:\n");
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
-        const char* kind = kernel.role == Kernel::Role::partial   ? " (a slot a chunk)"
-                           : kernel.finishes                      ? " (slots of a piece combined)"
-                           : kernel.role == Kernel::Role::combine ? " (slots combined)"
-                           : kernel.role == Kernel::Role::pack    ? " (right operand packed)"
-                                                                  : "";
-        text += str("      ", kernel.role == Kernel::Role::copy ? "copy" : str("kernel ", kernel.group), kind, ":");
+        const char* kind = kernel.is<Kernel::Partial>()   ? " (a slot a chunk)"
+                           : kernel.finishes()            ? " (slots of a piece combined)"
+                           : kernel.is<Kernel::Combine>() ? " (slots combined)"
+                           : kernel.is<Kernel::Pack>()    ? " (right operand packed)"
+                                                          : "";
+        text += str("      ", kernel.is<Kernel::Copy>() ? "copy" : str("kernel ", kernel.group), kind, ":");
         for (const ir::NodeId id : kernel.nodes) text += str(" ", ir::name(graph.node(id).op));
         if (!kernel.writes.empty()) text += " ->";
         for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);
-        if (kernel.pieces > 1) text += str(kernel.divided ? ", each chunk in " : ", a single sample in ", kernel.pieces, " pieces");
+        if (kernel.cut.pieces > 1) text += str(kernel.cut.every_range ? ", each chunk in " : ", a single sample in ", kernel.cut.pieces, " pieces");
         text += "\n";
       }
     }

@@ -44,9 +44,10 @@ class Order {
     for (std::size_t k = 0; k < s_.kernels.size(); ++k) {
       const Kernel& kernel = s_.kernels[k];
       for (const Write& write : kernel.writes) producer_[write.value] = k;
-      if (kernel.product != no_value) producer_[kernel.product] = k;
-      if (kernel.slots != no_value && kernel.role == Kernel::Role::partial) producer_[kernel.slots] = k;
-      if (kernel.packed != no_value && kernel.role == Kernel::Role::pack) producer_[kernel.packed] = k;
+      for (const Memory& memory : kernel.memory)
+        if (memory.purpose == Memory::collected || (memory.purpose == Memory::slots && kernel.is<Kernel::Partial>()) ||
+            (memory.purpose == Memory::packed && kernel.is<Kernel::Pack>()))
+          producer_[memory.value] = k;
     }
     for (std::size_t k = 0; k < s_.kernels.size(); ++k) add_edges(k);
     for (std::size_t k = 0; k < s_.kernels.size(); ++k) ranks_.settle(edges_, k);
@@ -107,7 +108,7 @@ class Order {
     producer_.push_back(k);
     readers_.emplace_back();
     Kernel copy;
-    copy.role = Kernel::Role::copy;
+    copy.role = Kernel::Copy{};
     copy.kind = &the_kind<PointwiseKernel>;
     copy.shape = s_.values[write.value].type.shape;
     copy.domain = domain_of(copy.shape, s_.divides_samples);
@@ -129,7 +130,7 @@ class Order {
 
   bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
     return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
-           before.role != Kernel::Role::partial && !before.divided && !after.divided && !before.finishes && !after.finishes;
+           !before.is<Kernel::Partial>() && !before.cut.every_range && !after.cut.every_range && !before.finishes() && !after.finishes();
   }
 
   /// The first phase in which a kernel can run.
@@ -139,7 +140,7 @@ class Order {
     for (const Read& read : kernel.reads) {
       const std::size_t p = producer(read);
       if (p == none || p == k) continue;
-      const bool same = joinable(s_.kernels[p], kernel, read) || (kernel.finishes && p == kernel.parts);
+      const bool same = joinable(s_.kernels[p], kernel, read) || (kernel.finishes() && p == std::get<Kernel::Combine>(kernel.role).parts);
       phase = std::max(phase, s_.kernels[p].phase + (same ? 0 : 1));
     }
     for (const std::size_t before : overwrites_after_[k]) phase = std::max(phase, s_.kernels[before].phase + 1);
@@ -152,14 +153,14 @@ class Order {
     overwrites_after_.resize(s_.kernels.size());
     for (const auto& [before, after] : anti_) overwrites_after_[after].push_back(before);
     // Weights are packed in a phase before all others, so that kernels that read them can still share a loop with kernels that do not.
-    const auto packs_leaf = [&](const Kernel& kernel) { return kernel.role == Kernel::Role::pack && producer(kernel.reads.front()) == none; };
+    const auto packs_leaf = [&](const Kernel& kernel) { return kernel.is<Kernel::Pack>() && producer(kernel.reads.front()) == none; };
     const std::size_t first = std::any_of(s_.kernels.begin(), s_.kernels.end(), packs_leaf) ? 1 : 0;
     for (const std::size_t k : order) {
       Kernel& kernel = s_.kernels[k];
       const std::size_t from = packs_leaf(kernel) ? 0 : first;
-      if (kernel.role == Kernel::Role::combine && s_.kernels[kernel.parts].piece == Piece::rows) {
-        kernel.finishes = true;  // unless something else that it reads comes later
-        kernel.finishes = earliest(k, from) == s_.kernels[kernel.parts].phase;
+      if (auto* combine = std::get_if<Kernel::Combine>(&kernel.role); combine && s_.kernels[combine->parts].cut.along == Cut::Along::rows) {
+        combine->finishes = true;  // unless something else that it reads comes later
+        combine->finishes = earliest(k, from) == s_.kernels[combine->parts].phase;
       }
       kernel.phase = earliest(k, from);
       phases = std::max(phases, kernel.phase + 1);
@@ -199,7 +200,7 @@ class Order {
           kernel.stage = std::max(kernel.stage, s_.kernels[p].stage + 1);
         }
         stages = std::max(stages, kernel.stage + 1);
-        cut = cut || (kernel.pieces > 1 && !kernel.divided);
+        cut = cut || (kernel.cut.pieces > 1 && !kernel.cut.every_range);
       }
     if (cut) phase.stages = stages;
   }
@@ -236,12 +237,12 @@ class Order {
     auto& loops = s_.phases[kernel.phase].loops;
     std::set<std::size_t> joins;  // loops of the phase
     const auto over_samples = samples_loop_.find({kernel.phase, kernel.pace});
-    const bool alone = kernel.divided || kernel.pace == Pace::slots;
+    const bool alone = kernel.cut.every_range || kernel.pace == Pace::slots;
     if (kernel.domain.samples && !alone && over_samples != samples_loop_.end()) joins.insert(over_samples->second);
     for (const Read& read : kernel.reads)
       if (const std::size_t p = producer(read); p != none && loop_of_[p] != none && s_.kernels[p].phase == kernel.phase) joins.insert(loop_of_[p]);
     if (joins.empty()) {
-      loops.push_back({kernel.domain, kernel.pace, {}, {}});
+      loops.push_back({kernel.domain, kernel.pace, {}, {}, {}});
       joins.insert(loops.size() - 1);
     }
     const std::size_t into = *joins.begin();
@@ -254,7 +255,7 @@ class Order {
     loops[into].kernels.push_back(k);
     loop_of_[k] = into;
     if (loops[into].domain.samples && !alone) samples_loop_[{kernel.phase, loops[into].pace}] = into;
-    if (kernel.divided) loops[into].pieces = kernel.pieces;
+    if (kernel.cut.every_range) loops[into].cut = kernel.cut;
   }
 
   // What only taps see does not count: chunks, and with them the order of sums, are the same without.
@@ -267,10 +268,10 @@ class Order {
   Work work_of(const Kernel& kernel) const {
     ir::Cost flops, bytes;
     if (is_tap(kernel)) return {};
-    if (kernel.role != Kernel::Role::combine)
+    if (!kernel.is<Kernel::Combine>())
       for (const NodeId id : kernel.nodes) flops += ir::flops(graph_, id);
     for (const Read& read : kernel.reads) bytes += ir::bytes(s_.values[read.value].type);
-    if (kernel.role == Kernel::Role::pack) bytes += ir::bytes(s_.values[kernel.packed].type);
+    if (kernel.is<Kernel::Pack>()) bytes += ir::bytes(s_.values[kernel.memory_for(Memory::packed)].type);
     for (const Write& write : kernel.writes)
       if (!is_tap(kernel, write)) bytes += ir::bytes(s_.values[write.value].type);
     return {flops, bytes};
@@ -300,7 +301,8 @@ class Order {
         if (s_.values[write.value].home == StoredValue::Home::memory && !is_tap(kernel, write) &&
             std::none_of(readers_[write.value].begin(), readers_[write.value].end(), is_read_later))
           add(write.value);
-      if (kernel.product != no_value && !kernel.collects_in_place()) add(kernel.product);
+      for (const Memory& memory : kernel.memory)
+        if (memory.purpose == Memory::collected && kernel.is_private(memory)) add(memory.value);
     }
     return bytes;
   }
@@ -331,7 +333,7 @@ class Order {
       const bool product = kernel.kind == &the_kind<ProductKernel>;
       loop.limits = {.least = product ? least_terms : 1, .most = std::int64_t{1} << 40, .granule = 1};
       set_parts(loop);
-      loop.limits.most_parts = s_.values[kernel.slots].type.shape[0].factor();
+      loop.limits.most_parts = s_.values[kernel.memory_for(Memory::slots)].type.shape[0].factor();
       return;
     }
     if (loop.pace == Pace::images) {
@@ -348,7 +350,7 @@ class Order {
     // Each chunk of a product reads the whole right operand: the larger that is, the more rows a chunk should have.
     const auto reads_much = [&](std::size_t k) {
       const Kernel& kernel = s_.kernels[k];
-      if (kernel.product == no_value || kernel.role != Kernel::Role::nodes) return false;
+      if (kernel.memory_for(Memory::collected) == no_value || !kernel.is<Kernel::Group>()) return false;
       const ir::Node& anchor = graph_.node(kernel.anchor);
       if (!std::holds_alternative<ir::Matmul>(anchor.op) && !std::holds_alternative<ir::Dense>(anchor.op)) return false;
       const SymbolicLayout at = symbolic_layout(graph_.node(anchor.inputs[1]).type.shape);

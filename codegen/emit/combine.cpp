@@ -98,7 +98,7 @@ namespace {
 /// Chunks of the loop that filled this kernel's slots.
 llvm::Value* slot_count(Emitter& e) {
   const Schedule& schedule = e.context().schedule;
-  const Kernel& maker = schedule.kernels[e.kernel().parts];
+  const Kernel& maker = schedule.kernels[std::get<Kernel::Combine>(e.kernel().role).parts];
   const Loop& loop = schedule.phases[maker.phase].loops[maker.loop];
   llvm::Value *units = e.extent(loop.domain.units), *size = e.chunk_units(loop);
   return e.builder().CreateUDiv(e.builder().CreateAdd(units, e.builder().CreateSub(size, e.number(1))), size);
@@ -110,7 +110,7 @@ void emit_combined(Emitter& e, Combine how) {
   Builder& b = e.builder();
   const Shape& shape = e.kernel().shape;
   const DType dtype = e.anchor().type.dtype;
-  const ValueId slots = e.kernel().slots;
+  const ValueId slots = e.memory(Memory::slots);
   const bool flat = is_flat(shape), adjacent = flat || shape.elements() == Dim(1);
   llvm::Value *count = slot_count(e), *rows = e.extent(symbolic_layout(shape).rows);
   e.store_results(e.rows(), false, [&](const Site& site) {

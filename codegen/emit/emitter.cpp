@@ -29,7 +29,7 @@ llvm::Function* Emitter::declare() {
   }
   function_->addFnAttr(llvm::Attribute::NoInline);
   if (context_.checked) function_->addFnAttr(checked_kernel);
-  if (context_.checked && (kernel_.role == Kernel::Role::pack || kernel_.divided)) function_->addFnAttr(strided_kernel);
+  if (context_.checked && (kernel_.is<Kernel::Pack>() || kernel_.cut.every_range)) function_->addFnAttr(strided_kernel);
   return function_;
 }
 
@@ -106,9 +106,8 @@ Rows Emitter::rows() {
   const Dim all = symbolic_layout(kernel_.shape).rows;
   if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
   if (!kernel_.domain.samples) return {begin_, end_};
-  const auto cut = kernel_.piece == Piece::rows;
   Value *own = extent(all.per_sample()), *first = builder_.CreateMul(begin_, own), *last = builder_.CreateMul(end_, own);
-  if (!cut) return {first, last};
+  if (kernel_.cut.along != Cut::Along::rows) return {first, last};
   return {builder_.CreateAdd(first, piece_begin_), builder_.CreateSub(last, builder_.CreateSub(own, piece_end_))};
 }
 

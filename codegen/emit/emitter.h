@@ -55,6 +55,8 @@ class Emitter {
   Builder& builder() { return builder_; }
   const Type& type_of(ir::NodeId id) const { return graph().node(id).type; }
   ValueId value_of(ir::NodeId id) const { return context_.schedule.value_of[id]; }
+  /// The kernel's memory for this purpose; no_value if it has none.
+  ValueId memory(Memory::Purpose purpose) const { return kernel_.memory_for(purpose); }
   const StoredValue& stored(ValueId value) const { return context_.schedule.values[value]; }
   /// Whether every kernel that reads the node computes it for itself.
   bool recomputable(ir::NodeId id) const { return context_.schedule.facts.recomputable[id]; }

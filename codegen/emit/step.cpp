@@ -121,10 +121,10 @@ class StepEmitter {
       b_.CreateRet(number(0));
       return;
     }
-    const auto run = [&](bool cut) {
-      std::vector<Job> jobs = jobs_of(stages[s], cut);
+    const auto run = [&](bool single) {
+      std::vector<Job> jobs = jobs_of(stages[s], single);
       if (joins(s))
-        for (Job& job : jobs_of(stages[s + 1], cut)) jobs.push_back(std::move(job));
+        for (Job& job : jobs_of(stages[s + 1], single)) jobs.push_back(std::move(job));
       emit_jobs(jobs);
     };
     if (phase.once) {
@@ -150,25 +150,24 @@ class StepEmitter {
     std::function<void(Value* chunk)> run;
   };
 
-  std::vector<Job> jobs_of(const Stage& stage, bool cut) {
+  std::vector<Job> jobs_of(const Stage& stage, bool single) {
     const Phase& phase = context_.schedule.phases[stage.phase];
     std::vector<Job> jobs;
     if (stage.finishing) {
       for (const Loop& loop : phase.loops)
         if (finisher(context_.schedule, loop) != no_kernel)
-          jobs.push_back({number(loop.pieces), [this, &loop](Value* piece) { finish_piece(loop, piece); }});
+          jobs.push_back({number(loop.cut.pieces), [this, &loop](Value* piece) { finish_piece(loop, piece); }});
       return jobs;
     }
-    if (stage.number == 0) jobs = whole_loops(phase, cut);
-    if (!cut) return jobs;
+    if (stage.number == 0) jobs = whole_loops(phase, single);
+    if (!single) return jobs;
     for (const Loop& loop : phase.loops)
       for (const std::size_t k : loop.kernels)
-        if (is_cut(loop) && context_.schedule.kernels[k].stage == stage.number) jobs.push_back(pieces_of(loop, k));
+        if (cuts_single_sample(loop) && context_.schedule.kernels[k].stage == stage.number) jobs.push_back(pieces_of_single_sample(loop, k));
     return jobs;
   }
 
-  /// Whether a single sample may be cut in it.
-  bool is_cut(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
+  bool cuts_single_sample(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
 
   // What LLVM does with a function takes more time than in proportion to its length: of many loops, or kernels of a loop, each most_calls are in a
   // function of their own.
@@ -193,11 +192,11 @@ class StepEmitter {
     arguments.insert(arguments.end(), numbers.begin(), numbers.end());
     return b_.CreateCall(function, arguments);
   }
-  /// The loops of a phase; or only those in which no sample is cut.
-  std::vector<Job> whole_loops(const Phase& phase, bool without_cut) {
+  /// The loops of a phase; or only those in which a single sample is not cut.
+  std::vector<Job> whole_loops(const Phase& phase, bool single) {
     std::vector<const Loop*> loops;
     for (const Loop& loop : phase.loops)
-      if (!without_cut || !is_cut(loop)) loops.push_back(&loop);
+      if (!single || !cuts_single_sample(loop)) loops.push_back(&loop);
     if (loops.size() <= most_calls) return jobs_of(loops);
     std::vector<Job> jobs;
     for (std::size_t first = 0; first < loops.size(); first += most_calls) {
@@ -221,68 +220,74 @@ class StepEmitter {
 
   std::vector<Job> jobs_of(const std::vector<const Loop*>& loops) {
     std::vector<Job> jobs;
-    for (const Loop* each : loops) {
-      const Loop& loop = *each;
-      Value *units = units_of(loop), *size = emit_chunk_units(b_, loop.domain.units, words_.n, words_.t, loop.limits);
-      Value* ranges = divide_up(units, size);
-      if (finisher(context_.schedule, loop) != no_kernel) {
-        jobs.push_back(parts_of(loop, ranges, size));
-        continue;
-      }
-      if (loop.pieces == 1) {
-        jobs.push_back({ranges, [this, &loop, size](Value* chunk) { emit_chunk(loop, chunk, size, nullptr); }});
-        continue;
-      }
-      // The pieces of the same columns follow each other: what they read of a weight stays in the cache.
-      jobs.push_back({b_.CreateMul(ranges, number(loop.pieces)), [this, &loop, size, ranges](Value* chunk) {
-                        emit_chunk(loop, b_.CreateURem(chunk, ranges), size, b_.CreateUDiv(chunk, ranges));
-                      }});
+    for (const Loop* loop : loops) {
+      Value* size = emit_chunk_units(b_, loop->domain.units, words_.n, words_.t, loop->limits);
+      Value* ranges = divide_up(units_of(*loop), size);
+      if (loop->cut.pieces == 1 && finisher(context_.schedule, *loop) == no_kernel)
+        jobs.push_back({ranges, [this, loop, size](Value* chunk) { emit_range(*loop, chunk, size); }});
+      else jobs.push_back(pieces_of(*loop, {.kernel = loop->kernels.front(), .size = size, .ranges = ranges, .pieces_a_chunk = number(1)}));
     }
     return jobs;
   }
 
-  /// The parts of a loop whose pieces are finished by whoever computes the last part of each: the thread that counts it sees what all others wrote
-  /// before they counted theirs.
-  Job parts_of(const Loop& loop, Value* ranges, Value* size) {
-    Value* counters = nullptr;
-    if (loop.pieces > counter_spacing) throw InternalError("code", str("a loop has ", loop.pieces, " pieces, more than counters"));
-    if (!context_.checked)
-      counters = b_.CreateInBoundsGEP(b_.getInt32Ty(), field(offsetof(StepContext, counters), b_.getPtrTy()),
-                                      {number(static_cast<std::int64_t>(counters_.at(&loop)) * counter_spacing)});
-    return {b_.CreateMul(ranges, number(loop.pieces)), [this, &loop, ranges, size, counters](Value* chunk) {
-              // The pieces of a range of terms follow each other: they read the same rows of the right operand.
-              Value *piece = b_.CreateURem(chunk, number(loop.pieces)), *range = b_.CreateUDiv(chunk, number(loop.pieces));
-              emit_chunk(loop, range, size, piece);
-              if (!counters) return;
-              Value* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {piece}), b_.getInt32(1),
-                                                 llvm::Align(4), llvm::AtomicOrdering::AcquireRelease);
-              llvm::BasicBlock *finish = block("finish"), *next = block("finished");
-              b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAdd(b_.CreateZExt(before, b_.getInt64Ty()), number(1)), ranges), finish, next);
-              b_.SetInsertPoint(finish);
-              finish_piece(loop, piece);
-              b_.CreateBr(next);
-              b_.SetInsertPoint(next);
+  /// A kernel's pieces of a single sample: one chunk a thread, of about equal size.
+  Job pieces_of_single_sample(const Loop& loop, std::size_t k) {
+    Value* each = divide_up(number(context_.schedule.kernels[k].cut.pieces), threads());
+    return pieces_of(loop, {.kernel = k, .size = number(1), .ranges = number(1), .pieces_a_chunk = each, .single_sample = true});
+  }
+
+  /// A kernel of a loop over ranges of `size` units, each cut into pieces.
+  struct Pieces {
+    std::size_t kernel;
+    Value *size, *ranges, *pieces_a_chunk;
+    bool single_sample = false;
+  };
+  Job pieces_of(const Loop& loop, const Pieces& of) {
+    const Kernel& kernel = context_.schedule.kernels[of.kernel];
+    Value *all = number(kernel.cut.pieces), *groups = divide_up(all, of.pieces_a_chunk);
+    Value* counters = counters_of_pieces(loop);
+    return {b_.CreateMul(of.ranges, groups), [this, &loop, of, &kernel, all, groups, counters](Value* chunk) {
+              // Pieces of the same columns follow each other: what they read of a weight stays in the cache. So do pieces of rows of the same range
+              // of terms, which read the same rows of the right operand.
+              const bool ranges_first = kernel.cut.along == Cut::Along::columns;
+              Value* range = ranges_first ? b_.CreateURem(chunk, of.ranges) : b_.CreateUDiv(chunk, groups);
+              Value* group = ranges_first ? b_.CreateUDiv(chunk, of.ranges) : b_.CreateURem(chunk, groups);
+              Value *begin = b_.CreateMul(range, of.size), *end = smaller(b_.CreateAdd(begin, of.size), units_of(loop));
+              Value* first = b_.CreateMul(group, of.pieces_a_chunk);
+              Value* last = smaller(b_.CreateAdd(first, of.pieces_a_chunk), all);
+              calls_.emit(words_, loop, of.kernel, {begin, end, range, first, last}, of.single_sample);
+              if (counters) finish_if_last(loop, counters, group, of.ranges);
             }};
+  }
+
+  /// Counts the parts of each piece of a loop whose pieces are finished by whoever computes the last part of each; none for other loops.
+  Value* counters_of_pieces(const Loop& loop) {
+    if (context_.checked || finisher(context_.schedule, loop) == no_kernel) return nullptr;
+    if (loop.cut.pieces > counter_spacing) throw InternalError("code", str("a loop has ", loop.cut.pieces, " pieces, more than counters"));
+    return b_.CreateInBoundsGEP(b_.getInt32Ty(), field(offsetof(StepContext, counters), b_.getPtrTy()),
+                                {number(static_cast<std::int64_t>(counters_.at(&loop)) * counter_spacing)});
+  }
+
+  /// Counts a part of a piece and finishes the piece if that was the last one: the thread that counts it sees what all others wrote before they
+  /// counted theirs.
+  void finish_if_last(const Loop& loop, Value* counters, Value* piece, Value* parts) {
+    Value* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, b_.CreateInBoundsGEP(b_.getInt32Ty(), counters, {piece}), b_.getInt32(1),
+                                       llvm::Align(4), llvm::AtomicOrdering::AcquireRelease);
+    llvm::BasicBlock *finish = block("finish"), *next = block("finished");
+    b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAdd(b_.CreateZExt(before, b_.getInt64Ty()), number(1)), parts), finish, next);
+    b_.SetInsertPoint(finish);
+    finish_piece(loop, piece);
+    b_.CreateBr(next);
+    b_.SetInsertPoint(next);
   }
 
   void finish_piece(const Loop& loop, Value* piece) {
     const std::size_t k = finisher(context_.schedule, loop);
     const Dim rows = context_.schedule.kernels[k].domain.units;
-    Value* each = number(sinter::divide_up(rows.factor(), loop.pieces));
+    Value* each = number(sinter::divide_up(rows.factor(), loop.cut.pieces));
     Value* first = b_.CreateMul(piece, each);
     Value* last = smaller(b_.CreateAdd(first, each), emit_extent(b_, rows, words_.n, words_.t));
     calls_.emit(words_, loop, k, {first, last, piece, number(0), number(1)}, false);
-  }
-
-  /// A kernel's pieces of a single sample: one chunk per thread, of about equal size.
-  Job pieces_of(const Loop& loop, std::size_t k) {
-    Value* all = number(context_.schedule.kernels[k].pieces);
-    Value* size = divide_up(all, threads());
-    return {divide_up(all, size), [this, &loop, k, all, size](Value* chunk) {
-              Value* first = b_.CreateMul(chunk, size);
-              Value* last = smaller(b_.CreateAdd(first, size), all);
-              calls_.emit(words_, loop, k, {number(0), number(1), number(0), first, last}, true);
-            }};
   }
 
   /// Runs the chunks of these jobs that the source gives; returns from the function with their number.
@@ -335,11 +340,10 @@ class StepEmitter {
     b_.CreateBr(then);
   }
 
-  /// All kernels of a loop on a chunk; or one piece of its kernel.
-  void emit_chunk(const Loop& loop, Value* chunk, Value* size, Value* piece) {
+  /// All kernels of a loop on a range of its units.
+  void emit_range(const Loop& loop, Value* chunk, Value* size) {
     Value* begin = b_.CreateMul(chunk, size);
     Value* end = smaller(b_.CreateAdd(begin, size), units_of(loop));
-    if (piece) return calls_.emit(words_, loop, loop.kernels.front(), {begin, end, chunk, piece, b_.CreateAdd(piece, number(1))}, false);
     if (loop.kernels.size() <= most_calls) return emit_calls(loop, loop.kernels, begin, end, chunk);
     for (std::size_t first = 0; first < loop.kernels.size(); first += most_calls) {
       const std::span some(loop.kernels.data() + first, std::min(most_calls, loop.kernels.size() - first));
@@ -354,7 +358,7 @@ class StepEmitter {
   }
   void emit_calls(const Loop& loop, std::span<const std::size_t> kernels, Value* begin, Value* end, Value* chunk) {
     for (const std::size_t k : kernels)
-      calls_.emit(words_, loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].pieces)}, false);
+      calls_.emit(words_, loop, k, {begin, end, chunk, number(0), number(context_.schedule.kernels[k].cut.pieces)}, false);
   }
 
   EmitContext& context_;
@@ -370,7 +374,7 @@ Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_
   // The approximate cost of compiling a kernel, in nodes: a product adds tiles, and part 0 the step itself.
   const auto weight = [&](std::size_t k) {
     const Kernel& kernel = schedule.kernels[k];
-    return kernel.nodes.size() + (kernel.product != no_value || kernel.staging != no_value ? 16 : 4);
+    return kernel.nodes.size() + (kernel.memory_for(Memory::collected) != no_value || kernel.memory_for(Memory::staging) != no_value ? 16 : 4);
   };
   Division division{std::move(code_of), std::vector<std::size_t>(schedule.kernels.size())};
   std::vector<std::size_t> order, loads(parts);

@@ -8,7 +8,7 @@
 namespace sinter::codegen {
 
 void CollectedKernel::plan_memory(Planner& planner, Kernel& kernel) {
-  kernel.product = planner.temporary(planner.graph().node(kernel.anchor).type, str("product ", kernel.anchor));
+  kernel.memory.push_back({Memory::collected, planner.temporary(planner.graph().node(kernel.anchor).type, str("product ", kernel.anchor))});
 }
 
 void CollectedKernel::plan_memory_in_place(Planner& planner, Kernel& kernel) {
@@ -27,7 +27,7 @@ void CollectedKernel::plan_memory_in_place(Planner& planner, Kernel& kernel) {
   for (const Write& write : kernel.writes) {
     const StoredValue& value = planner.stored(write.value);
     if (value.type == type && (value.home == StoredValue::Home::memory || value.home == StoredValue::Home::output)) {
-      kernel.product = write.value;
+      kernel.memory.push_back({Memory::collected, write.value});
       return;
     }
   }
@@ -41,7 +41,7 @@ void CollectedKernel::plan_samples(const Planner& planner, Kernel& kernel) {
 }
 
 Vec CollectedKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
-  return e.load(e.address(e.kernel().product, site.row, site.last), e.type_of(anchor).dtype, site.width);
+  return e.load(e.address(e.memory(Memory::collected), site.row, site.last), e.type_of(anchor).dtype, site.width);
 }
 
 void CollectedFirstKernel::plan(Planner& planner, Kernel kernel) const {

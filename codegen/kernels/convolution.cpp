@@ -40,7 +40,7 @@ class ConvolutionEmitter : ImageWords {
       tiles_ = plan_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor(), e_.unit());
       note();
     }
-    const bool cut = e_.kernel().piece == Piece::rows;  // of windows
+    const bool cut = e_.kernel().cut.along == Cut::Along::rows;  // of windows
     Value *begin = cut ? e_.piece_begin() : number(0), *end = cut ? e_.piece_end() : number(plan_.h.windows);
     for_each_image([&](Value* image) {
       for_each_block(image, begin, end, plan_.block(), [&](Value* block, Value* block_end) {
@@ -58,7 +58,7 @@ class ConvolutionEmitter : ImageWords {
   /// conv2d_transpose: each gradient, times the kernel, gives a window's runs, which are added to a copy of the image that then becomes the result.
   void emit_adjoint() {
     source_ = e_.value_of(node_.inputs[0]);
-    const std::int64_t stride = symbolic_layout(type(e_.kernel().packed).shape).stride.factor();
+    const std::int64_t stride = symbolic_layout(type(e_.memory(Memory::packed)).shape).stride.factor();
     tiles_ = plan_tiles(plan_.w.windows, stride, e_.unit());
     note();
     for_each_image([&](Value* image) {
@@ -75,7 +75,7 @@ class ConvolutionEmitter : ImageWords {
 
   /// Rows [begin, end) of the rotated kernel: by (kernel row, part of it, feature) and index in the run.
   void emit_pack() {
-    const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.kernel().packed;
+    const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.memory(Memory::packed);
     const SymbolicLayout at = symbolic_layout(e_.kernel().shape);
     const bool flat_w = is_flat(type(w).shape), flat = is_flat(e_.kernel().shape);
     e_.loop(e_.begin(), e_.end(), 1, [&](Value* row) {
@@ -128,7 +128,7 @@ class ConvolutionEmitter : ImageWords {
 
  private:
   // ---- helpers ----
-  Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.kernel().staging), offset); }
+  Value* copy_at(Value* offset) { return float_at(e_.pointer(e_.memory(Memory::staging)), offset); }
   Vec zero() const { return Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32); }
   void note() { e_.note(str(ir::name(node_.op), ", ", to_text(plan_, tiles_))); }
 
@@ -164,7 +164,7 @@ class ConvolutionEmitter : ImageWords {
         const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, stride - c)),
                    valid = static_cast<unsigned>(std::min<std::int64_t>(width, plan_.channels - c));
         const Vec x = from ? e_.load(float_at(from, number(c)), DType::f32, width) : splat(zero(), width);
-        e_.store(x, e_.kernel().product, flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
+        e_.store(x, e_.memory(Memory::collected), flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
       }
     };
     const auto line = [&](Value* h, std::int64_t covered) {
@@ -188,7 +188,7 @@ class ConvolutionEmitter : ImageWords {
       for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
         llvm::Function* tile = tile_function(
             e_.context(), {.widths = panels.widths, .rows = rows, .ldc = stride, .walk = Tile::Walk::spread, .lda = lda, .accumulate = false});
-        Value* b = float_at(e_.pointer(e_.kernel().packed), add(mul(part, conv_.features * stride), column));
+        Value* b = float_at(e_.pointer(e_.memory(Memory::packed)), add(mul(part, conv_.features * stride), column));
         b_.CreateCall(tile, {float_at(runs, column), b, number(stride), number(conv_.features), number(0), a});
       });
       for (unsigned i = 0; i < rows; ++i) {
@@ -231,7 +231,7 @@ class ConvolutionEmitter : ImageWords {
                                                             .lda = plan_.w.step * plan_.channels,
                                                             .accumulate = several,
                                                             .runs = true});
-        Value *c = e_.address(e_.kernel().product, add(first, ow), column), *a = float_at(from, mul(ow, plan_.w.step * plan_.channels));
+        Value *c = e_.address(e_.memory(Memory::collected), add(first, ow), column), *a = float_at(from, mul(ow, plan_.w.step * plan_.channels));
         Value *b = e_.address(right, number(0), column), *zero = number(0);
         if (!several) {  // runs are the rows of a window
           b_.CreateCall(tile,
@@ -273,7 +273,7 @@ class ConvolutionEmitter : ImageWords {
         });
       });
       const Vec total = horizontal(Vec(b_.CreateLoad(vector, sum), DType::f32), Combine::sum);
-      e_.store(total, e_.kernel().product, {number(0), add(first, ow), 1, 1});
+      e_.store(total, e_.memory(Memory::collected), {number(0), add(first, ow), 1, 1});
     });
   }
 
@@ -285,8 +285,8 @@ class ConvolutionEmitter : ImageWords {
   Value* first_pixel(const WindowRows& windows) { return mul(add(mul(windows.image, plan_.h.windows), windows.first), plan_.w.windows); }
 
   Chains chains_of_weight(bool flat) {
-    const ValueId slots = e_.kernel().slots;
-    Value *first = mul(e_.chunk(), plan_.taps()), *sums = e_.pointer(e_.kernel().sums);
+    const ValueId slots = e_.memory(Memory::slots);
+    Value *first = mul(e_.chunk(), plan_.taps()), *sums = e_.pointer(e_.memory(Memory::sums));
     if (flat) return {e_.address(slots, number(0), first), sums, number(1), number(plan_.taps()), plan_.taps()};
     const std::int64_t stride = symbolic_layout(type(slots).shape).stride.factor();
     return {e_.address(slots, first, number(0)), sums, number(plan_.taps()), number(stride), stride};
@@ -301,13 +301,13 @@ class ConvolutionEmitter : ImageWords {
       for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
                                                             .rows = rows,
-                                                            .ldc = symbolic_layout(type(e_.kernel().slots).shape).stride.factor(),
+                                                            .ldc = symbolic_layout(type(e_.memory(Memory::slots)).shape).stride.factor(),
                                                             .walk = Tile::Walk::columns,
                                                             .lda = step,
                                                             .accumulate = true,
                                                             .runs = true});
-        b_.CreateCall(tile, {e_.address(e_.kernel().slots, add(row, i), column), b, number(ldb), number(plan_.w.windows), place, float_at(from, i),
-                             windows.count, number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
+        b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), add(row, i), column), b, number(ldb), number(plan_.w.windows), place,
+                             float_at(from, i), windows.count, number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
       });
     });
   }
@@ -319,8 +319,8 @@ class ConvolutionEmitter : ImageWords {
     const auto part = [&](Value* i, unsigned width) {
       llvm::Function* tile = tile_function(
           e_.context(), {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
-      b_.CreateCall(tile, {e_.address(e_.kernel().slots, number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows), place, a,
-                           windows.count, number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
+      b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
+                           place, a, windows.count, number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
     };
     const std::int64_t whole = plan_.run() / e_.unit().lanes * e_.unit().lanes;
     e_.loop(number(0), number(whole), e_.unit().lanes, [&](Value* i) { part(i, e_.unit().lanes); });
@@ -347,7 +347,7 @@ void plan_staging(Planner& planner, Kernel& kernel) {
   const std::int64_t copy =
       adjoint ? plan.copy_elements() + plan.tile_elements() : plan.block_elements(weight ? block_of_weight(plan) : plan.block());
   const Type type{DType::f32, {winograd ? winograd->elements() : copy}};
-  kernel.staging = planner.temporary(type, str("image of ", kernel.anchor));
+  kernel.memory.push_back({Memory::staging, planner.temporary(type, str("image of ", kernel.anchor)), true});
 }
 
 /// The sums of a weight gradient that is computed directly.
@@ -373,7 +373,7 @@ void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
     const Shape packed{plan.h.size * plan.runs_a_row() * convolution_of(graph, kernel.anchor).features, plan.run()};
     planner.add_pack(kernel, packed, planner.domain_of(packed));
   }
-  if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut(kernel, Piece::rows, winograd ? winograd->strips : plan.h.windows);
+  if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, winograd ? winograd->strips : plan.h.windows);
   planner.add(std::move(kernel));
 }
 
@@ -384,7 +384,7 @@ void ConvolutionKernel::emit(Emitter& e) const {
     return e.store_results(e.rows());
   }
   ConvolutionEmitter emitter(e);
-  if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
+  if (e.kernel().is<Kernel::Pack>()) emitter.emit_pack();
   else if (std::holds_alternative<ir::Conv2DTranspose>(e.anchor().op)) emitter.emit_adjoint();
   else emitter.emit_images();
 }
@@ -397,19 +397,14 @@ void ConvolutionWeightKernel::plan(Planner& planner, Kernel kernel) const {
   if (tiles_convolution(planner.graph(), kernel.anchor)) {
     plan_staging(planner, parts.partial);
     const Type sums = winograd ? chain_sums(winograd->numbers() * winograd->channels, winograd->width) : direct_sums(planner.graph(), kernel.anchor);
-    parts.partial.sums = planner.temporary(sums, str("sums ", kernel.anchor));
-    parts.partial.sums_of_call = true;
+    parts.partial.memory.push_back({Memory::sums, planner.temporary(sums, str("sums ", kernel.anchor)), true});
   }
-  if (winograd && winograd->pieces() > 1) {
-    parts.partial.piece = Piece::columns;
-    parts.partial.pieces = winograd->pieces();
-    parts.partial.divided = true;
-  }
+  if (winograd && winograd->pieces() > 1) parts.partial.cut = {Cut::Along::columns, winograd->pieces(), true};
   planner.add(std::move(parts), kernel.shape.insert(0, most_slots(kernel.shape)));
 }
 
 void ConvolutionWeightKernel::emit(Emitter& e) const {
-  if (e.kernel().role == Kernel::Role::combine) return emit_combined(e, Combine::sum);
+  if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, Combine::sum);
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
   if (tiles_convolution(e.graph(), e.kernel().anchor)) ConvolutionEmitter(e).emit_weight();
   else sum_grouped_weight(e);

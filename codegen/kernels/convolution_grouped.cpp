@@ -64,7 +64,7 @@ void collect_grouped(Emitter& e) {
         });
       });
     });
-    e.store(Vec(b.CreateLoad(e.memory_type(DType::f32, site.width), sum), DType::f32), e.kernel().product, site);
+    e.store(Vec(b.CreateLoad(e.memory_type(DType::f32, site.width), sum), DType::f32), e.memory(Memory::collected), site);
   });
 }
 
@@ -103,7 +103,7 @@ void sum_grouped_weight(Emitter& e) {
     Value* slot = b.CreateMul(e.chunk(), e.number(shape[0].factor()));
     Site to = site;
     (is_flat(shape) ? to.last : to.row) = b.CreateAdd(slot, row);
-    e.store(total, e.kernel().slots, to);
+    e.store(total, e.memory(Memory::slots), to);
   });
 }
 

@@ -50,7 +50,7 @@ ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   return {plan_axis(c.sliding.h), plan_axis(c.sliding.w), c.channels};
 }
 
-Cut cut(std::int64_t count, std::int64_t most) {
+RowTiles tile_rows(std::int64_t count, std::int64_t most) {
   const std::int64_t tiles = divide_up(count, most), size = divide_up(count, tiles), small = tiles * size - count;
   return {static_cast<unsigned>(size), tiles - small, small};
 }
@@ -70,7 +70,7 @@ ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit u
   ConvolutionTiles best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
-    ConvolutionTiles tiles{cut_panels(stride, vectors * unit.lanes, unit.lanes), cut(rows, most_rows(vectors, unit))};
+    ConvolutionTiles tiles{cut_panels(stride, vectors * unit.lanes, unit.lanes), tile_rows(rows, most_rows(vectors, unit))};
     double total = 0;
     for (Panels& p : tiles.panels) {
       const auto v = static_cast<std::int64_t>(p.widths.size());

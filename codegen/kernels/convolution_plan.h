@@ -57,11 +57,11 @@ struct ConvolutionPlan {
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
 /// `count` rows cut into tiles of two sizes that differ by one: `large` of `size`, then `small` of `size - 1`.
-struct Cut {
+struct RowTiles {
   unsigned size = 1;
   std::int64_t large = 0, small = 0;
 };
-Cut cut(std::int64_t count, std::int64_t most);
+RowTiles tile_rows(std::int64_t count, std::int64_t most);
 
 /// Rows of a tile that leave registers for a row of b and an element of a.
 std::int64_t most_rows(std::int64_t vectors, VectorUnit unit);
@@ -71,7 +71,7 @@ double tile_cost(std::int64_t rows, std::int64_t vectors);
 /// Columns cut into panels, and rows into tiles, such that few lanes and registers are idle: `rows` adjacent ones of a stride of `stride` floats.
 struct ConvolutionTiles {
   std::vector<Panels> panels;
-  Cut rows;
+  RowTiles rows;
 };
 ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit);
 

@@ -24,8 +24,8 @@ void CumulativeSumKernel::collect(Emitter& e) const {
         Value *element = b.CreateAdd(row, i), *neighbour = op.reverse ? b.CreateAdd(element, inner) : b.CreateSub(element, inner);
         Value* start = b.CreateICmpEQ(k, e.number(0));
         const Vec own = e.load(e.element_address(x, element), dtype, 1),
-                  before = e.load(e.element_address(e.kernel().product, b.CreateSelect(start, element, neighbour)), dtype, 1);
-        b.CreateStore(b.CreateSelect(start, own.value, (before + own).value), e.element_address(e.kernel().product, element));
+                  before = e.load(e.element_address(e.memory(Memory::collected), b.CreateSelect(start, element, neighbour)), dtype, 1);
+        b.CreateStore(b.CreateSelect(start, own.value, (before + own).value), e.element_address(e.memory(Memory::collected), element));
       });
     });
   });

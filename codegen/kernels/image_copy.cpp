@@ -14,7 +14,7 @@ void ImageWords::zero_from(Value* to, std::int64_t count) {
           [&](Value* i) { b_.CreateAlignedStore(llvm::Constant::getNullValue(vector), float_at(to, i), llvm::Align(4)); });
 }
 
-void ImageWords::for_each_tile(const Cut& rows, const std::function<void(Value*, unsigned)>& body) {
+void ImageWords::for_each_tile(const RowTiles& rows, const std::function<void(Value*, unsigned)>& body) {
   const std::int64_t large = rows.large * rows.size;
   e_.loop(number(0), number(large), rows.size, [&](Value* row) { body(row, rows.size); });
   if (rows.small) e_.loop(number(large), number(large + rows.small * (rows.size - 1)), rows.size - 1, [&](Value* row) { body(row, rows.size - 1); });

@@ -25,7 +25,7 @@ class ImageWords {
   /// Zeros `count` adjacent floats. May write floats past them.
   void zero_from(llvm::Value* to, std::int64_t count);
   /// Calls body with the first row and the size of each tile.
-  void for_each_tile(const Cut& rows, const std::function<void(llvm::Value*, unsigned)>& body);
+  void for_each_tile(const RowTiles& rows, const std::function<void(llvm::Value*, unsigned)>& body);
   /// Calls body with each panel and its first column.
   void for_each_panel(const std::vector<Panels>& panels, const std::function<void(const Panels&, llvm::Value*)>& body);
 

@@ -5,12 +5,12 @@
 namespace sinter::codegen {
 
 void PointwiseKernel::plan(Planner& planner, Kernel kernel) const {
-  planner.cut(kernel, Piece::rows, symbolic_layout(kernel.shape).rows.factor());
+  planner.cut_single_sample(kernel, Cut::Along::rows, symbolic_layout(kernel.shape).rows.factor());
   planner.add(std::move(kernel));
 }
 
 void PointwiseKernel::emit(Emitter& e) const {
-  if (e.kernel().role != Kernel::Role::copy) return e.store_results(e.rows());
+  if (!e.kernel().is<Kernel::Copy>()) return e.store_results(e.rows());
   const ValueId from = e.kernel().reads.front().value, to = e.kernel().writes.front().value;
   e.for_each_site(e.kernel().shape, e.rows(), false,
                   [&](const Site& site) { e.store(e.load(e.address(from, site.row, site.last), e.stored(from).type.dtype, site.width), to, site); });

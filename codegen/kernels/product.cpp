@@ -19,6 +19,9 @@ using llvm::Value;
 
 namespace {
 
+/// Whether the sums of a long product are one call's, instead of rows of the chunk.
+bool sums_of_call(const Product& product, const Kernel& kernel) { return kernel.is<Kernel::Partial>() || product.leading; }
+
 class ProductEmitter : ProductWords {
  public:
   explicit ProductEmitter(Emitter& emitter) : ProductWords(emitter), product_(product_of(emitter.graph(), emitter.kernel().anchor)) {}
@@ -27,7 +30,7 @@ class ProductEmitter : ProductWords {
     begin();
     e_.note(to_text(plan_, product_));
     left_.emplace(e_, product_, most_k(), most_rows());
-    if (e_.kernel().role == Kernel::Role::partial) return emit_parts();
+    if (e_.kernel().is<Kernel::Partial>()) return emit_parts();
     if (product_.leading) {
       const auto [first, last] = e_.indices(product_.leading);
       return e_.loop(first, last, 1, [&](Value* matrix) {
@@ -39,7 +42,7 @@ class ProductEmitter : ProductWords {
     }
     const Rows rows = e_.rows();
     set_rows(rows.first, rows.last);
-    if (e_.kernel().piece != Piece::columns || op_.transpose_b) return emit_rows();
+    if (e_.kernel().cut.along != Cut::Along::columns || op_.transpose_b) return emit_rows();
     Value* single = b_.CreateICmpEQ(b_.CreateSub(end_, begin_), number(1));
     e_.when(single, [&] { emit_row(); });
     e_.when(b_.CreateNot(single), [&] { emit_rows(); });
@@ -59,7 +62,7 @@ class ProductEmitter : ProductWords {
   void begin() {
     k_begin_ = number(0);
     k_end_ = k_all_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, e_.kernel().packed != no_value, divided_, e_.unit());
+    plan_ = plan_product(product_, e_.memory(Memory::packed) != no_value, divided_, e_.unit());
   }
 
   /// The chunk's terms of its pieces, into its slot.
@@ -103,7 +106,7 @@ class ProductEmitter : ProductWords {
       llvm::Function* tile = tile_function(
           e_.context(),
           {.widths = widths_of(count, e_.unit().lanes), .rows = 1, .ldc = 0, .walk = Tile::Walk::rows, .lda = 0, .accumulate = block != 0});
-      b_.CreateCall(tile, {e_.address(e_.kernel().product, begin_, column), e_.address(e_.value_of(product_.right), k, column),
+      b_.CreateCall(tile, {e_.address(e_.memory(Memory::collected), begin_, column), e_.address(e_.value_of(product_.right), k, column),
                            number(right_stride()), b_.CreateSub(k_stop, k), b_.CreateSub(k, chain_), left});
     };
     const auto pass = [&](Value* k, Value* k_stop) {
@@ -138,11 +141,11 @@ class ProductEmitter : ProductWords {
   }
 
   Chains chains_of(Range rows) {
-    const bool columns = e_.kernel().piece == Piece::columns;
+    const bool columns = e_.kernel().cut.along == Cut::Along::columns;
     Value *column = columns ? first_column() : number(0), *last = columns ? last_column() : number(product_.result_layout.stride.factor());
-    Value* row = e_.kernel().sums_of_call ? b_.CreateSub(rows.first, begin_) : rows.first;
-    return {result_at(rows.first, column), e_.address(e_.kernel().sums, row, column), b_.CreateSub(rows.last, rows.first), b_.CreateSub(last, column),
-            product_.result_layout.stride.factor()};
+    Value* row = sums_of_call(product_, e_.kernel()) ? b_.CreateSub(rows.first, begin_) : rows.first;
+    return {result_at(rows.first, column), e_.address(e_.memory(Memory::sums), row, column), b_.CreateSub(rows.last, rows.first),
+            b_.CreateSub(last, column), product_.result_layout.stride.factor()};
   }
 
   // ---- helpers ----
@@ -167,10 +170,10 @@ class ProductEmitter : ProductWords {
   }
 
   /// A pack that later calls use is made for any number of rows of this call.
-  bool packs_for_later_calls() const { return e_.kernel().role == Kernel::Role::pack && e_.context().schedule.phases[e_.kernel().phase].once; }
+  bool packs_for_later_calls() const { return e_.kernel().is<Kernel::Pack>() && e_.context().schedule.phases[e_.kernel().phase].once; }
 
   Value* packed_at(const Panels& panels, Value* column, Value* k) {
-    Value* panel = b_.CreateInBoundsGEP(b_.getFloatTy(), e_.pointer(e_.kernel().packed), {b_.CreateMul(column, k_all_)});
+    Value* panel = b_.CreateInBoundsGEP(b_.getFloatTy(), e_.pointer(e_.memory(Memory::packed)), {b_.CreateMul(column, k_all_)});
     return floats_at(panel, k, panels.columns, number(0));
   }
 
@@ -217,7 +220,7 @@ class ProductEmitter : ProductWords {
     for (const Panels& panels : plan_.panels) {
       const auto each = [&](Value* column) { body(panels, column); };
       Value *first = number(panels.column), *last = number(panels.column + panels.count * panels.columns);
-      if (divided_ && e_.kernel().role != Kernel::Role::pack)
+      if (divided_ && !e_.kernel().is<Kernel::Pack>())
         e_.loop(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, first_column()), least(last, last_column()), panels.columns, each);
       else if (panels.count == 1) each(first);
       else e_.loop(first, last, panels.columns, each);
@@ -249,9 +252,9 @@ class ProductEmitter : ProductWords {
   }
 
   Value* result_at(Value* row, Value* column) {
-    if (product_.leading) return e_.address(e_.kernel().staging, b_.CreateSub(row, begin_), column);
-    if (!slot_row_) return e_.address(e_.kernel().product, row, column);
-    return e_.address(e_.kernel().slots, b_.CreateAdd(slot_row_, row), column);
+    if (product_.leading) return e_.address(e_.memory(Memory::staging), b_.CreateSub(row, begin_), column);
+    if (!slot_row_) return e_.address(e_.memory(Memory::collected), row, column);
+    return e_.address(e_.memory(Memory::slots), b_.CreateAdd(slot_row_, row), column);
   }
 
   void tiles(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* b, Value* ldb) {
@@ -301,13 +304,14 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   const Product product = product_of(graph, kernel.anchor);
   const std::int64_t stride = product.result_layout.stride.factor();
   const auto add_sums = [&](Kernel& of, Dim rows_of_call) {
-    if (!is_long(product)) return;
-    of.sums_of_call = of.role == Kernel::Role::partial || product.leading;
-    of.sums = planner.temporary(chain_sums(rows_of_call, stride), str("sums ", kernel.anchor));
+    if (is_long(product))
+      of.memory.push_back(
+          {Memory::sums, planner.temporary(chain_sums(rows_of_call, stride), str("sums ", kernel.anchor)), sums_of_call(product, of)});
   };
   if (product.leading) {  // what follows runs matrix after matrix
     plan_samples(planner, kernel);
-    kernel.staging = planner.temporary({DType::f32, {product.sizes.m.factor() + most_tile_rows, product.sizes.f}}, str("product ", kernel.anchor));
+    const Type one{DType::f32, {product.sizes.m.factor() + most_tile_rows, product.sizes.f}};
+    kernel.memory.push_back({Memory::staging, planner.temporary(one, str("product ", kernel.anchor)), true});
     add_sums(kernel, product.sizes.m);
     return planner.add(std::move(kernel));
   }
@@ -318,9 +322,7 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   if (const ProductParts in = parts_of(graph, kernel.anchor); in.slots) {
     Planner::Parts parts = planner.split(kernel);
     parts.partial.pace = Pace::slots;
-    parts.partial.piece = Piece::rows;
-    parts.partial.pieces = in.pieces;
-    parts.partial.divided = true;
+    parts.partial.cut = {Cut::Along::rows, in.pieces, true};
     add_pack(parts.partial);
     add_sums(parts.partial, in.piece_rows);
     return planner.add(std::move(parts), kernel.shape.insert(0, in.slots));
@@ -330,29 +332,27 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   add_pack(kernel);
   const SymbolicLayout at = symbolic_layout(kernel.shape);
   if (divides_columns(graph, kernel.anchor)) {
-    kernel.piece = Piece::columns;
-    kernel.pieces = divide_up(at.stride.factor(), piece_columns);
-    kernel.divided = true;
+    kernel.cut = {Cut::Along::columns, divide_up(at.stride.factor(), piece_columns), true};
   } else if (at.rows.factor() > 1) {
-    planner.cut(kernel, Piece::rows, at.rows.factor());
+    planner.cut_single_sample(kernel, Cut::Along::rows, at.rows.factor());
   } else if (!product.op.transpose_b) {
-    planner.cut(kernel, Piece::columns, divide_up(at.stride.factor(), piece_columns));
+    planner.cut_single_sample(kernel, Cut::Along::columns, divide_up(at.stride.factor(), piece_columns));
   }
   planner.add(std::move(kernel));
 }
 
 void ProductKernel::emit(Emitter& e) const {
   if (!ir::fits_tiles(e.graph(), e.kernel().anchor)) return e.store_results(e.rows());
-  if (e.kernel().role == Kernel::Role::combine) return emit_combined(e, Combine::sum);
+  if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, Combine::sum);
   ProductEmitter emitter(e);
-  if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
+  if (e.kernel().is<Kernel::Pack>()) emitter.emit_pack();
   else emitter.emit();
 }
 
 Vec ProductKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
-  if (e.kernel().staging != no_value) {
+  if (e.memory(Memory::staging) != no_value) {
     Value* row = e.builder().CreateURem(site.row, e.extent(product_of(e.graph(), anchor).sizes.m));
-    return e.load(e.address(e.kernel().staging, row, site.last), DType::f32, site.width);
+    return e.load(e.address(e.memory(Memory::staging), row, site.last), DType::f32, site.width);
   }
   const bool in_tiles = ir::fits_tiles(e.graph(), anchor);
   const Vec x = in_tiles ? CollectedKernel::element(e, anchor, site) : product_at(e, product_of(e.graph(), anchor), site);

@@ -117,7 +117,7 @@ void emit_column_reduction(Emitter& e, const Reduction& r) {
 /// This chunk's part of a sum over everything, or over all rows, into the chunk's slot.
 void emit_part(Emitter& e, const Reduction& r) {
   const Shape &in = e.kernel().shape, &out = e.anchor().type.shape;
-  const ValueId slots = e.kernel().slots;
+  const ValueId slots = e.memory(Memory::slots);
   if (out.elements() == Dim(1)) {
     const Vec total = reduce_rows(e, in, e.rows());
     e.builder().CreateStore(total.value, e.builder().CreateInBoundsGEP(e.memory_type(total.dtype, 1), e.pointer(slots), {e.chunk()}));
@@ -157,8 +157,8 @@ void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
 
 void ReductionKernel::emit(Emitter& e) const {
   const Reduction r = reduction_of(e.anchor().op);
-  if (e.kernel().role == Kernel::Role::combine) return emit_combined(e, r.how);
-  if (e.kernel().role == Kernel::Role::partial) return emit_part(e, r);
+  if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, r.how);
+  if (e.kernel().is<Kernel::Partial>()) return emit_part(e, r);
   if (r.last == e.type_of(e.anchor().inputs[0]).shape.rank()) emit_row_reduction(e, r);
   else emit_column_reduction(e, r);
 }

@@ -42,19 +42,19 @@ class FrequentRows {
     e_.loop(first, last, 1, [&](Value* row) {
       e_.when(b_.CreateICmpUGE(b_.CreateLoad(b_.getInt32Ty(), count_at(row)), b_.getInt32(ir::chain_terms)), [&] {
         add_chain(row, b_.getFalse());
-        each_site_(row, [&](const Site& site) { e_.store(sum_at(site).sum, e_.kernel().product, site); });
+        each_site_(row, [&](const Site& site) { e_.store(sum_at(site).sum, e_.memory(Memory::collected), site); });
       });
     });
   }
 
  private:
-  bool are_there() const { return e_.kernel().sums != no_value; }
-  Value* count_at(Value* row) { return b_.CreateInBoundsGEP(b_.getInt32Ty(), e_.pointer(e_.kernel().staging), {row}); }
+  bool are_there() const { return e_.memory(Memory::sums) != no_value; }
+  Value* count_at(Value* row) { return b_.CreateInBoundsGEP(b_.getInt32Ty(), e_.pointer(e_.memory(Memory::staging)), {row}); }
   std::pair<Value*, Value*> places(const Site& site) {
     Value* row = is_flat(table_) ? site.last : site.row;
     Value* column = is_flat(table_) ? e_.number(0) : site.last;
     const Dim stride = symbolic_layout(table_).stride;
-    return {e_.address(e_.kernel().sums, row, column), e_.address(e_.kernel().sums, row, b_.CreateAdd(column, e_.extent(stride)))};
+    return {e_.address(e_.memory(Memory::sums), row, column), e_.address(e_.memory(Memory::sums), row, b_.CreateAdd(column, e_.extent(stride)))};
   }
   ir::LongSum<Vec> sum_at(const Site& site) {
     const auto [sum, error] = places(site);
@@ -63,14 +63,14 @@ class FrequentRows {
   /// Adds what the row has collected to its sums, and begins anew.
   void add_chain(Value* row, Value* first) {
     each_site_(row, [&](const Site& site) {
-      const Vec x = e_.load(e_.address(e_.kernel().product, site.row, site.last), DType::f32, site.width),
+      const Vec x = e_.load(e_.address(e_.memory(Memory::collected), site.row, site.last), DType::f32, site.width),
                 zero(llvm::Constant::getNullValue(x.value->getType()), DType::f32);
       const VecMask is_first{site.width == 1 ? first : b_.CreateVectorSplat(site.width, first)};
       const auto next = ir::add(sum_at(site), x);
       const auto [sum, error] = places(site);
       b_.CreateAlignedStore(select(is_first, x, next.sum).value, sum, llvm::Align(4));
       b_.CreateAlignedStore(select(is_first, zero, next.error).value, error, llvm::Align(4));
-      e_.store(zero, e_.kernel().product, site);
+      e_.store(zero, e_.memory(Memory::collected), site);
     });
   }
 
@@ -143,8 +143,9 @@ void ScatterKernel::plan(Planner& planner, Kernel kernel) const {
   const Dim updates = planner.graph().node(anchor.inputs[0]).type.shape.elements();
   if (!updates.is_fixed() || updates.factor() > ir::chain_terms) {
     const SymbolicLayout at = symbolic_layout(anchor.type.shape);
-    kernel.sums = planner.temporary(chain_sums(at.rows, at.stride), str("sums ", kernel.anchor));
-    kernel.staging = planner.temporary({DType::i32, {std::get<ir::ScatterAddRows>(anchor.op).rows}}, str("counts ", kernel.anchor));
+    kernel.memory.push_back({Memory::sums, planner.temporary(chain_sums(at.rows, at.stride), str("sums ", kernel.anchor))});
+    kernel.memory.push_back(
+        {Memory::staging, planner.temporary({DType::i32, {std::get<ir::ScatterAddRows>(anchor.op).rows}}, str("counts ", kernel.anchor)), true});
   }
   planner.add(std::move(kernel));
 }
@@ -161,7 +162,7 @@ void ScatterKernel::collect(Emitter& e) const {
   // Where the last axis is a single column, or N is in a row of the table, rows are not runs of vectors.
   const bool by_element = !inner.is_fixed() || table.back() == Dim(1) || table.rank() == 1;
   e.for_each_site(table, e.rows(), table.rank() == 1, [&](const Site& site) {
-    e.store(splat(Vec(llvm::ConstantFP::get(b.getFloatTy(), 0), DType::f32), site.width), e.kernel().product, site);
+    e.store(splat(Vec(llvm::ConstantFP::get(b.getFloatTy(), 0), DType::f32), site.width), e.memory(Memory::collected), site);
   });
   const std::int64_t parts = by_element ? 1 : inner.factor() / table.back().factor();  // rows in memory of a row of the table
   FrequentRows frequent(e, [&](Value* row, const Emitter::SiteBody& body) {
@@ -177,8 +178,8 @@ void ScatterKernel::collect(Emitter& e) const {
     const auto one = [&](const Site& from, const Site& to) {
       Memo memo;
       const Vec x = e.evaluate(anchor.inputs[1], updates, from, memo);
-      Value* place = e.address(e.kernel().product, to.row, to.last);
-      e.store(e.load(place, DType::f32, to.width) + x, e.kernel().product, to);
+      Value* place = e.address(e.memory(Memory::collected), to.row, to.last);
+      e.store(e.load(place, DType::f32, to.width) + x, e.memory(Memory::collected), to);
     };
     if (by_element) {
       Value* elements = e.extent(inner);

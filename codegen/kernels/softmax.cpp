@@ -10,14 +10,14 @@ using llvm::Value;
 void SoftmaxKernel::plan(Planner& planner, Kernel kernel) const {
   const Dim columns = symbolic_layout(kernel.shape).cols;
   const bool keeps = std::holds_alternative<ir::Softmax>(planner.graph().node(kernel.anchor).op) && columns.is_fixed() && !is_flat(kernel.shape);
-  if (keeps) kernel.staging = planner.temporary({DType::f32, {columns}}, str("exponentials of ", kernel.anchor));
+  if (keeps) kernel.memory.push_back({Memory::staging, planner.temporary({DType::f32, {columns}}, str("exponentials of ", kernel.anchor)), true});
   planner.add(std::move(kernel));
 }
 
 void SoftmaxKernel::emit(Emitter& e) const {
   const bool logarithm = std::holds_alternative<ir::LogSoftmax>(e.anchor().op);
   const Shape& shape = e.kernel().shape;
-  const ValueId x = e.value_of(e.anchor().inputs[0]), kept = e.kernel().staging;
+  const ValueId x = e.value_of(e.anchor().inputs[0]), kept = e.memory(Memory::staging);
   Vec greatest, total;
   const auto element = [&](const Site& site) { return e.load(e.address(x, site.row, site.last), DType::f32, site.width); };
   const auto shifted = [&](const Site& site) { return element(site) - splat(greatest, site.width); };

@@ -18,7 +18,7 @@ class Elements {
   std::int64_t k() const { return std::get<ir::TopK>(e_.anchor().op).k; }
   Vec element(Value* row, Value* i) { return e_.load(in_row(x_, type_.shape, row, i), type_.dtype, 1); }
   /// Memory of the result.
-  Value* place(Value* row, Value* j) { return in_row(e_.kernel().product, e_.kernel().shape, row, j); }
+  Value* place(Value* row, Value* j) { return in_row(e_.memory(Memory::collected), e_.kernel().shape, row, j); }
 
  private:
   Value* in_row(ValueId value, const Shape& shape, Value* row, Value* i) {
@@ -94,7 +94,7 @@ Value* order_key(Builder& b, const Vec& x) {
 
 void collect_by_radix(Emitter& e, Elements of_row, Value* row) {
   Builder& b = e.builder();
-  Value *memory = e.pointer(e.kernel().staging), *zero = e.number(0), *elements = e.number(of_row.count());
+  Value *memory = e.pointer(e.memory(Memory::staging)), *zero = e.number(0), *elements = e.number(of_row.count());
   const auto next = [&](unsigned pass, Value* digit) {
     return b.CreateInBoundsGEP(b.getInt32Ty(), memory, {b.CreateAdd(e.number(pass * ir::radix_size), digit)});
   };
@@ -156,7 +156,7 @@ void TopKKernel::plan(Planner& planner, Kernel kernel) const {
   plan_memory_in_place(planner, kernel);
   if (by_radix(planner.graph(), kernel.anchor)) {
     const Dim elements = planner.graph().node(planner.graph().node(kernel.anchor).inputs[0]).type.shape.back();
-    kernel.staging = planner.temporary({DType::u32, {staged(elements.factor())}}, str("order of ", kernel.anchor));
+    kernel.memory.push_back({Memory::staging, planner.temporary({DType::u32, {staged(elements.factor())}}, str("order of ", kernel.anchor)), true});
   }
   planner.add(std::move(kernel));
 }

@@ -24,7 +24,7 @@ class WinogradEmitter : ImageWords {
     const ValueId w = e_.value_of(node_.inputs[1]);
     const std::int64_t stride = stride_of(w), to_column = plan_.sums_number(), taps = plan_.form->taps;
     const ir::Matrix& matrix = plan_.form->kernel;
-    Value* packed = e_.pointer(e_.kernel().packed);
+    Value* packed = e_.pointer(e_.memory(Memory::packed));
     const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
     const std::int64_t rows = adjoint ? plan_.columns : plan_.channels;  // per position of the kernel
     if (!adjoint) {
@@ -83,7 +83,7 @@ class WinogradEmitter : ImageWords {
     const std::int64_t rows = plan_.numbers() * plan_.channels;
     const ChainSteps steps(e_, block_of(add(end, number(plan_.block - 1))),
                            std::max<std::int64_t>(1, ir::chain_products / (plan_.block * plan_.tiles_a_strip)));
-    const Chains chains{staged(plan_.sums_at(), number(0)), e_.pointer(e_.kernel().sums), number(rows), number(plan_.width), plan_.width};
+    const Chains chains{staged(plan_.sums_at(), number(0)), e_.pointer(e_.memory(Memory::sums)), number(rows), number(plan_.width), plan_.width};
     for_each_block([&](Value* first, Value* last) {
       each_strip(first, last, [&](Value* strip, Value* place) {
         transform_source(strip, place);
@@ -98,21 +98,21 @@ class WinogradEmitter : ImageWords {
     e_.loop(number(0), number(plan_.channels), 1, [&](Value* channel) {
       for_each_part(plan_.width, [&](Value* column, std::int64_t vectors) {
         Value* row = add(mul(e_.chunk(), taps * taps * plan_.channels), channel);
-        transform({"weight", matrix, lanes_}, e_.address(e_.kernel().slots, row, add(first_column_, column)), taps * to_tap, to_tap,
+        transform({"weight", matrix, lanes_}, e_.address(e_.memory(Memory::slots), row, add(first_column_, column)), taps * to_tap, to_tap,
                   staged(plan_.sums_at(), add(mul(channel, plan_.width), column)), plan_.size() * from_column, from_column, vectors);
       });
     });
   }
 
  private:
-  Value* staged(std::int64_t part, Value* offset) { return float_at(e_.pointer(e_.kernel().staging), add(number(part), offset)); }
+  Value* staged(std::int64_t part, Value* offset) { return float_at(e_.pointer(e_.memory(Memory::staging)), add(number(part), offset)); }
   void note() { e_.note(str(ir::name(node_.op), ", ", to_text(plan_, panels_))); }
 
   // ---- strips: rows of tiles, numbered through the images of the chunk ----
   Rows own_strips() {
     const Rows images = e_.indices(1);
     Value *first = mul(images.first, plan_.strips), *last = mul(images.last, plan_.strips);
-    if (e_.kernel().piece != Piece::rows) return {first, last};
+    if (e_.kernel().cut.along != Cut::Along::rows) return {first, last};
     return {add(first, e_.piece_begin()), sub(last, sub(number(plan_.strips), e_.piece_end()))};
   }
   void for_each_block(const std::function<void(Value*, Value*)>& body) {
@@ -183,7 +183,7 @@ class WinogradEmitter : ImageWords {
     each_tile(strip, place, [&](Value* pixel, Value* row, Value* rows, Value* columns) {
       Value* finite = b_.getTrue();
       for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
-        Value* part = transform({"output", plan_.form->output, lanes_, false, clips(), true}, e_.address(e_.kernel().product, pixel, column),
+        Value* part = transform({"output", plan_.form->output, lanes_, false, clips(), true}, e_.address(e_.memory(Memory::collected), pixel, column),
                                 plan_.out_w * plan_.stride, plan_.stride, staged(plan_.other_at(), add(mul(row, plan_.stride), column)),
                                 plan_.size() * number_at, number_at, vectors, rows, columns);
         finite = b_.CreateAnd(finite, part);
@@ -207,7 +207,7 @@ class WinogradEmitter : ImageWords {
                                                             .walk = Tile::Walk::spread,
                                                             .lda = plan_.source_stride(),
                                                             .accumulate = false});
-        Value* b = float_at(e_.pointer(e_.kernel().packed), add(mul(n, plan_.sums_number()), column));
+        Value* b = float_at(e_.pointer(e_.memory(Memory::packed)), add(mul(n, plan_.sums_number()), column));
         e_.loop(number(0), tiles, panels.rows, [&](Value* row) {
           b_.CreateCall(tile, {staged(plan_.other_at(), add(add(mul(n, plan_.other_number()), mul(row, plan_.stride)), column)), b,
                                number(plan_.stride), number(plan_.channels), number(0),
@@ -251,8 +251,8 @@ class WinogradEmitter : ImageWords {
 
 void emit_winograd(Emitter& e, const WinogradPlan& plan) {
   WinogradEmitter emitter(e, plan);
-  if (e.kernel().role == Kernel::Role::pack) emitter.emit_pack();
-  else if (e.kernel().role == Kernel::Role::partial) emitter.emit_weight();
+  if (e.kernel().is<Kernel::Pack>()) emitter.emit_pack();
+  else if (e.kernel().is<Kernel::Partial>()) emitter.emit_weight();
   else emitter.emit_images();
 }
 

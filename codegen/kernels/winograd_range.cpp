@@ -320,7 +320,7 @@ void WinogradRange::mend(Value* strip, Value* place, const std::function<void()>
     const ValueId kernel = e_.value_of(e_.anchor().inputs[1]);
     Value* line = add(mul(div(strip, plan_.strips), plan_.out_h), top(strip));
     std::vector<Value*> arguments(Mend::count);
-    arguments[Mend::results] = e_.address(e_.kernel().product, mul(line, plan_.out_w), number(0));
+    arguments[Mend::results] = e_.address(e_.memory(Memory::collected), mul(line, plan_.out_w), number(0));
     arguments[Mend::pixels] = staged(0, number(0));
     arguments[Mend::kernel] = e_.pointer(kernel);
     arguments[Mend::windows] = windows(place);

@@ -20,7 +20,7 @@ class WinogradRange : ImageWords {
   void mend(llvm::Value* strip, llvm::Value* place, const std::function<void()>& copy_pixels);
 
  private:
-  llvm::Value* staged(std::int64_t part, llvm::Value* offset) { return float_at(e_.pointer(e_.kernel().staging), add(number(part), offset)); }
+  llvm::Value* staged(std::int64_t part, llvm::Value* offset) { return float_at(e_.pointer(e_.memory(Memory::staging)), add(number(part), offset)); }
   llvm::Value* windows(llvm::Value* place) { return staged(plan_.windows_at(), mul(place, plan_.results() * plan_.window_row())); }
   void note(llvm::Value* flag, llvm::Value* set) { b_.CreateAlignedStore(b_.CreateZExt(set, b_.getInt32Ty()), flag, llvm::Align(4)); }
   /// The results of a strip that exist, in each column.

@@ -26,7 +26,7 @@ struct Site {
 
   const ir::Node& anchor() const { return graph.node(kernel.anchor); }
   /// Of a whole kernel group, not of one of its helpers.
-  bool is_group() const { return kernel.role == Kernel::Role::nodes && kernel.anchor != ir::no_node; }
+  bool is_group() const { return kernel.is<Kernel::Group>() && kernel.anchor != ir::no_node; }
   template <class... Kinds>
   bool is_kind() const {
     return ((kernel.kind == &codegen::the_kind<Kinds>) || ...);
@@ -49,7 +49,7 @@ struct Site {
   }
   /// A node that moves elements, of the shape of the kernel's results or before them.
   bool moves_elements(bool before) const {
-    return kernel.role == Kernel::Role::nodes && std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](ir::NodeId id) {
+    return kernel.is<Kernel::Group>() && std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](ir::NodeId id) {
              return ir::moves_elements(graph.node(id).op) && (graph.node(id).type.shape != kernel.shape) == before;
            });
   }
@@ -110,14 +110,14 @@ constexpr Pattern kernel_patterns[] = {
     {"moved among others", [](const Site& s) { return s.kernel.anchor == ir::no_node && s.kernel.nodes.size() > 1 && s.moves_elements(false); }},
     {"moved in a prologue", [](const Site& s) { return s.moves_elements(true); }},
     {"moved in an epilogue", [](const Site& s) { return s.kernel.anchor != ir::no_node && s.moves_elements(false); }},
-    {"columns of a product divided", [](const Site& s) { return s.kernel.divided && s.kernel.piece == codegen::Piece::columns; }},
-    {"product in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && s.is_kind<codegen::ProductKernel>(); }},
-    {"piece finished by the last of its parts", [](const Site& s) { return s.kernel.finishes; }},
-    {"right operand packed", [](const Site& s) { return s.kernel.role == Kernel::Role::pack && !s.is_convolution(); }},
-    {"kernel of a convolution packed", [](const Site& s) { return s.kernel.role == Kernel::Role::pack && s.is_convolution(); }},
-    {"packed for later calls", [](const Site& s) { return s.kernel.role == Kernel::Role::pack && s.schedule.phases[s.kernel.phase].once; }},
-    {"state updated in place", [](const Site& s) { return s.kernel.role != Kernel::Role::copy && updates_in_place(s); }},
-    {"state updated by a copy", [](const Site& s) { return s.kernel.role == Kernel::Role::copy && s.writes_state(); }},
+    {"columns of a product divided", [](const Site& s) { return s.kernel.cut.every_range && s.kernel.cut.along == codegen::Cut::Along::columns; }},
+    {"product in slots", [](const Site& s) { return s.kernel.is<Kernel::Partial>() && s.is_kind<codegen::ProductKernel>(); }},
+    {"piece finished by the last of its parts", [](const Site& s) { return s.kernel.finishes(); }},
+    {"right operand packed", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && !s.is_convolution(); }},
+    {"kernel of a convolution packed", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.is_convolution(); }},
+    {"packed for later calls", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.schedule.phases[s.kernel.phase].once; }},
+    {"state updated in place", [](const Site& s) { return !s.kernel.is<Kernel::Copy>() && updates_in_place(s); }},
+    {"state updated by a copy", [](const Site& s) { return s.kernel.is<Kernel::Copy>() && s.writes_state(); }},
     {"convolution in tiles",
      [](const Site& s) { return s.is_convolution() && codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_winograd(); }},
     {"images copied in blocks",
@@ -125,18 +125,16 @@ constexpr Pattern kernel_patterns[] = {
        if (!s.is_convolution() || s.has_anchor<ir::Conv2DTranspose>() || s.is_winograd() || !codegen::tiles_convolution(s.graph, s.kernel.anchor))
          return false;
        const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
-       return s.kernel.role != Kernel::Role::combine && plan.block() < plan.h.windows;
+       return !s.kernel.is<Kernel::Combine>() && plan.block() < plan.h.windows;
      }},
     {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
-    {"reduction in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op); }},
+    {"reduction in slots", [](const Site& s) { return s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op); }},
     {"sums of chains", [](const Site& s) { return s.sums_chains(); }},
     {"rows added in slots",
-     [](const Site& s) {
-       return s.kernel.role == Kernel::Role::partial && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1);
-     }},
+     [](const Site& s) { return s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1); }},
     {"rows of samples divided", [](const Site& s) { return s.kernel.domain.units.is_batch() && !s.kernel.domain.samples; }},
     {"rows of N·T", [](const Site& s) { return s.kernel.domain.units.is_batch() && s.kernel.domain.units.is_length(); }},
     {"rows as long as T", [](const Site& s) { return s.kernel.domain.units.is_batch() && symbolic_layout(s.kernel.shape).cols.is_length(); }},
@@ -145,12 +143,18 @@ constexpr Pattern kernel_patterns[] = {
        const Dim rows = symbolic_layout(s.kernel.shape).rows;
        return s.is_kind<codegen::ReductionKernel>() && s.kernel.domain.units != Dim(1) && !s.kernel.domain.samples && s.kernel.domain.units != rows;
      }},
-    {"weight gradient in slots", [](const Site& s) { return s.kernel.role == Kernel::Role::partial && s.is_convolution(); }},
-    {"one sample cut into rows", [](const Site& s) { return s.kernel.piece == codegen::Piece::rows && s.kernel.pieces > 1; }},
+    {"weight gradient in slots", [](const Site& s) { return s.kernel.is<Kernel::Partial>() && s.is_convolution(); }},
+    {"one sample cut into rows", [](const Site& s) { return s.kernel.cut.along == codegen::Cut::Along::rows && s.kernel.cut.pieces > 1; }},
     {"one sample cut into columns",
-     [](const Site& s) { return s.kernel.piece == codegen::Piece::columns && s.kernel.pieces > 1 && !s.kernel.divided; }},
-    {"collected in place", [](const Site& s) { return s.kernel.product != codegen::no_value && s.kernel.collects_in_place(); }},
-    {"rows ordered by radix", [](const Site& s) { return s.has_anchor<ir::TopK>() && s.kernel.staging != codegen::no_value; }},
+     [](const Site& s) { return s.kernel.cut.along == codegen::Cut::Along::columns && s.kernel.cut.pieces > 1 && !s.kernel.cut.every_range; }},
+    {"collected in place",
+     [](const Site& s) {
+       return std::any_of(s.kernel.memory.begin(), s.kernel.memory.end(), [&](const codegen::Memory& memory) {
+         return memory.purpose == codegen::Memory::collected && !s.kernel.is_private(memory);
+       });
+     }},
+    {"rows ordered by radix",
+     [](const Site& s) { return s.has_anchor<ir::TopK>() && s.kernel.memory_for(codegen::Memory::staging) != codegen::no_value; }},
     {"scalar in every kernel",
      [](const Site& s) {
        return std::any_of(s.kernel.nodes.begin(), s.kernel.nodes.end(), [&](ir::NodeId id) {
