@@ -1,12 +1,10 @@
 #include "codegen/schedule_order.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 
 #include "codegen/kernels/kinds.h"
-#include "codegen/kernels/product_plan.h"
 #include "ir/cost.h"
 #include "ir/kernel.h"
 #include "ir/ranks.h"
@@ -330,9 +328,9 @@ class Order {
     const double most = chunk_bytes / bytes;
     if (loop.pace == Pace::slots) {
       const Kernel& kernel = s_.kernels[loop.kernels.front()];
-      const bool product = kernel.kind == &the_kind<ProductKernel>;
-      loop.limits = {.least = product ? least_terms : 1, .most = std::int64_t{1} << 40, .granule = 1};
+      loop.limits = {.least = 1, .most = std::int64_t{1} << 40, .granule = 1};
       set_parts(loop);
+      kernel.kind->limit(graph_, kernel, loop.domain, loop.limits);
       loop.limits.most_parts = s_.values[kernel.memory_for(Memory::slots)].type.shape[0].factor();
       return;
     }
@@ -347,33 +345,9 @@ class Order {
       fewest = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_kept_bytes / kept), 1, fewest);
     loop.limits.most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, fewest, batch ? 4096 : std::int64_t{1} << 40);
     if (batch && !loop.domain.samples) loop.limits.least = least_divided_rows;
-    // Each chunk of a product reads the whole right operand: the larger that is, the more rows a chunk should have.
-    const auto reads_much = [&](std::size_t k) {
-      const Kernel& kernel = s_.kernels[k];
-      if (kernel.memory_for(Memory::collected) == no_value || !kernel.is<Kernel::Group>()) return false;
-      const ir::Node& anchor = graph_.node(kernel.anchor);
-      if (!std::holds_alternative<ir::Matmul>(anchor.op) && !std::holds_alternative<ir::Dense>(anchor.op)) return false;
-      const SymbolicLayout at = symbolic_layout(graph_.node(anchor.inputs[1]).type.shape);
-      return at.rows.is_fixed() && at.cols.is_fixed() && at.rows.factor() * at.stride.factor() >= much_elements;
-    };
-    if (batch && std::any_of(loop.kernels.begin(), loop.kernels.end(), reads_much)) loop.limits.least = 32;
-    // Each chunk of a scatter scans all indices: few chunks.
-    const auto scatters = [&](std::size_t k) {
-      return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::ScatterAddRows>(graph_.node(s_.kernels[k].anchor).op);
-    };
-    if (std::any_of(loop.kernels.begin(), loop.kernels.end(), scatters)) {
-      loop.limits.least = (loop.domain.units.factor() / 4 + 7) / 8 * 8 + 8;
-      loop.limits.most = std::max(loop.limits.least, loop.limits.most);
-    }
-    if (loop.domain.units == Dim(1)) loop.limits.most = 1;
     set_parts(loop);
-    // Each chunk of the rows of a matrix reads all of the right operand, which may be as long as the batch.
-    const auto contracts = [&](std::size_t k) {
-      return s_.kernels[k].anchor != ir::no_node && std::holds_alternative<ir::Matmul>(graph_.node(s_.kernels[k].anchor).op);
-    };
-    if (!batch && std::any_of(loop.kernels.begin(), loop.kernels.end(), contracts))
-      loop.limits.most_parts =
-          std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(loop.domain.units.factor()) / 64)), 8, 64);
+    for (const std::size_t k : loop.kernels) s_.kernels[k].kind->limit(graph_, s_.kernels[k], loop.domain, loop.limits);
+    if (loop.domain.units == Dim(1)) loop.limits.most = 1;
   }
 
   const Graph& graph_;

@@ -24,6 +24,8 @@ class KernelKind {
   /// Adds the kernel of a group to a schedule with what it needs: memory, a kernel that packs an operand before it, one that combines its parts
   /// after it.
   virtual void plan(Planner& planner, Kernel kernel) const { planner.add(std::move(kernel)); }
+  /// Changes the chunks of the loop that the kernel is in, where its kind wants larger or fewer ones.
+  virtual void limit(const ir::Graph&, const Kernel&, const Domain& /*of the loop*/, ChunkLimits&) const {}
   /// The code of any of these.
   virtual void emit(Emitter& e) const = 0;
   /// The anchor's result at a site, for what follows it in the kernel.
@@ -78,6 +80,7 @@ class ProductKernel final : public CollectedKernel {
   template <class O>
   static constexpr bool computes = is_one_of<O, ir::Matmul, ir::Dense, ir::BatchMatmul>;
   void plan(Planner& planner, Kernel kernel) const override;
+  void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
   void emit(Emitter& e) const override;
   Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
 };
@@ -106,6 +109,7 @@ class ScatterKernel final : public CollectedFirstKernel {
   template <class O>
   static constexpr bool computes = is_one_of<O, ir::ScatterAddRows>;
   void plan(Planner& planner, Kernel kernel) const override;
+  void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
 
  protected:
   void collect(Emitter& e) const override;

@@ -1,5 +1,6 @@
 // Products: tiles of the result in registers, as planned in codegen/kernels/product_plan.h, then the epilogue over the finished rows,
 // while they are in the first-level cache.
+#include <bit>
 #include <optional>
 #include <set>
 
@@ -339,6 +340,25 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
     planner.cut_single_sample(kernel, Cut::Along::columns, divide_up(at.stride.factor(), piece_columns));
   }
   planner.add(std::move(kernel));
+}
+
+void ProductKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const {
+  if (kernel.is<Kernel::Partial>()) {
+    limits.least = least_terms;
+    return;
+  }
+  const ir::Node& anchor = graph.node(kernel.anchor);
+  const SymbolicLayout right = symbolic_layout(graph.node(anchor.inputs[1]).type.shape);
+  const bool batched = std::holds_alternative<ir::BatchMatmul>(anchor.op), collects = kernel.memory_for(Memory::collected) != no_value;
+  if (domain.units.is_batch()) {
+    // Each chunk reads the whole right operand: the larger that is, the more rows a chunk should have.
+    const bool much = right.rows.is_fixed() && right.cols.is_fixed() && right.rows.factor() * right.stride.factor() >= much_elements;
+    if (kernel.is<Kernel::Group>() && collects && !batched && much) limits.least = std::max(limits.least, much_rows);
+  } else if (std::holds_alternative<ir::Matmul>(anchor.op)) {
+    // So does each chunk of the rows of a matrix, where it may be as long as the batch.
+    const auto parts = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(domain.units.factor()) / 64));
+    limits.most_parts = std::clamp<std::int64_t>(parts, 8, 64);
+  }
 }
 
 void ProductKernel::emit(Emitter& e) const {

@@ -25,6 +25,8 @@ Product product_of(const ir::Graph& graph, ir::NodeId anchor);
 bool packs_right(const ir::Graph& graph, ir::NodeId anchor);
 /// A right operand of at least this size does not stay in the second-level cache between chunks.
 inline constexpr std::int64_t much_elements = 256 * 1024;
+/// The least rows of a chunk that reads so much.
+inline constexpr std::int64_t much_rows = 32;
 /// Whether every chunk of the product is cut into pieces of piece_columns columns: where the right operand is so large that each chunk of rows would
 /// read all of it from memory, and there are few chunks of rows.
 bool divides_columns(const ir::Graph& graph, ir::NodeId anchor);

@@ -151,6 +151,12 @@ void ScatterKernel::plan(Planner& planner, Kernel kernel) const {
 }
 
 /// Zeros, to which each row of the updates is added in order. A chunk looks through all indices for those of its own rows.
+/// Each chunk scans all indices: few chunks.
+void ScatterKernel::limit(const ir::Graph&, const Kernel&, const Domain& domain, ChunkLimits& limits) const {
+  limits.least = std::max(limits.least, (domain.units.factor() / 4 + 7) / 8 * 8 + 8);
+  limits.most = std::max(limits.least, limits.most);
+}
+
 void ScatterKernel::collect(Emitter& e) const {
   Builder& b = e.builder();
   const ir::Node& anchor = e.anchor();
