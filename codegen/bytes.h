@@ -37,6 +37,7 @@ class Bytes {
     add(type.dtype);
     add(type.shape);
   }
+  void add(const ir::Body& body) { add(std::string_view(body.text())); }
   void add(std::span<const ir::NodeId> ids) {
     add(ids.size());
     for (const ir::NodeId id : ids) add(id);

@@ -89,11 +89,21 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
   return specs;
 }
 
-ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
-  if (name.empty()) return ir::no_node;
-  const auto names = ir::printed_names(graph);
-  for (ir::NodeId id = 0; id < names.size(); ++id)
-    if (names[id] == name && !ir::is_leaf(graph.node(id).op)) return id;
+/// The node that SINTER_FAULT names: "%5", or "%5/%2" for node %2 of the step of the scan %5.
+Fault fault_named(const ir::Graph& graph, const std::string& name) {
+  if (name.empty()) return {};
+  const auto find = [](const ir::Graph& in, std::string_view wanted) {
+    const auto names = ir::printed_names(in);
+    for (ir::NodeId id = 0; id < names.size(); ++id)
+      if (names[id] == wanted && !ir::is_leaf(in.node(id).op)) return id;
+    return ir::no_node;
+  };
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  Fault fault{find(graph, std::string_view(name).substr(0, slash)), ir::no_node};
+  if (fault.node != ir::no_node && slash == name.size()) return fault;
+  const auto* scan = fault.node == ir::no_node ? nullptr : std::get_if<ir::Scan>(&graph.node(fault.node).op);
+  if (scan) fault.of_step = find(scan->body.graph(), std::string_view(name).substr(slash + 1));
+  if (fault.of_step != ir::no_node) return fault;
   throw UserError("SINTER_FAULT", str("the graph has no node '", name, "'; explain() and SINTER_DUMP show the names"));
 }
 
@@ -106,7 +116,7 @@ struct Source {
   const Schedule& schedule;
   const MemoryPlan& plan;
   const Division& division;
-  ir::NodeId fault;
+  Fault fault;
   const Target& target;
   const Options& options;
   bool watched = sees_threads;  ///< instrumented for ThreadSanitizer; code for other machines is not
@@ -284,7 +294,7 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   dump(options.dump_folder, "schedule.txt", [&] { return result.report.schedule + result.report.memory_plan; });
   stages.done("schedule");
 
-  const ir::NodeId fault = node_named(graph, options.fault);
+  const Fault fault = fault_named(graph, options.fault);
   const Target target = runnable_target(options.target);
   ObjectStore* const store = options.dump_folder.empty() ? options.store : nullptr;
   ObjectKey key;
@@ -334,7 +344,7 @@ std::string emit_object(const ir::Graph& graph, const std::string& target) {
   const MemoryPlan plan = plan_memory(schedule, false);
   const Division division = divide_kernels(schedule, code_of_kernels(graph, schedule, plan, true), 1);
   std::vector<Stage> stages;
-  return std::move(make_code({graph, schedule, plan, division, ir::no_node, other_target(target), {}, false}, 1, stages).objects.front());
+  return std::move(make_code({graph, schedule, plan, division, {}, other_target(target), {}, false}, 1, stages).objects.front());
 }
 
 }  // namespace sinter::codegen

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/product_plan.h"
 
 namespace sinter::codegen {
 
@@ -37,7 +38,13 @@ bool updates_states(const ir::Graph& graph) {
 
 Planner::Planner(const ir::Graph& graph, Schedule& schedule) : graph_(graph), schedule_(schedule), cuts_samples_(!updates_states(graph)) {}
 
-Domain Planner::domain_of(const Shape& shape) const { return codegen::domain_of(shape, schedule_.divides_samples); }
+Domain Planner::domain_of(const Shape& shape) const {
+  // The step of a loop over time runs on the samples of the loop's chunk.
+  if (schedule_.is_step && shape.rank() && shape[0].is_batch()) return {Dim::batch(), true};
+  return codegen::domain_of(shape, schedule_.divides_samples);
+}
+
+bool Planner::divides_columns(ir::NodeId product) const { return !schedule_.is_step && codegen::divides_columns(graph_, product); }
 
 ValueId Planner::temporary(const Type& type, std::string name) {
   schedule_.values.push_back({StoredValue::Home::memory, 0, type, ir::no_node, std::move(name)});
@@ -55,7 +62,7 @@ void Planner::add(Kernel kernel) {
 
 void Planner::add_pack(Kernel& reader, const Shape& shape, const Domain& domain) {
   Kernel pack;
-  pack.role = Kernel::Pack{};
+  pack.role = Kernel::Pack{divides_columns(reader.anchor)};
   pack.kind = reader.kind;
   pack.group = reader.group;
   pack.anchor = reader.anchor;

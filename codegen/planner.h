@@ -14,6 +14,10 @@ class Planner {
   const ir::Graph& graph() const { return graph_; }
   Domain domain_of(const Shape& shape) const;
   const StoredValue& stored(ValueId value) const { return schedule_.values[value]; }
+  /// Where a node is stored; no_value if its readers compute it.
+  ValueId value_of(ir::NodeId id) const { return schedule_.value_of[id]; }
+  /// Whether every range of a product's units is cut into columns.
+  bool divides_columns(ir::NodeId product) const;
   /// Memory for a kernel's own use.
   ValueId temporary(const Type& type, std::string name);
   /// Lets calls with a single sample be cut, if the kernel is over samples and the step updates no state.

@@ -9,6 +9,7 @@
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_plan.h"
+#include "codegen/scan_plan.h"
 #include "codegen/schedule_order.h"
 #include "ir/kernel.h"
 
@@ -21,17 +22,21 @@ using ir::NodeId;
 
 class Builder {
  public:
-  Builder(const Graph& graph, bool keep_all)
-      : graph_(graph), keep_all_(keep_all), planner_(graph, s_), order_(graph.topological_order()), accesses_(graph.size()) {}
+  /// `scan`: whose step the graph is, if it is one.
+  Builder(const Graph& graph, bool keep_all, const ir::Scan* scan = nullptr)
+      : graph_(graph), keep_all_(keep_all), scan_(scan), planner_(graph, s_), order_(graph.topological_order()), accesses_(graph.size()) {}
 
   Schedule run() {
     s_.facts = ir::NodeFacts(graph_);
     s_.divides_samples = divides_samples(graph_);
+    s_.is_step = scan_ != nullptr;
     add_leaves();
     add_groups();
     add_copies();
     add_reads();
     order_kernels(graph_, s_);
+    for (Kernel& kernel : s_.kernels)
+      if (kernel.scan) fit_step(kernel);
     return std::move(s_);
   }
 
@@ -42,11 +47,27 @@ class Builder {
     return static_cast<ValueId>(s_.values.size() - 1);
   }
 
+  /// Of a step's element, number `index` of the inputs or outputs of a step that lie in sequences from `first` on: the sequence's length if the
+  /// element is read, or written, where it lies there. What is a single column is copied: its vectors would be apart.
+  Dim length_of(std::size_t index, std::size_t first, std::size_t last, const Shape& shape) const {
+    return scan_ && index >= first && index < last && !is_column(shape) ? scan_->length : Dim(0);
+  }
+  static bool is_column(const Shape& shape) { return symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1); }
+
+  /// The chunks of the step are those of the loop.
+  void fit_step(Kernel& kernel) {
+    for (Phase& phase : kernel.scan->schedule.phases) {
+      if (kernel.is<Kernel::Pack>()) phase.once = s_.phases[kernel.phase].once;
+      else
+        for (Loop& loop : phase.loops) loop.limits = s_.phases[kernel.phase].loops[kernel.loop].limits;
+    }
+  }
+
   void add_leaves() {
     s_.value_of.assign(graph_.size(), no_value);
     for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i)
       s_.value_of[graph_.input_node(i)] = add_value({StoredValue::Home::input, i, graph_.inputs()[i].type, graph_.input_node(i),
-                                                     graph_.inputs()[i].name, no_value, graph_.inputs()[i].unpadded});
+                                                     graph_.inputs()[i].name, no_value, graph_.inputs()[i].unpadded, length_of_input(i)});
     for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
       s_.value_of[graph_.state_node(i)] =
           add_value({StoredValue::Home::state, i, graph_.states()[i].type, graph_.state_node(i), graph_.states()[i].name});
@@ -58,13 +79,23 @@ class Builder {
     return std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return graph_.node(user).kernel != node.kernel; });
   }
 
+  Dim length_of_input(std::size_t i) const {
+    const std::size_t carries = scan_ ? scan_->carry_count() : 0, sequences = scan_ ? static_cast<std::size_t>(scan_->sequences) : 0;
+    return length_of(i, carries, carries + sequences, graph_.inputs()[i].type.shape);
+  }
+  ValueId add_output(std::uint32_t i, NodeId id) {
+    const Type& type = graph_.node(id).type;
+    const Dim length = scan_ ? length_of(i, scan_->carry_count(), scan_->result_count(), type.shape) : Dim(0);
+    return add_value({StoredValue::Home::output, i, type, id, str("output ", i), no_value, false, length});
+  }
+
   /// The destinations of a node's value: its outputs and states, or memory if another kernel reads it.
   std::vector<Write> writes_of(NodeId id) {
     std::vector<Write> writes;
     const Type& type = graph_.node(id).type;
     const bool is_result = graph_.is_output(id);
     for (std::uint32_t i = 0; is_result && i < graph_.outputs().size(); ++i)
-      if (graph_.outputs()[i] == id) writes.push_back({id, add_value({StoredValue::Home::output, i, type, id, str("output ", i)})});
+      if (graph_.outputs()[i] == id) writes.push_back({id, add_output(i, id)});
     for (std::uint32_t i = 0; is_result && i < graph_.states().size(); ++i)
       if (graph_.updates()[i] == id) writes.push_back({id, add_value({StoredValue::Home::state, i, type, id, str("new ", graph_.states()[i].name)})});
     const bool read = read_from_memory(id);
@@ -113,23 +144,21 @@ class Builder {
   }
 
   void add_copies() {
-    const auto copy = [&](NodeId leaf, StoredValue to) {
+    const auto copy = [&](NodeId leaf, ValueId value) {
       Kernel kernel;
       kernel.role = Kernel::Copy{};
       kernel.kind = &the_kind<PointwiseKernel>;
-      kernel.shape = to.type.shape;
+      kernel.shape = s_.values[value].type.shape;
       kernel.domain = planner_.domain_of(kernel.shape);
-      const ValueId value = add_value(std::move(to));
       kernel.writes = {{leaf, value}};
       kernel.reads = {{.value = s_.value_of[leaf], .same_rows = true, .same_place = true}};
       planner_.add(std::move(kernel));
     };
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
-      if (const NodeId id = graph_.outputs()[i]; ir::is_leaf(graph_.node(id).op))
-        copy(id, {StoredValue::Home::output, i, graph_.node(id).type, id, str("output ", i)});
+      if (const NodeId id = graph_.outputs()[i]; ir::is_leaf(graph_.node(id).op)) copy(id, add_output(i, id));
     for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
       if (const NodeId id = graph_.updates()[i]; id != ir::no_node && id != graph_.state_node(i) && ir::is_leaf(graph_.node(id).op))
-        copy(id, {StoredValue::Home::state, i, graph_.node(id).type, id, str("new ", graph_.states()[i].name)});
+        copy(id, add_value({StoredValue::Home::state, i, graph_.node(id).type, id, str("new ", graph_.states()[i].name)}));
   }
 
   // ---- reads ----
@@ -142,6 +171,8 @@ class Builder {
   bool reads_own(const Kernel& kernel, NodeId user, std::size_t operand) const {
     if (kernel.domain.units == Dim(1)) return true;
     const Shape& shape = graph_.node(graph_.node(user).inputs[operand]).type.shape;
+    if (kernel.scan)  // as ir::check_steps has it
+      return std::holds_alternative<ir::ScanResult>(graph_.node(user).op) || (shape.rank() && shape[0].is_batch());
     // Chunks of a partial sum divide what is summed.
     if (kernel.is<Kernel::Partial>() && user == kernel.anchor) return planner_.domain_of(shape) == kernel.domain;
     const ir::Access& access = access_of(user);
@@ -183,11 +214,13 @@ class Builder {
       if (kernel.is<Kernel::Copy>()) continue;
       if (kernel.is<Kernel::Combine>()) add_read(kernel, {.value = kernel.memory_for(Memory::slots)});
       if (kernel.is<Kernel::Pack>()) {
+        if (kernel.scan) continue;  // its plan lists them
         const ir::Node& anchor = graph_.node(kernel.anchor);
         const bool own_rows = !is_convolution(anchor.op) && !product_of(graph_, kernel.anchor).op.transpose_b;
         add_read(kernel, {.value = s_.value_of[anchor.inputs[1]], .same_rows = own_rows});
-      } else if (const ValueId packed = kernel.memory_for(Memory::packed); packed != no_value) {
-        add_read(kernel, {.value = packed});
+      } else {
+        for (const Memory& memory : kernel.memory)
+          if (memory.purpose == Memory::packed) add_read(kernel, {.value = memory.value});
       }
       const std::set<NodeId> shared = shared_nodes(kernel);
       for (const NodeId id : kernel.nodes) {
@@ -210,6 +243,7 @@ class Builder {
 
   const Graph& graph_;
   bool keep_all_;
+  const ir::Scan* scan_;
   Schedule s_;
   Planner planner_;
   std::vector<NodeId> order_;
@@ -219,5 +253,6 @@ class Builder {
 }  // namespace
 
 Schedule make_schedule(const ir::Graph& graph, bool keep_all) { return Builder(graph, keep_all).run(); }
+Schedule make_step_schedule(const ir::Scan& scan) { return Builder(scan.body.graph(), false, &scan).run(); }
 
 }  // namespace sinter::codegen

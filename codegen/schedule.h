@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace sinter::codegen {
 
 class KernelKind;
+struct ScanPlan;
 
 /// The domain that the chunks of a loop divide: N samples, or a number of rows.
 struct Domain {
@@ -34,6 +36,7 @@ struct StoredValue {
   std::string name;
   ValueId base = no_value;  ///< the value that this one is under another shape
   bool unpadded = false;    ///< an input whose rows are adjacent
+  Dim length = 0;           ///< of a step's element that lies in a sequence of so many steps: samples are `length` times as far apart. 0: it does not
   SymbolicLayout layout() const { return unpadded ? symbolic_layout(type.shape).unpadded() : symbolic_layout(type.shape); }
 };
 
@@ -76,6 +79,7 @@ struct Memory {
     packed,     ///< the packed right operand: a pack writes it, the product reads it
     sums,       ///< of a long product: the sums of its chains (codegen/kernels/chains.h)
     staging,    ///< the copy of an image, the exponentials of a row
+    step,       ///< of a loop over time: a value of its step (any number of them)
   };
   Purpose purpose;
   ValueId value;
@@ -95,7 +99,9 @@ struct Kernel {
   /// A leaf to an output or state.
   struct Copy {};
   /// The right operand of the group's product into the order in which tiles read it.
-  struct Pack {};
+  struct Pack {
+    bool divided = false;  ///< for a product whose every range is cut into columns
+  };
   std::variant<Group, Partial, Combine, Copy, Pack> role;
   const KernelKind* kind = nullptr;  ///< whose code it is (codegen/kernels/kinds.h)
   std::int32_t group = -1;           ///< kernel group of the graph
@@ -105,12 +111,14 @@ struct Kernel {
   Domain domain;
   std::vector<Read> reads;
   std::vector<Write> writes;
-  std::vector<Memory> memory;  ///< at most one for each purpose
+  std::vector<Memory> memory;  ///< at most one for each purpose, but for a loop over time
   Pace pace = Pace::rows;
   Cut cut;
   Work work;  ///< over the whole domain
   std::size_t phase = 0, loop = 0;
-  std::size_t stage = 0;  ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
+  std::size_t stage = 0;                     ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
+  std::shared_ptr<ScanPlan> scan = nullptr;  ///< of a loop over time, and of what packs for it
+  std::size_t of_step = 0;                   ///< of what packs for such a loop: the number of the step's kernel
 
   template <class R>
   bool is() const {
@@ -151,6 +159,7 @@ struct Schedule {
   std::vector<Phase> phases;
   ir::NodeFacts facts;           ///< of the graph
   bool divides_samples = false;  ///< chunks of tensors with many rows a sample are rows
+  bool is_step = false;          ///< of a loop over time: its kernels run on the loop's chunks
 
   /// The value in whose memory this one is: itself, or that which it is under another shape.
   ValueId memory_of(ValueId value) const { return values[value].base == no_value ? value : values[value].base; }
@@ -161,6 +170,8 @@ inline constexpr std::size_t no_kernel = ~std::size_t{0};
 std::size_t finisher(const Schedule& schedule, const Loop& loop);
 /// `keep_all` stores every result of a kernel group that other groups or taps can read.
 Schedule make_schedule(const ir::Graph& graph, bool keep_all);
+/// Of the step of a loop over time.
+Schedule make_step_schedule(const ir::Scan& scan);
 /// Throws InternalError if a kernel reads what no earlier phase or same-row kernel before it wrote, or a state is overwritten while it is still read.
 void verify_schedule(const ir::Graph& graph, const Schedule& schedule);
 std::string to_text(const ir::Graph& graph, const Schedule& schedule);

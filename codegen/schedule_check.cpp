@@ -26,6 +26,7 @@ bool Kernel::is_private(const Memory& of) const {
       return false;
     case Memory::sums:
     case Memory::staging:
+    case Memory::step:
       return true;
   }
   return true;

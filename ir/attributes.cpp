@@ -20,6 +20,7 @@ std::string to_string(const Attribute& attribute) {
         else if constexpr (std::is_same_v<T, std::int64_t>) return std::to_string(value);
         else if constexpr (std::is_same_v<T, double>) return number_text(value);
         else if constexpr (std::is_same_v<T, DType>) return std::string(name(value));
+        else if constexpr (std::is_same_v<T, Body>) return value.text();
         else return sinter::to_string(value);
       },
       attribute);

@@ -8,13 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "ir/body.h"
 #include "ir/error.h"
 #include "ir/type.h"
 
 namespace sinter::ir {
 
 /// What an attribute may be. Floats are widened to double, which is exact.
-using Attribute = std::variant<bool, std::int64_t, double, DType, Dim, Shape>;
+using Attribute = std::variant<bool, std::int64_t, double, DType, Dim, Shape, Body>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 /// A named member of an op.

@@ -12,6 +12,18 @@ Cost bytes(const Type& type) {
 
 Cost flops(const Graph& graph, NodeId id) {
   if (is_leaf(graph.node(id).op)) return {};
+  if (const auto* scan = std::get_if<Scan>(&graph.node(id).op)) {
+    const Graph& body = scan->body.graph();
+    Cost all;
+    for (NodeId inner = 0; inner < body.size(); ++inner) {
+      const Cost step = flops(body, inner);
+      for (const Dim symbols : {Dim(1), Dim::batch(), Dim::length(), Dim::batch() * Dim::length()}) {
+        const std::optional<Dim> steps = product(symbols, scan->length);  // T in a step and T steps: counted as T
+        all += Cost::of(steps.value_or(symbols).with_factor(1), step[symbols] * static_cast<double>(scan->length.factor()));
+      }
+    }
+    return all;
+  }
   const Access access = access_of(graph, id);
   double count = access.flops;
   Dim symbols = 1;  // each occurs in at most one axis

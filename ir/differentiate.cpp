@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/scan.h"
+
 namespace sinter::ir {
 
 namespace {
@@ -57,8 +59,19 @@ Values differentiate(std::span<const Value> outputs, std::span<const Value> seed
     Value& gradient = gradients[outputs[i].id];
     gradient = gradient ? gradient + seeds[i] : seeds[i];
   }
+  // Of a scan, by result: all that reads it comes after it.
+  const auto of_results = [&](NodeId id) {
+    Values found(std::get<Scan>(graph.node(id).op).result_count());
+    for (const NodeId user : graph.node(id).users) {
+      if (user >= gradients.size() || !gradients[user]) continue;
+      Value& gradient = found[static_cast<std::size_t>(std::get<ScanResult>(graph.node(user).op).index)];
+      gradient = gradient ? gradient + gradients[user] : gradients[user];
+    }
+    return found;
+  };
   for (const NodeId id : order) {
-    if (!reached[id] || !gradients[id] || is_leaf(graph.node(id).op)) continue;
+    const bool is_scan = std::holds_alternative<Scan>(graph.node(id).op);
+    if (!reached[id] || is_leaf(graph.node(id).op) || std::holds_alternative<ScanResult>(graph.node(id).op) || !(is_scan || gradients[id])) continue;
     const Op op = graph.node(id).op;  // copies: the arena grows below
     const std::vector<NodeId> inputs = graph.node(id).inputs;
     Origin origin = graph.node(id).origin;
@@ -66,7 +79,7 @@ Values differentiate(std::span<const Value> outputs, std::span<const Value> seed
     const OriginScope scope(graph, std::move(origin));
     Values x;
     for (const NodeId input : inputs) x.push_back({&graph, input});
-    const Values dx = gradients_of_inputs(op, {graph, x, {&graph, id}, gradients[id]});
+    const Values dx = is_scan ? scan_gradients({&graph, id}, of_results(id)) : gradients_of_inputs(op, {graph, x, {&graph, id}, gradients[id]});
     if (dx.size() != inputs.size()) throw InternalError(name(op), "the gradient rule must return one value an input");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Type type = graph.node(inputs[i]).type;

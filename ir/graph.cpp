@@ -5,6 +5,8 @@
 #include <queue>
 #include <utility>
 
+#include "ir/scan.h"
+
 namespace sinter::ir {
 
 const Type& Value::type() const { return graph->node(id).type; }
@@ -18,6 +20,7 @@ Value Graph::add(Op op, std::span<const NodeId> inputs, Origin origin) {
   Type type;
   try {
     type = infer(op, types);
+    check_scan_operands(*this, op, inputs);
   } catch (const UserError& error) {
     throw UserError(origin.text(), str(ir::name(op), ": ", error.message()));
   }

@@ -91,6 +91,8 @@ class Graph {
   void set_unpadded(std::size_t input) { inputs_[input].unpadded = true; }
   void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
   void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }
+  /// Of a scan: another body with inputs and outputs of the same types.
+  void set_body(NodeId scan, Body body) { std::get<Scan>(nodes_[scan].op).body = std::move(body); }
   void set_origin(NodeId id, Origin origin) { nodes_[id].origin = std::move(origin); }
   /// Marks nodes as dead that no output and no update needs, except leaves. Returns their ids.
   std::vector<NodeId> erase_dead();

@@ -14,7 +14,7 @@ bool moves_elements(const Op& op) {
 
 bool is_anchor(const Op& op) {
   return !is_leaf(op) && !is_pointwise(op) && !moves_elements(op) && !std::holds_alternative<Constant>(op) && !std::holds_alternative<Extent>(op) &&
-         !std::holds_alternative<Iota>(op);
+         !std::holds_alternative<Iota>(op) && !std::holds_alternative<ScanResult>(op);
 }
 
 std::optional<std::size_t> prologue_operand(const Op& op) {

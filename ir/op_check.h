@@ -22,11 +22,13 @@ constexpr bool check_op() {
       IsLeaf<O> || requires(const O& op, std::span<const Type> in, const Shape& result) {
         { op.access(in, result) } -> std::same_as<Access>;
       }, "an op of ir/ops.h does not say how it walks: give it `Access access(std::span<const Type>, const Shape& result) const`");
-  static_assert(IsLeaf<O> || HasEval<O> || HasReference<O>,
+  static_assert(IsLeaf<O> || IsScan<O> || HasEval<O> || HasReference<O>,
                 "an op of ir/ops.h has no meaning: give it `eval` (pointwise) or `void reference(Reference&) const`");
   static_assert(HasVjp<O> || HasNoGradient<O>,
                 "an op of ir/ops.h has no gradient rule: give it `Values vjp(const Vjp&) const` or `using no_gradient = void;`");
-  static_assert(IsLeaf<O> || requires { O::samples(); }, "an op of ir/ops.h has no test samples: give it `static std::vector<Sample<Op>> samples()`");
+  static_assert(
+      IsLeaf<O> || IsScan<O> || requires { O::samples(); },
+      "an op of ir/ops.h has no test samples: give it `static std::vector<Sample<Op>> samples()`");
   return true;
 }
 

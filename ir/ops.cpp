@@ -73,9 +73,12 @@ Op at_sizes(const Op& op, Sizes sizes) {
 
 Op make_op(std::string_view wanted, const Attributes& attributes) {
   std::optional<Op> result;
-  for_each_op([&]<class O>(O) {
+  const auto make = [&]<class O>(O) {
     if (O::name == wanted) result = with_attributes<O>(attributes);
-  });
+  };
+  for_each_op(make);
+  make(Scan{});
+  make(ScanResult{});
   if (!result) throw UserError("op", str("unknown op '", wanted, "'; it needs a newer version of Sinter or the name is wrong"));
   return *result;
 }

@@ -17,6 +17,7 @@
 #include "ir/ops/pool.h"
 #include "ir/ops/random.h"
 #include "ir/ops/reduce.h"
+#include "ir/ops/scan.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/softmax.h"
 #include "ir/ops/window.h"
@@ -37,7 +38,8 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         GatherRows, ScatterAddRows, OneHot,                                                                    // index
                         Cumsum, ExactTotal, TakeAlong, ScatterAddAlong, TopK,                                                  // along
                         Slice, Pad, Concat,                                                                                    // window
-                        Iota, Philox>;                                                                                         // random
+                        Iota, Philox,                                                                                          // random
+                        Scan, ScanResult>;                                                                                     // scan
 
 template <class O>
 concept IsLeaf = requires { typename O::leaf; };
@@ -69,10 +71,13 @@ Op at_sizes(const Op& op, Sizes sizes);
 /// The op of this name. Throws UserError for an unknown name or attributes that do not fit.
 Op make_op(std::string_view name, const Attributes& attributes);
 
-/// Calls f with an instance of each op of the list, in order: `for_each_op([](auto op) { ... })`.
+/// Calls f with an instance of each op of the list that is not a loop, in order: `for_each_op([](auto op) { ... })`.
 template <class F>
 void for_each_op(F&& f) {
-  const auto call = [&]<class... Ops>(std::variant<Ops...>*) { (f(Ops{}), ...); };
+  const auto call_one = [&]<class O>(O op) {
+    if constexpr (!IsScan<O>) f(op);
+  };
+  const auto call = [&]<class... Ops>(std::variant<Ops...>*) { (call_one(Ops{}), ...); };
   call(static_cast<Op*>(nullptr));
 }
 

@@ -10,8 +10,19 @@ namespace {
 
 std::string attributes_text(const Op& op) {
   std::string text;
-  for (const auto& [name, value] : attributes(op)) text += (text.empty() ? "" : ", ") + name + "=" + to_string(value);
+  for (const auto& [name, value] : attributes(op))
+    if (!std::holds_alternative<Body>(value)) text += (text.empty() ? "" : ", ") + name + "=" + to_string(value);
   return text;
+}
+
+/// As a part of what is indented by two: by four.
+std::string indented(const std::string& text) {
+  std::string result = "    ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) result += "    ";
+  }
+  return result;
 }
 
 std::string operands_text(const Graph& graph, const Node& node, const std::vector<std::string>& names) {
@@ -65,6 +76,7 @@ std::string to_text(const Graph& graph, PrintOptions options) {
     const std::string origin = options.origins ? node.origin.text() : "";
     if (!origin.empty()) text += "   # " + origin;
     text += "\n";
+    if (const auto* scan = std::get_if<Scan>(&node.op)) text += indented(to_text(scan->body.graph(), options));
   }
   if (!graph.outputs().empty()) {
     text += "  return ";

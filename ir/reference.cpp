@@ -1,5 +1,7 @@
 #include "ir/reference.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace sinter::ir {
@@ -71,7 +73,7 @@ Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in,
   Array out(type.dtype, std::move(extents));
   std::visit(
       [&]<class O>(const O& o) {
-        if constexpr (IsLeaf<O>) throw InternalError(O::name, "a leaf has no value of its own");
+        if constexpr (IsLeaf<O> || IsScan<O>) throw InternalError(O::name, "has no value of its own");
         else if constexpr (HasReference<O>) {
           Reference r{in, out, sizes};
           o.reference(r);
@@ -81,8 +83,55 @@ Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in,
   return out;
 }
 
+namespace {
+
+/// Step t of a sequence [N, length, ...].
+Array element_of(const Array& sequence, std::int64_t t) {
+  std::vector<std::int64_t> extents = sequence.extents;
+  const std::int64_t steps = extents.at(1), size = sequence.product(2, extents.size());
+  extents.erase(extents.begin() + 1);
+  Array element(sequence.dtype, std::move(extents));
+  for (std::int64_t n = 0; n < sequence.extents[0]; ++n)
+    std::copy_n(sequence.data.begin() + (n * steps + t) * size, size, element.data.begin() + n * size);
+  return element;
+}
+
+void set_element(Array& sequence, std::int64_t t, const Array& element) {
+  const std::int64_t steps = sequence.extents[1], size = sequence.product(2, sequence.extents.size());
+  for (std::int64_t n = 0; n < sequence.extents[0]; ++n)
+    std::copy_n(element.data.begin() + n * size, size, sequence.data.begin() + (n * steps + t) * size);
+}
+
+}  // namespace
+
+std::vector<Array> evaluate_scan(const Scan& scan, std::span<const Array* const> in, Sizes sizes) {
+  const Graph& body = scan.body.graph();
+  const std::size_t carries = scan.carry_count(), sequences = carries + static_cast<std::size_t>(scan.sequences);
+  std::vector<Array> results, inputs;
+  for (std::size_t i = 0; i < scan.result_count(); ++i) {
+    const Type type = scan.result(i);
+    // N of the scan may be a number: then the body has that number.
+    results.push_back(i < carries ? *in[i] : Array(type.dtype, type.shape.extents(sizes)));
+  }
+  for (const Array* operand : in) inputs.push_back(*operand);
+  const std::int64_t steps = scan.length.extent(sizes);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t t = scan.reverse ? steps - 1 - step : step;
+    for (std::size_t i = 0; i < carries; ++i) inputs[i] = results[i];
+    for (std::size_t i = carries; i < sequences; ++i) inputs[i] = element_of(*in[i], t);
+    const std::vector<Array> values = evaluate(body, inputs, {}, sizes);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Array& value = values[body.outputs()[i]];
+      if (i < carries) results[i] = value;
+      else set_element(results[i], t, value);
+    }
+  }
+  return results;
+}
+
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, Sizes sizes) {
   std::vector<Array> values(graph.size());
+  std::map<NodeId, std::vector<Array>> scans;
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = inputs[i];
   for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = states[i];
   for (const NodeId id : graph.topological_order()) {
@@ -90,8 +139,13 @@ std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, s
     if (is_leaf(node.op)) continue;
     std::vector<const Array*> in;
     for (const NodeId input : node.inputs) in.push_back(&values[input]);
+    if (const auto* result = std::get_if<ScanResult>(&node.op)) {
+      values[id] = scans.at(node.inputs[0])[static_cast<std::size_t>(result->index)];
+      continue;
+    }
     try {
-      values[id] = evaluate(node.op, node.type, in, sizes);
+      if (const auto* scan = std::get_if<Scan>(&node.op)) scans[id] = evaluate_scan(*scan, in, sizes);
+      else values[id] = evaluate(node.op, node.type, in, sizes);
     } catch (const UserError& error) {
       throw UserError(node.origin.text(), str(name(node.op), ": ", error.message()));
     }

@@ -8,8 +8,11 @@
 
 namespace sinter::ir {
 
-/// One op on double arrays. Throws UserError for an index out of range.
+/// One op but a scan on double arrays. Throws UserError for an index out of range.
 Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in, Sizes sizes);
+
+/// The results of a scan, by index.
+std::vector<Array> evaluate_scan(const Scan& scan, std::span<const Array* const> in, Sizes sizes);
 
 /// Every live node of the graph, by id, with inputs and states given (in the order of their specs) of a call of these sizes. Leaves are copied.
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, std::span<const Array> states, Sizes sizes);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/kernel.h"
+#include "ir/scan.h"
 
 namespace sinter::ir {
 
@@ -53,6 +54,7 @@ void check_type(const Graph& graph, NodeId id) {
   Type type;
   try {
     type = infer(node.op, types);
+    check_scan_operands(graph, node.op, node.inputs);
   } catch (const UserError& error) {
     fail(graph, id, std::string(error.message()));
   }
@@ -134,12 +136,14 @@ void verify(const Graph& graph) {
     if (update == no_node) continue;
     if (update >= graph.size() || graph.node(update).dead)
       throw UserError(graph.name(), str("the update of state '", state.name, "' does not exist"));
+    if (std::holds_alternative<Scan>(graph.node(update).op)) fail(graph, update, "a scan cannot be an update, only one of its results");
     if (graph.node(update).type != state.type)
       throw NodeError(graph.name(), update, str("the update of state '", state.name, "' is ", graph.node(update).type, ", the state ", state.type));
   }
   for (const NodeId id : graph.outputs()) {
     if (id >= graph.size() || graph.node(id).dead) throw UserError(graph.name(), str("output %", id, " does not exist"));
     if (graph.node(id).type.shape.rank() && graph.node(id).type.shape[0].is_rows()) fail(graph, id, "a table cannot be an output");
+    if (std::holds_alternative<Scan>(graph.node(id).op)) fail(graph, id, "a scan cannot be an output, only one of its results");
   }
 }
 

@@ -21,6 +21,12 @@ bool leaves_group(const ir::Graph& graph, std::span<const NodeId> nodes, NodeId 
 }  // namespace
 
 std::optional<Refusal> check_group(const ir::Graph& graph, const ir::NodeFacts& facts, std::span<const NodeId> nodes) {
+  if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) { return std::holds_alternative<ir::Scan>(graph.node(id).op); })) {
+    const auto belongs = [&](NodeId id) {  // any number of them
+      return id == nodes.front() || (std::holds_alternative<ir::ScanResult>(graph.node(id).op) && graph.node(id).inputs[0] == nodes.front());
+    };
+    return std::all_of(nodes.begin(), nodes.end(), belongs) ? std::optional<Refusal>() : Refusal::size;
+  }
   if (nodes.size() > max_group_nodes) return Refusal::size;
   std::vector<NodeId> buffers;
   for (const NodeId id : nodes) {
@@ -61,6 +67,11 @@ Partition::Partition(const ir::Graph& graph)
     const NodeId id = order_[i];
     position_[id] = i;
     if (ir::is_leaf(graph.node(id).op) || (recomputable(id) && !graph.is_output(id))) continue;
+    if (std::holds_alternative<ir::ScanResult>(graph.node(id).op)) {
+      groups_[id] = groups_[graph.node(id).inputs[0]];
+      members_[static_cast<std::size_t>(groups_[id])].push_back(id);
+      continue;
+    }
     groups_[id] = static_cast<GroupId>(members_.size());
     members_.push_back({id});
     ranks_.add_last();

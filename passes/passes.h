@@ -36,6 +36,13 @@ bool fold_bias(ir::Graph& graph, PassContext& context);
 bool split_concat(ir::Graph& graph, PassContext& context);
 /// Inputs that would have much padding come without it (ir/layout.h), and what needs it reads a copy: Reshape to the same shape.
 bool unpad_inputs(ir::Graph& graph, PassContext& context);
+/// Loops over time over the same operands that make the same carries → one loop, with the results of both: the gradient's copy of a loop, which keeps
+/// what the gradient needs, and the loop itself.
+bool merge_scans(ir::Graph& graph, PassContext& context);
+/// Removes results, carries and operands of loops over time that nothing needs.
+bool trim_scans(ir::Graph& graph, PassContext& context);
+/// Runs the passes that make sense there, and `group`, on the steps of loops over time.
+bool step_bodies(ir::Graph& graph, PassContext& context);
 /// Assigns kernels to nodes; passes/group.h has the rules.
 bool group(ir::Graph& graph, PassContext& context);
 /// Removes what no output and no update needs.

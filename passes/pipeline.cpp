@@ -38,12 +38,18 @@ std::span<const Pass> pipeline() {
       {"fold_transpose", fold_transpose},
       // After all passes that make different nodes equal.
       {"common_subexpressions", common_subexpressions},
+      // After common_subexpressions, which finds operands that are the same.
+      {"merge_scans", merge_scans},
+      // After merge_scans: the results of two loops are read from one.
+      {"trim_scans", trim_scans},
       // After fold_transpose (dense reads nothing transposed) and common_subexpressions (a matmul computed twice has two readers, not one).
       {"fold_bias", fold_bias},
       // After common_subexpressions, which finds concatenations that are the same.
       {"split_concat", split_concat},
       // After all passes that remove reshapes: a copy is one to the same shape.
       {"unpad_inputs", unpad_inputs},
+      // Before group, after all that changes loops: the groups of a step are part of its body.
+      {"step_bodies", step_bodies},
       // Last: nodes no longer change, and only needed ones are left.
       {"group", group},
   };

@@ -43,8 +43,9 @@ void check_kernel(const ir::Graph& graph, const ir::NodeFacts& facts, const std:
     if (!ir::joins_prologue(graph, *id, anchor)) fail(graph, *id, str("cannot be in the prologue of %", anchor));
     if (graph.is_output(*id) || !std::all_of(users.begin(), users.end(), needs)) fail(graph, *id, "a prologue is needed elsewhere");
   }
+  const bool is_loop = anchor != ir::no_node && std::holds_alternative<ir::Scan>(graph.node(anchor).op);  // with results of other shapes
   for (const NodeId id : nodes) {
-    if (std::find(prologue.begin(), prologue.end(), id) != prologue.end()) continue;
+    if (is_loop || std::find(prologue.begin(), prologue.end(), id) != prologue.end()) continue;
     if (id != anchor && ir::is_anchor(graph.node(id).op)) fail(graph, id, str("a second anchor beside %", anchor));
     const NodeId like = anchor == ir::no_node ? nodes.front() : anchor;
     if (shape(id) != shape(like)) fail(graph, id, str("shape ", shape(id), " in a group of ", shape(like)));

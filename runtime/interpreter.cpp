@@ -41,7 +41,8 @@ void evaluate(const ir::Op& op, std::span<const View> in, const View& out) {
   std::visit(
       [&]<class O>(const O& o) {
         eval::require_kernel<O>();
-        if constexpr (ir::IsLeaf<O>) throw InternalError("interpreter", str(O::name, " is a leaf: its value comes from outside"));
+        if constexpr (ir::IsScan<O>) throw InternalError("interpreter", "a scan runs its body, node after node");
+        else if constexpr (ir::IsLeaf<O>) throw InternalError("interpreter", str(O::name, " is a leaf: its value comes from outside"));
         else if constexpr (ir::IsElementwise<O>) eval::pointwise({op.index(), &o, keeps_zero(o), flops<O>}, in, out);
         else eval::run(o, in, out);
       },

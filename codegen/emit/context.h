@@ -26,18 +26,26 @@ struct SharedFunction {
   std::function<void(EmitContext&)> define;
 };
 
+/// A node whose values are wrong, to be found by a test.
+struct Fault {
+  ir::NodeId node = ir::no_node;
+  ir::NodeId of_step = ir::no_node;  ///< not the node, which is a scan, but this one of its step
+};
+
 struct EmitContext {
   llvm::Module& module;
   const ir::Graph& graph;
   const Schedule& schedule;
   const MemoryPlan& plan;
-  ir::NodeId fault = ir::no_node;  ///< node to perturb
-  VectorUnit unit;                 ///< registers of the target
-  bool named = false;              ///< functions can be looked up by name, for a profiler
-  bool checked = false;            ///< accesses to memory are checked (codegen/instrument/check.h)
-  Sabotage sabotage;
-  std::vector<std::pair<std::size_t, std::string>> notes;  ///< by kernel, the tiles that were chosen, for explain()
-  std::map<std::string, SharedFunction> shared;            ///< those that the kernels of this module call, by name
+  Fault fault;
+  VectorUnit unit;       ///< registers of the target
+  bool named = false;    ///< functions can be looked up by name, for a profiler
+  bool checked = false;  ///< accesses to memory are checked (codegen/instrument/check.h)
+  Sabotage sabotage = {};
+  std::string kernel_names = "kernel_";  ///< before their numbers
+  ir::NodeId step_of = ir::no_node;      ///< of the step of a loop over time: the loop's node, which stands for all of the step
+  std::vector<std::pair<std::size_t, std::string>> notes = {};  ///< by kernel, the tiles that were chosen, for explain()
+  std::map<std::string, SharedFunction> shared = {};            ///< those that the kernels of this module call, by name
 };
 
 /// The declaration of a shared function in this module, made at the first call.

@@ -3,10 +3,12 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "codegen/emit/flow.h"
 #include "codegen/instrument/check.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/scan_plan.h"
 
 namespace sinter::codegen {
 
@@ -20,14 +22,17 @@ llvm::Function* Emitter::declare() {
   std::vector<llvm::Type*> types(arguments_.size(), llvm::PointerType::getUnqual(llvm));
   types.insert(types.end(), 7, llvm::Type::getInt64Ty(llvm));
   types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
-  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false), llvm::Function::ExternalLinkage,
-                                     str("kernel_", kernel_number()), context_.module);
-  if (!context_.named) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  const bool of_step = context_.step_of != ir::no_node;
+  function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false),
+                                     of_step ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
+                                     str(context_.kernel_names, kernel_number()), context_.module);
+  if (!context_.named && !of_step) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);
   }
   function_->addFnAttr(llvm::Attribute::NoInline);
+  if (of_step) return function_;  // a checked kernel has its code in it
   if (context_.checked) function_->addFnAttr(checked_kernel);
   if (context_.checked && (kernel_.is<Kernel::Pack>() || kernel_.cut.every_range)) function_->addFnAttr(strided_kernel);
   return function_;
@@ -45,10 +50,35 @@ void Emitter::emit() {
   t_ = function_->getArg(first + 6);
   ctx_ = function_->getArg(first + 7);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
-  current_builder() = &builder_;
+  Builder* outer = std::exchange(current_builder(), &builder_);
   kernel_.kind->emit(*this);
   builder_.CreateRetVoid();
-  current_builder() = nullptr;
+  current_builder() = outer;
+}
+
+llvm::Function* Emitter::emit_step_kernel(std::size_t k) {
+  const ScanPlan& plan = *kernel_.scan;
+  EmitContext context{.module = context_.module,
+                      .graph = std::get<ir::Scan>(graph().node(kernel_.anchor).op).body.graph(),
+                      .schedule = plan.schedule,
+                      .plan = plan.plan,
+                      .fault = {context_.fault.node == kernel_.anchor ? context_.fault.of_step : ir::no_node, ir::no_node},
+                      .unit = context_.unit,
+                      .named = context_.named,
+                      .checked = context_.checked,
+                      .kernel_names = str(context_.kernel_names, kernel_number(), "_step_"),
+                      .step_of = context_.step_of == ir::no_node ? kernel_.anchor : context_.step_of};
+  Emitter emitter(context, plan.schedule.kernels[k]);
+  llvm::Function* function = emitter.declare();
+  emitter.emit();
+  context_.shared.insert(context.shared.begin(), context.shared.end());
+  for (const auto& [number, text] : context.notes) note(str("step: ", text));
+  return function;
+}
+
+void Emitter::add_step_arguments(std::vector<Value*>& arguments) {
+  arguments.insert(arguments.end(), {n_, t_, ctx_});
+  if (context_.checked) arguments.push_back(function_->getArg(static_cast<unsigned>(function_->arg_size() - 1)));
 }
 
 void Emitter::note(std::string text) { context_.notes.emplace_back(kernel_number(), std::move(text)); }
@@ -90,6 +120,7 @@ Value* Emitter::field(std::size_t offset, llvm::Type* type) {
 }
 
 void Emitter::fault(ir::NodeId node) {
+  if (context_.step_of != ir::no_node) node = context_.step_of;
   Value* fault = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), ctx_, offsetof(StepContext, fault));
   builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, fault, builder_.getInt32(node + 1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
 }

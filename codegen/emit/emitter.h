@@ -43,6 +43,9 @@ class Emitter {
   Emitter(EmitContext& context, const Kernel& kernel);
   /// The function without its body: kernels of a step may lie in several modules.
   llvm::Function* declare();
+  /// The function of a kernel of the step of this loop over time; it is called with that kernel's buffers, a CallRange and add_step_arguments.
+  llvm::Function* emit_step_kernel(std::size_t k);
+  void add_step_arguments(std::vector<llvm::Value*>& arguments);
   /// The body; after declare().
   void emit();
 

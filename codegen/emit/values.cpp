@@ -27,6 +27,15 @@ Value* Emitter::pointer(ValueId value) {
 Value* Emitter::address(ValueId value, Value* row, Value* last) {
   const Type& type = stored(value).type;
   const SymbolicLayout at = stored(value).layout();
+  if (const Dim length = stored(value).length; length != Dim(0)) {  // between the samples lie those of the other steps
+    const Dim rows = at.rows.is_batch() ? at.rows.per_sample() : quotient(at.rows, type.shape[0]).value();
+    if (rows == Dim(1)) row = builder_.CreateMul(row, extent(length), "", true, true);
+    else {
+      Value* own = extent(rows);
+      Value* sample = builder_.CreateMul(builder_.CreateUDiv(row, own), builder_.CreateMul(own, extent(length)));
+      row = builder_.CreateAdd(sample, builder_.CreateURem(row, own));
+    }
+  }
   Value* offset = is_flat(type.shape) ? last : builder_.CreateAdd(builder_.CreateMul(row, extent(at.stride), "", true, true), last, "", true, true);
   return builder_.CreateInBoundsGEP(memory_type(type.dtype, 1), pointer(value), {offset});
 }
@@ -88,7 +97,7 @@ Vec Emitter::evaluate_scalar(ir::NodeId id) {
 }
 
 Vec Emitter::perturbed(ir::NodeId id, const Vec& x) {
-  if (id != context_.fault) return x;
+  if (id != context_.fault.node || context_.fault.of_step != ir::no_node) return x;
   return is_float(x.dtype) ? x * Vec(1.001f) : x.dtype == DType::boolean ? Vec(builder_.CreateNot(x.value), x.dtype) : x + Vec(1.0f);
 }
 

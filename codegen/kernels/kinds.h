@@ -168,8 +168,17 @@ class ReductionKernel final : public KernelKind {
   void emit(Emitter& e) const override;
 };
 
+/// A loop over time.
+class ScanKernel final : public KernelKind {
+ public:
+  template <class O>
+  static constexpr bool computes = ir::IsScan<O>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
+};
+
 using KernelKinds = std::tuple<PointwiseKernel, IndexedKernel, PoolKernel, ScatterKernel, CumulativeSumKernel, TopKKernel, ProductKernel,
-                               ConvolutionKernel, ConvolutionWeightKernel, SoftmaxKernel, ArgmaxKernel, ReductionKernel>;
+                               ConvolutionKernel, ConvolutionWeightKernel, SoftmaxKernel, ArgmaxKernel, ReductionKernel, ScanKernel>;
 
 template <class Kind>
 inline constexpr Kind the_kind{};

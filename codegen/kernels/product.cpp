@@ -23,6 +23,12 @@ namespace {
 /// Whether the sums of a long product are one call's, instead of rows of the chunk.
 bool sums_of_call(const Product& product, const Kernel& kernel) { return kernel.is<Kernel::Partial>() || product.leading; }
 
+/// Whether every range of the product's units is cut into columns; also of what packs for it.
+bool is_divided(const Kernel& kernel) {
+  if (const auto* pack = std::get_if<Kernel::Pack>(&kernel.role)) return pack->divided;
+  return kernel.cut.every_range && kernel.cut.along == Cut::Along::columns;
+}
+
 class ProductEmitter : ProductWords {
  public:
   explicit ProductEmitter(Emitter& emitter) : ProductWords(emitter), product_(product_of(emitter.graph(), emitter.kernel().anchor)) {}
@@ -285,7 +291,7 @@ class ProductEmitter : ProductWords {
 
   const Product product_;
   const ir::Matmul op_ = product_.op;
-  const bool divided_ = divides_columns(e_.graph(), e_.kernel().anchor);
+  const bool divided_ = is_divided(e_.kernel());
   ProductPlan plan_;
   std::optional<LeftOperand> left_;
   llvm::AllocaInst* panel_ = nullptr;  ///< the block of b that a chunk copies
@@ -332,7 +338,7 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   add_sums(kernel, product.sizes.m);
   add_pack(kernel);
   const SymbolicLayout at = symbolic_layout(kernel.shape);
-  if (divides_columns(graph, kernel.anchor)) {
+  if (planner.divides_columns(kernel.anchor)) {
     kernel.cut = {Cut::Along::columns, divide_up(at.stride.factor(), piece_columns), true};
   } else if (at.rows.factor() > 1) {
     planner.cut_single_sample(kernel, Cut::Along::rows, at.rows.factor());

@@ -39,6 +39,14 @@ ir::NodeId source_of(const ir::Graph& graph, ir::NodeId id) {
 std::string fault_message(const ir::Graph& graph, ir::NodeId id, const std::optional<BadIndex>& bad) {
   const ir::Node& node = graph.node(id);
   if (std::holds_alternative<ir::ExactTotal>(node.op)) return str(ir::name(node.op), ": ", ir::total_message(node.type.dtype));
+  if (const auto* scan = std::get_if<ir::Scan>(&node.op)) {
+    const ir::Graph& body = scan->body.graph();
+    for (ir::NodeId inner = 0; inner < body.size(); ++inner)
+      if (const auto index = index_of(body, inner))
+        return str("scan: ", ir::name(body.node(inner).op), ": an index that a step computes is outside [0, ", index->second,
+                   "); check what the step makes of its carries");
+    return "scan: an index that a step computes is out of range; check what the step makes of its carries";
+  }
   const auto [operand, size] = *index_of(graph, id);
   const ir::Node& index = graph.node(source_of(graph, node.inputs[operand]));
   const auto* input = std::get_if<ir::Input>(&index.op);

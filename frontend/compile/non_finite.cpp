@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/step_impl.h"
@@ -24,6 +25,43 @@ std::string range_text(const Tensor& value) {
   return low <= high ? str(value.type(), " from ", low, " to ", high) : str(value.type(), " without a finite number");
 }
 
+/// What a node is computed from; of a scan's result, the scan's operands.
+const std::vector<ir::NodeId>& operands_of(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  return (std::holds_alternative<ir::ScanResult>(node.op) ? graph.node(node.inputs[0]) : node).inputs;
+}
+
+/// A node that makes a non-finite number, as the message has it.
+struct Bad {
+  ir::Node node;
+  std::string made, from, step;  ///< "nan at [0] of f32[3]", " from f32[3] from -1 to 2", " in step 3" of a scan
+};
+
+/// Finds the first such node of each scan while they are interpreted.
+class BadSteps {
+ public:
+  void see(ir::NodeId scan, std::int64_t step, const ir::Graph& body, const std::vector<Tensor>& values) {
+    if (found_.contains(scan)) return;
+    for (const ir::NodeId id : body.topological_order()) {
+      if (ir::is_leaf(body.node(id).op) || !values[id].defined()) continue;
+      const auto bad = first_non_finite(values[id]);
+      if (!bad) continue;
+      std::string from;
+      for (const ir::NodeId input : operands_of(body, id)) from += (from.empty() ? " from " : " and ") + range_text(values[input]);
+      const std::string made = str(bad->value, " at ", place_text(values[id].shape(), bad->place), " of ", values[id].type());
+      found_.emplace(scan, Bad{body.node(id), made, from, str(" in step ", step)});
+      return;
+    }
+  }
+  const Bad* of(ir::NodeId scan) const {
+    const auto found = found_.find(scan);
+    return found == found_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<ir::NodeId, Bad> found_;
+};
+
 /// The node where a non-finite value first appears: goes back through non-finite operands, always to the earliest, until all operands are finite.
 ir::NodeId first_bad(const ir::Graph& graph, const std::vector<Tensor>& values, ir::NodeId bad) {
   std::vector<std::size_t> position(graph.size());
@@ -31,7 +69,7 @@ ir::NodeId first_bad(const ir::Graph& graph, const std::vector<Tensor>& values, 
   for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
   for (;;) {
     ir::NodeId cause = ir::no_node;
-    for (const ir::NodeId input : graph.node(bad).inputs)
+    for (const ir::NodeId input : operands_of(graph, bad))
       if (first_non_finite(values[input]) && (cause == ir::no_node || position[input] < position[cause])) cause = input;
     if (cause == ir::no_node) return bad;
     bad = cause;
@@ -52,7 +90,8 @@ void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::strin
   restore(traced_.cells, kept_);
   const ir::Graph& graph = traced_.graph;
   std::vector<Tensor> values = leaf_values(traced_, in);
-  interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true});
+  BadSteps steps;
+  interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true, .step_observer = [&](auto... step) { steps.see(step...); }});
   std::vector<ir::NodeId> results(graph.outputs().begin(), graph.outputs().end());
   for (const ir::NodeId update : graph.updates())
     if (update != ir::no_node) results.push_back(update);
@@ -69,10 +108,13 @@ void NonFiniteFinder::report(std::span<const Tensor* const> in, const std::strin
   for (std::size_t i = 0; i < graph.states().size(); ++i)
     if (graph.state_node(i) == id) throw UserError(graph.states()[i].name, str("the state holds ", made, when));
   std::string from;
-  for (const ir::NodeId input : node.inputs) from += (from.empty() ? " from " : " and ") + range_text(values[input]);
-  const std::string of_gradient = node.origin.gradient_of.empty() ? "" : str("the gradient of ", node.origin.gradient_of, ": ");
-  throw UserError(node.origin.text(), str(of_gradient, ir::name(node.op), " makes ", made, from, when,
-                                          ". Is the learning rate too high, or an operand outside of what the op is defined for?"));
+  for (const ir::NodeId input : operands_of(graph, id)) from += (from.empty() ? " from " : " and ") + range_text(values[input]);
+  Bad cause{node, made, from, ""};
+  if (const Bad* in_step = std::holds_alternative<ir::ScanResult>(node.op) ? steps.of(node.inputs[0]) : nullptr) cause = *in_step;
+  const std::string& rule = cause.node.origin.gradient_of;
+  throw UserError(cause.node.origin.text(),
+                  str(rule.empty() ? "" : str("the gradient of ", rule, ": "), ir::name(cause.node.op), " makes ", cause.made, cause.from, cause.step,
+                      when, ". Is the learning rate too high, or an operand outside of what the op is defined for?"));
 }
 
 }  // namespace sinter

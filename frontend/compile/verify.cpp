@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <utility>
@@ -10,6 +13,7 @@
 #include "frontend/compile/bounds.h"
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
+#include "frontend/compile/scan_bound.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/counted.h"
 #include "frontend/core/finite.h"
@@ -77,14 +81,70 @@ double reference_bytes(const ir::Graph& graph, Sizes sizes) {
 
 double distance(DType dtype, double got, double wanted) { return is_float(dtype) ? ulps_apart(got, wanted) : std::abs(got - wanted); }
 
-void judge_value(VerifyReport& report, const std::string& part, const std::string& node, const Tensor& got, const Bounded& wanted) {
+/// Of a value that has an element for each step of a scan: which way its steps go.
+std::optional<bool> reverse_of_steps(const ir::Graph& graph, ir::NodeId id) {
+  const auto* result = std::get_if<ir::ScanResult>(&graph.node(id).op);
+  if (!result) return std::nullopt;
+  const auto& scan = std::get<ir::Scan>(graph.node(graph.node(id).inputs[0]).op);
+  return result->index < scan.carries ? std::nullopt : std::optional(scan.reverse);
+}
+
+/// Returns when it disagrees: the number of the step, in the order in which they run; of other values the greatest number.
+std::int64_t judge_value(VerifyReport& report, const std::string& part, std::string node, const Tensor& got, const Bounded& wanted,
+                         std::optional<bool> reverse_steps = std::nullopt) {
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  std::int64_t turn = last;
   ++report.nodes;
   const Bounded actual = exact(got);
-  const std::int64_t at = first_difference(actual.value, wanted, report.worst);
-  if (at < 0) return;
+  std::int64_t at = -1;
+  if (!reverse_steps) {
+    at = first_difference(actual.value, wanted, report.worst);
+  } else if (const auto found = first_difference_of_steps(actual.value, wanted, *reverse_steps, report.worst)) {
+    at = found->element;
+    turn = *reverse_steps ? actual.value.extents[1] - 1 - found->step : found->step;
+    node += str(", step ", found->step);
+  }
+  if (at < 0) return last;
   const auto i = static_cast<std::size_t>(at);
   const double is = actual.value.data[i], should = wanted.value.data[i];
   report.disagreements.push_back({part, node, i, is, should, wanted.error[i], distance(got.dtype(), is, should)});
+  return turn;
+}
+
+}  // namespace
+
+namespace {
+
+/// The results of a scan, each step from what the run had as its carries, as far as `values` has that.
+std::vector<Bounded> bounded_scan(const ir::Graph& graph, ir::NodeId id, std::span<const Bounded* const> operands, std::span<const Tensor> values,
+                                  Sizes sizes) {
+  const auto& scan = std::get<ir::Scan>(graph.node(id).op);
+  std::vector<std::optional<ir::Array>> carries;
+  for (const std::optional<std::size_t> kept : kept_carries(scan)) {
+    carries.emplace_back();
+    for (const ir::NodeId user : graph.node(id).users)
+      if (kept && static_cast<std::size_t>(std::get<ir::ScanResult>(graph.node(user).op).index) == *kept && values[user].defined())
+        carries.back() = exact(values[user]).value;
+  }
+  return evaluate_scan_bounded(scan, operands, carries, sizes);
+}
+
+/// The results of a scan, those that are wrong in an earlier step first.
+void judge_scan(VerifyReport& report, const std::string& part, const ir::Graph& graph, ir::NodeId id, std::span<const Bounded> results,
+                std::span<const Tensor> values, const std::vector<std::string>& names) {
+  std::vector<std::pair<std::int64_t, Disagreement>> found;
+  for (const ir::NodeId user : graph.node(id).users) {
+    if (!values[user].defined()) continue;
+    VerifyReport one;
+    one.worst = report.worst;
+    const Bounded& wanted = results[static_cast<std::size_t>(std::get<ir::ScanResult>(graph.node(user).op).index)];
+    const std::int64_t turn = judge_value(one, part, described(graph, user, names), values[user], wanted, reverse_of_steps(graph, user));
+    report.nodes += one.nodes;
+    report.worst = one.worst;
+    for (const Disagreement& disagreement : one.disagreements) found.emplace_back(turn, disagreement);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [turn, disagreement] : found) report.disagreements.push_back(std::move(disagreement));
 }
 
 }  // namespace
@@ -92,6 +152,7 @@ void judge_value(VerifyReport& report, const std::string& part, const std::strin
 void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, Sizes sizes) {
   const auto names = ir::printed_names(graph);
   std::vector<Bounded> computed(graph.size()), read(graph.size());
+  std::map<ir::NodeId, std::vector<Bounded>> scans;
   Readers readers(graph);
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
@@ -102,12 +163,23 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
       if (leaf && readers.is_first(input)) read[input] = exact(values[input]);
       operands.push_back(leaf || (!fused && values[input].defined()) ? &read[input] : &computed[input]);
     }
-    computed[id] = evaluate_bounded(node.op, node.type, operands, sizes);
+    const auto* result = std::get_if<ir::ScanResult>(&node.op);
+    if (std::holds_alternative<ir::Scan>(node.op)) {
+      scans[id] = bounded_scan(graph, id, operands, values, sizes);
+      judge_scan(report, part, graph, id, scans[id], values, names);
+    } else if (result) {
+      computed[id] = scans.at(node.inputs[0])[static_cast<std::size_t>(result->index)];
+    } else {
+      computed[id] = evaluate_bounded(node.op, node.type, operands, sizes);
+    }
     if (values[id].defined()) {
-      judge_value(report, part, described(graph, id, names), values[id], computed[id]);
+      if (!result) judge_value(report, part, described(graph, id, names), values[id], computed[id]);
       read[id] = exact(values[id]);
     }
-    readers.finish(id, [&](ir::NodeId gone) { computed[gone] = read[gone] = {}; });
+    readers.finish(id, [&](ir::NodeId gone) {
+      computed[gone] = read[gone] = {};
+      scans.erase(gone);
+    });
   }
 }
 
@@ -166,8 +238,9 @@ void for_each_result(const Traced& traced, const Results& got, const F& f) {
 
 /// Parts 3 and 4, "graph" and "eager": what a run returned and assigned, against the graph as traced, in double from the inputs.
 void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
-  for_each_result(traced, got,
-                  [&](const std::string& what, ir::NodeId id, const Tensor& value) { judge_value(report, part, what, value, reference[id]); });
+  for_each_result(traced, got, [&](const std::string& what, ir::NodeId id, const Tensor& value) {
+    judge_value(report, part, what, value, reference[id], reverse_of_steps(traced.graph, id));
+  });
 }
 
 /// Which results have NaN or infinite numbers.
@@ -179,11 +252,15 @@ std::vector<std::string> non_finite_results(const Traced& traced, const Results&
   return found;
 }
 
-/// Of outputs and new state values.
-std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* const> in, Sizes sizes) {
+/// Of outputs and new state values. `run`: what a run returned for the graph's outputs, among them the carries of its scans; without it, bounds are
+/// carried from step to step.
+std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* const> in, Sizes sizes, std::span<const Tensor> run = {}) {
   const ir::Graph& graph = traced.graph;
   const std::vector<Tensor> leaves = leaf_values(traced, in);
   std::vector<Bounded> values(graph.size());
+  std::map<ir::NodeId, std::vector<Bounded>> scans;
+  std::vector<Tensor> ran(graph.size());
+  for (std::size_t i = 0; i < run.size(); ++i) ran[graph.outputs()[i]] = run[i];
   Readers readers(graph);
   for (const ir::NodeId id : graph.topological_order()) {
     if (ir::is_leaf(graph.node(id).op)) {
@@ -195,9 +272,13 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
       if (ir::is_leaf(graph.node(input).op) && readers.is_first(input) && !readers.is_result(input)) values[input] = exact(leaves[input]);
       operands.push_back(&values[input]);
     }
-    values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, sizes);
+    if (std::holds_alternative<ir::Scan>(graph.node(id).op)) scans[id] = bounded_scan(graph, id, operands, ran, sizes);
+    else if (const auto* result = std::get_if<ir::ScanResult>(&graph.node(id).op))
+      values[id] = scans.at(graph.node(id).inputs[0])[static_cast<std::size_t>(result->index)];
+    else values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, sizes);
     readers.finish(id, [&](ir::NodeId gone) {
       if (!readers.is_result(gone)) values[gone] = {};
+      scans.erase(gone);
     });
   }
   return values;
@@ -245,13 +326,20 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   if (needed > 1e9) warn(step.options.log, str("verify of '", step.options.name, "' takes ", size_text(needed), " of memory"));
   const CellSnapshot saved(traced.cells);
 
+  // Each step of a scan is judged from the run's own carries, which are further outputs of the tapped run: through many steps a bound says nothing.
+  Traced kept = traced;
+  keep_carries(kept.graph);
+  const bool has_scans = kept.graph.outputs().size() > traced.graph.outputs().size();
+
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
-  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(traced, {.tap = true, .settings = settings(), .log = step.options.log})));
+  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(kept, {.tap = true, .settings = settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(tapped.output_count());
   tapped.run(in, outputs, step.options.threads, step.options.force);
+  const std::vector<Tensor> kept_outputs = outputs;
+  outputs.resize(traced.graph.outputs().size());
   const Results tapped_results = results_of(traced, outputs);
   saved.restore();
-  judge_kernels(report, tapped, traced, in, sizes);
+  judge_kernels(report, tapped, kept, in, sizes);
 
   // 2. memory plan: the ordinary run has the same bytes, else the memory plan or the schedule is wrong.
   ordinary.run(in, outputs, step.options.threads, step.options.force);
@@ -262,13 +350,14 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
     judge_bytes(report, str("state ", traced.graph.states()[i].name), results.updates[i], tapped_results.updates[i]);
 
   // 3. graph: the traced graph, unoptimized, says what the compiled run should have returned.
-  const std::vector<Bounded> reference = reference_of(traced, in, sizes);
+  const std::vector<Bounded> reference = reference_of(kept, in, sizes, kept_outputs);
   judge_results(report, "graph", traced, with_stable_results(reference, ordinary.compiled(), in, sizes), results);
   report.non_finite = non_finite_results(traced, results);
 
   // 4. eager: the same of the eager run.
+  const std::vector<Bounded> carried = has_scans ? reference_of(traced, in, sizes) : std::vector<Bounded>();
   std::vector<Tensor> eager_outputs = step.run_eagerly(in);
-  judge_results(report, "eager", traced, reference, results_of(traced, std::move(eager_outputs)));
+  judge_results(report, "eager", traced, has_scans ? carried : reference, results_of(traced, std::move(eager_outputs)));
   return report;
 }
 

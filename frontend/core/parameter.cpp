@@ -5,6 +5,7 @@
 #include "frontend/core/assignment_log.h"
 #include "frontend/core/name.h"
 #include "frontend/core/record_node.h"
+#include "frontend/core/scan.h"
 #include "frontend/core/trace.h"
 
 namespace sinter {
@@ -48,6 +49,10 @@ void Parameter::assign(const Tensor& value, std::source_location where) const {
   if (!cell_) throw UserError(Origin::from(where).text(), "assigning to a parameter that was never set");
   if (value.type() != cell_->type)
     throw UserError(Origin::from(where).text(), str("cannot assign ", value.type(), " to '", cell_->name, "', which is ", cell_->type));
+  if (detail::is_in_step())
+    throw UserError(
+        Origin::from(where, current_layer()).text(),
+        str("the step of a scan cannot assign '", cell_->name, "'; return what it computes as a carry or an output, and assign after the scan"));
   if (Trace* trace = Trace::current()) return trace->assign(cell_, value, where);
   if (!value.buffer())
     throw UserError(Origin::from(where).text(), str("cannot assign a traced or missing tensor to '", cell_->name, "' outside of its trace"));

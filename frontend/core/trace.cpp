@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "ir/differentiate.h"
+#include "ir/scan.h"
 
 namespace sinter {
 
@@ -15,6 +16,8 @@ std::atomic<std::uint64_t> next_serial{1};
 
 Trace::Trace(std::string name) : serial_(next_serial++), outer_(current_trace), result_{ir::Graph(std::move(name)), {}, {}} { current_trace = this; }
 
+Trace::Trace(Trace& around) : Trace("step") { around_ = &around; }
+
 Trace::~Trace() { current_trace = outer_; }
 
 Trace* Trace::current() { return current_trace; }
@@ -25,18 +28,59 @@ Tensor Trace::input(ir::InputSpec spec) { return tensor_of(result_.graph.add_inp
 
 ir::NodeId Trace::node_of(const Tensor& tensor, const std::source_location& where) {
   if (tensor.trace() == serial_) return tensor.node();
+  if (around_) return captured_by_step(around_->node_of(tensor, where));
   const auto origin = [&] { return Origin::from(where, current_layer()).text(); };
   if (tensor.is_traced())
     throw UserError(origin(), str("tensor ", tensor, " belongs to another trace; a traced tensor lives only inside the function that made it"));
   if (!tensor.defined()) throw UserError(origin(), "an operand was never set");
   // A tensor with data that the function captured: a hidden input, bound now.
-  const auto [found, fresh] = captured_nodes_.try_emplace(tensor.buffer().data(), ir::no_node);
+  const auto [found, fresh] = captured_nodes_.try_emplace({tensor.buffer().data(), tensor.record().get()}, ir::no_node);
   if (fresh || result_.graph.node(found->second).type != tensor.type()) {
     const std::string name = str("captured_", result_.captured.size());
     found->second = result_.graph.add_input({name, tensor.type(), ir::InputSpec::Kind::hidden}).id;
     result_.captured.push_back(tensor.detach());
   }
   return found->second;
+}
+
+ir::NodeId Trace::captured_by_step(ir::NodeId around) {
+  const auto [found, fresh] = captured_step_.try_emplace(around, ir::no_node);
+  if (fresh) {
+    found->second =
+        result_.graph.add_input({str("captured_", captured_around_.size()), around_->result_.graph.node(around).type, ir::InputSpec::Kind::hidden})
+            .id;
+    captured_around_.push_back(around);
+  }
+  return found->second;
+}
+
+Scanned Trace::scan(const ScanFunction& step, const std::vector<Tensor>& carries, const std::vector<Tensor>& sequences, Dim length, bool reverse,
+                    const std::source_location& where) {
+  ir::Values first, all;
+  for (const Tensor& carry : carries) first.push_back({&result_.graph, node_of(carry, where)});
+  for (const Tensor& sequence : sequences) all.push_back({&result_.graph, node_of(sequence, where)});
+  ir::StepResults results;
+  ir::Values others;
+  ir::Graph body;
+  {
+    Trace inner(*this);
+    std::vector<Tensor> held, elements;
+    for (const Tensor& carry : carries) held.push_back(inner.input({str("carry_", held.size()), carry.type(), ir::InputSpec::Kind::hidden}));
+    for (const Tensor& sequence : sequences)
+      elements.push_back(
+          inner.input({str("element_", elements.size()), {sequence.dtype(), sequence.shape().erase(1, 2)}, ir::InputSpec::Kind::hidden}));
+    const ScanStep made = step(held, elements);
+    for (const Tensor& carry : made.carries) results.next.push_back(inner.node_of(carry, where));
+    for (const Tensor& output : made.outputs) results.stacked.push_back(inner.node_of(output, where));
+    for (const ir::NodeId id : inner.captured_around_) others.push_back({&result_.graph, id});
+    body = inner.finish().graph;
+  }
+  const ir::OriginScope scope(result_.graph, Origin::from(where, current_layer()));
+  const ir::ScanValues made = ir::add_scan(result_.graph, {body, first, all, others, length, reverse}, results);
+  Scanned scanned;
+  for (const ir::Value carry : made.last) scanned.carries.push_back(tensor_of(carry));
+  for (const ir::Value output : made.stacked) scanned.outputs.push_back(tensor_of(output));
+  return scanned;
 }
 
 void Trace::output(const Tensor& value) { result_.graph.add_output({&result_.graph, node_of(value, std::source_location::current())}); }
@@ -48,6 +92,10 @@ Tensor Trace::apply(ir::Op op, std::span<const Tensor* const> in, const std::sou
 }
 
 Tensor Trace::read(const std::shared_ptr<Cell>& cell) {
+  if (around_) {
+    const ir::NodeId node = captured_by_step(around_->node_of(around_->read(cell), {}));
+    return tensor_of({&result_.graph, node});
+  }
   const auto found = states_.find(cell.get());
   if (found != states_.end()) return tensor_of({&result_.graph, found->second.present});
   const std::size_t index = result_.cells.size();
@@ -81,6 +129,7 @@ std::vector<Tensor> Trace::gradients(const Tensor& loss, std::span<const Tensor>
 }
 
 bool Trace::read_flag(std::shared_ptr<const bool> flag) {
+  if (around_) return around_->read_flag(std::move(flag));
   const bool value = *flag;
   if (flags_.insert(flag.get()).second) result_.flags.push_back({std::move(flag), value});
   return value;

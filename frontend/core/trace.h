@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <source_location>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "frontend/core/parameter.h"
+#include "frontend/core/scan.h"
 #include "frontend/core/tensor.h"
 #include "ir/graph.h"
 
@@ -59,10 +62,17 @@ class Trace {
   /// Gradients of a traced loss with respect to cells' present values; empty tensors where the loss does not depend on one.
   std::vector<Tensor> gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where);
 
+  /// A loop over time: `step` is traced once, with tensors that stand for the carries and the elements of any step.
+  Scanned scan(const ScanFunction& step, const std::vector<Tensor>& carries, const std::vector<Tensor>& sequences, Dim length, bool reverse,
+               const std::source_location& where);
+
   Traced finish();
 
  private:
+  /// Of the step of a loop in another trace, which has all that the step reads.
+  explicit Trace(Trace& around);
   ir::NodeId node_of(const Tensor& tensor, const std::source_location& where);
+  ir::NodeId captured_by_step(ir::NodeId around);
   Tensor tensor_of(ir::Value value) const;
 
   struct StateOf {
@@ -75,7 +85,10 @@ class Trace {
   std::unordered_map<const Cell*, StateOf> states_;
   std::unordered_map<std::string, int> names_;  ///< of states, with the number of states that wanted each
   std::unordered_set<const bool*> flags_;
-  std::unordered_map<const std::byte*, ir::NodeId> captured_nodes_;
+  std::map<std::pair<const std::byte*, const Record*>, ir::NodeId> captured_nodes_;  ///< by value and record: w and w.detach() are two
+  Trace* around_ = nullptr;                                                          ///< of the step of a loop
+  std::unordered_map<ir::NodeId, ir::NodeId> captured_step_;                         ///< of that: its input for a node of the trace around
+  std::vector<ir::NodeId> captured_around_;                                          ///< those nodes, in the order of its inputs
 };
 
 /// The layer that is running on this thread ("dense_2"), for error messages and node origins.

@@ -92,15 +92,21 @@ bool Builder::evaluate(ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const Sizes most = largest_sizes();
   if (node.type.shape.elements().extent(most) > most_elements_ || ir::flops(graph, id).at(most) > most_flops_) return false;
+  const bool is_result = std::holds_alternative<ir::ScanResult>(node.op);
   for (std::size_t b = 0; b < bindings_.size(); ++b) {
     std::vector<const ir::Array*> in;
     for (const ir::NodeId input : node.inputs) {
       in.push_back(&values_[b][input]);
-      if (in.back()->data.empty()) return false;
+      if (is_result ? !scans_[b].contains(input) : in.back()->data.empty()) return false;
     }
     // What a convolution makes of infinities beside zeros, of pads and of transformed tiles, is left open.
     if (facts_[id].special && is_convolution(node.op)) return false;
-    ir::Array result = ir::evaluate(node.op, node.type, in, bindings_[b].sizes);
+    if (const auto* scan = std::get_if<ir::Scan>(&node.op)) {
+      scans_[b][id] = ir::evaluate_scan(*scan, in, bindings_[b].sizes);
+      continue;
+    }
+    ir::Array result = is_result ? scans_[b].at(node.inputs[0]).at(static_cast<std::size_t>(std::get<ir::ScanResult>(node.op).index))
+                                 : ir::evaluate(node.op, node.type, in, bindings_[b].sizes);
     if (!is_tame(result, facts_[id].special)) return false;
     values_[b][id] = std::move(result);
   }

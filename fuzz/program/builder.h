@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "frontend/core/random.h"
@@ -106,8 +107,9 @@ class Builder {
   double most_flops_ = 1'200'000;
   double least_ = 1e-12, largest_ = 1e4;  ///< of values that are not 0
   std::array<Binding, 2> bindings_;
-  std::array<std::vector<ir::Array>, 2> values_;  ///< by node id
-  std::vector<Facts> facts_;                      ///< by node id
+  std::array<std::vector<ir::Array>, 2> values_;                       ///< by node id
+  std::array<std::map<ir::NodeId, std::vector<ir::Array>>, 2> scans_;  ///< the results of scans, whose own value is empty
+  std::vector<Facts> facts_;                                           ///< by node id
   ir::Values kept_;
 };
 

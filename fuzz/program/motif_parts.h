@@ -23,6 +23,7 @@ ir::Value weight_gradient(Builder& b);
 ir::Value transposed_product(Builder& b);
 ir::Value attention(Builder& b);
 
+ir::Value loop_over_time(Builder& b);          // recipes_scan.cpp
 ir::Value product_of_picked_rows(Builder& b);  // motifs_rows.cpp
 ir::Value reduction_of_picked_rows(Builder& b);
 ir::Value scatter_of_repeated_rows(Builder& b);

@@ -6,6 +6,7 @@
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/winograd_plan.h"
+#include "codegen/scan_plan.h"
 #include "codegen/schedule.h"
 #include "frontend/compile/variant.h"
 #include "ir/access.h"
@@ -114,6 +115,12 @@ constexpr Pattern kernel_patterns[] = {
     {"product in slots", [](const Site& s) { return s.kernel.is<Kernel::Partial>() && s.is_kind<codegen::ProductKernel>(); }},
     {"piece finished by the last of its parts", [](const Site& s) { return s.kernel.finishes(); }},
     {"right operand packed", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && !s.is_convolution(); }},
+    {"loop over time",
+     [](const Site& s) { return s.kernel.is<Kernel::Group>() && s.has_anchor<ir::Scan>() && !std::get<ir::Scan>(s.anchor().op).reverse; }},
+    {"loop over time, reversed",
+     [](const Site& s) { return s.kernel.is<Kernel::Group>() && s.has_anchor<ir::Scan>() && std::get<ir::Scan>(s.anchor().op).reverse; }},
+    {"packed for a loop over time", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.kernel.scan; }},
+    {"column of a sequence copied", [](const Site& s) { return s.kernel.is<Kernel::Group>() && s.kernel.scan && !s.kernel.scan->strided.empty(); }},
     {"kernel of a convolution packed", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.is_convolution(); }},
     {"packed for later calls", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.schedule.phases[s.kernel.phase].once; }},
     {"state updated in place", [](const Site& s) { return !s.kernel.is<Kernel::Copy>() && updates_in_place(s); }},

@@ -106,7 +106,7 @@ Value make_sample(Builder& b) {
 
 template <class O>
 Value add_one(Builder& b) {
-  if constexpr (!ir::IsLeaf<O>)
+  if constexpr (!ir::IsLeaf<O> && !ir::IsScan<O>)
     if (b.choose.one_in(8)) return make_sample<O>(b);
   if constexpr (ir::IsElementwise<O>) return make_pointwise(b, O{});
   else if constexpr (ir::IsReduction<O>) return make_reduction(b, O{});

@@ -48,5 +48,8 @@ ir::Value make(Builder& b, const ir::PoolTake&);
 ir::Value make(Builder& b, const ir::PoolPut&);
 ir::Value make(Builder& b, const ir::AveragePool&);
 ir::Value make(Builder& b, const ir::AverageSpread&);
+// recipes_scan.cpp
+ir::Value make(Builder& b, const ir::Scan&);
+ir::Value make(Builder& b, const ir::ScanResult&);
 
 }  // namespace sinter::fuzz

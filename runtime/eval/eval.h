@@ -123,7 +123,7 @@ void run(const O& op, Views in, const View& out) {
 template <class O>
 constexpr void require_kernel() {
   static_assert(
-      ir::IsLeaf<O> || ir::IsElementwise<O> || requires(const O& op, Views in, const View& out) { run(op, in, out); },
+      ir::IsLeaf<O> || ir::IsScan<O> || ir::IsElementwise<O> || requires(const O& op, Views in, const View& out) { run(op, in, out); },
       "the interpreter has no kernel for this op (see O): write one in runtime/eval and declare it in runtime/eval/eval.h");
 }
 

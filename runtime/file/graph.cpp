@@ -31,12 +31,16 @@ void write(const ir::Attribute& attribute, file::Attribute& to) {
         else if constexpr (std::is_same_v<T, DType>) to.set_dtype(std::string(name(value)));
         else if constexpr (std::is_same_v<T, Dim>) to.set_dim(to_string(value));
         else if constexpr (std::is_same_v<T, Shape>) to.set_shape(to_string(value));
+        else if constexpr (std::is_same_v<T, ir::Body>) to.set_body(serialize_graph(value.graph()));
         else static_assert(!sizeof(T), "a kind of attribute is not written to files");
       },
       attribute);
 }
 
-ir::Attribute read(const file::Attribute& from) {
+ir::Body read_body(std::string_view bytes, std::size_t depth);
+
+/// `depth`: how many bodies the attribute is in.
+ir::Attribute read(const file::Attribute& from, std::size_t depth) {
   switch (from.value_case()) {
     case file::Attribute::kTruth:
       return from.truth();
@@ -50,6 +54,8 @@ ir::Attribute read(const file::Attribute& from) {
       return parse_dim(from.dim());
     case file::Attribute::kShape:
       return parse_shape(from.shape());
+    case file::Attribute::kBody:
+      return read_body(from.body(), depth + 1);
     case file::Attribute::VALUE_NOT_SET:
       break;
   }
@@ -96,9 +102,9 @@ file::Node to_message(const ir::Graph& graph, ir::NodeId id, const std::vector<s
       write(value, attribute);
     }
   }
-  if (message.ByteSizeLong() > max_record_bytes)
+  if (message.ByteSizeLong() > max_node_bytes)
     throw UserError(node.origin.text(),
-                    str("node %", id, " takes ", message.ByteSizeLong(), " bytes in a file, more than ", max_record_bytes, "; use shorter names"));
+                    str("node %", id, " takes ", message.ByteSizeLong(), " bytes in a file, more than ", max_node_bytes, "; use shorter names"));
   return message;
 }
 
@@ -111,12 +117,12 @@ void check_value(const std::string& name, const ir::Attribute& value) {
 }
 
 /// The op, whose attributes must equal the file's exactly: a writer never writes a number that the op would round.
-ir::Op read_op(const file::Node& node) {
+ir::Op read_op(const file::Node& node, std::size_t depth) {
   ir::Attributes attributes;
   std::set<std::string, std::less<>> names;
   for (const file::Attribute& attribute : node.attribute()) {
     if (!names.insert(attribute.name()).second) throw UserError(str("attribute '", attribute.name(), "' is given twice"));
-    attributes.emplace_back(attribute.name(), read(attribute));
+    attributes.emplace_back(attribute.name(), read(attribute, depth));
     check_value(attribute.name(), attributes.back().second);
   }
   ir::Op op = ir::make_op(node.op(), attributes);
@@ -131,7 +137,7 @@ ir::Op read_op(const file::Node& node) {
   return op;
 }
 
-void add_node(ir::Graph& graph, const file::Node& node) {
+void add_node(ir::Graph& graph, const file::Node& node, std::size_t depth) {
   const Origin origin{node.layer(), node.file(), node.line(), node.gradient_rule()};
   const bool is_input = node.op() == ir::Input::name, is_state = node.op() == ir::State::name;
   if (is_input != node.has_input() || is_state != node.has_state()) throw UserError("the op and its declaration do not match");
@@ -150,7 +156,7 @@ void add_node(ir::Graph& graph, const file::Node& node) {
   }
   for (const std::uint32_t operand : node.operand())
     if (operand >= graph.size()) throw UserError(str("operand %", operand, " does not come before it"));
-  check_elements(graph.add(read_op(node), std::vector<ir::NodeId>(node.operand().begin(), node.operand().end()), origin).type());
+  check_elements(graph.add(read_op(node, depth), std::vector<ir::NodeId>(node.operand().begin(), node.operand().end()), origin).type());
 }
 
 /// Calls f, and prefixes the text of what it throws with the file and the part of it.
@@ -162,6 +168,8 @@ void within(const std::string& where, const std::string& part, F&& f) {
     throw UserError(where, str(part, ": ", error.message()));
   }
 }
+
+ParsedGraph parse(std::string_view bytes, const std::string& where, std::uint64_t start, std::size_t depth);
 
 }  // namespace
 
@@ -190,7 +198,17 @@ std::string serialize_graph(const ir::Graph& graph, const std::vector<std::strin
   return message.SerializeAsString();
 }
 
-ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::uint64_t start) {
+namespace {
+
+ir::Body read_body(std::string_view bytes, std::size_t depth) {
+  if (depth > ir::Body::max_depth) throw UserError(str("bodies are nested more than ", ir::Body::max_depth, " deep"));
+  ir::Body body;
+  within("body", "in its body", [&] { body = ir::Body(parse(bytes, "body", 0, depth).graph); });
+  return body;
+}
+
+/// `depth`: 0, or how many bodies this is in; a body is checked by the op that has it.
+ParsedGraph parse(std::string_view bytes, const std::string& where, std::uint64_t start, std::size_t depth) {
   if (bytes.size() > max_message_bytes)
     throw UserError(where, str("a graph takes at most ", max_message_bytes, " bytes in a file, got ", bytes.size()));
   ParsedGraph result;
@@ -216,8 +234,8 @@ ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::u
       case file::Graph::kNodeFieldNumber: {
         if (graph.size() == max_nodes) reader.fail(str("a graph has at most ", max_nodes, " nodes, more come at byte ", reader.at()));
         places.push_back(reader.at());
-        reader.parse(node, str("node %", graph.size()), max_record_bytes);
-        within(where, str(node_text(graph.size()), " (", node.op(), ")"), [&] { add_node(graph, node); });
+        reader.parse(node, str("node %", graph.size()), max_node_bytes);
+        within(where, str(node_text(graph.size()), " (", node.op(), ")"), [&] { add_node(graph, node, depth); });
         if (node.gradient_of()) graph.set_gradient_of(static_cast<ir::NodeId>(graph.size() - 1), node.gradient_of() - 1);
         break;
       }
@@ -249,6 +267,7 @@ ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::u
   for (ir::NodeId id = 0; id < graph.size(); ++id)
     if (const ir::NodeId of = graph.node(id).gradient_of; of != ir::no_node && of >= graph.size())
       reader.fail(str(node_text(id), ", is the gradient of %", of, ", which does not exist"));
+  if (depth) return result;
   try {
     ir::verify(graph);
   } catch (const ir::NodeError& error) {
@@ -258,5 +277,9 @@ ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::u
   }
   return result;
 }
+
+}  // namespace
+
+ParsedGraph parse_graph(std::string_view bytes, const std::string& where, std::uint64_t start) { return parse(bytes, where, start, 0); }
 
 }  // namespace sinter::runtime

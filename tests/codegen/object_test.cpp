@@ -42,7 +42,7 @@ const std::vector<std::pair<const char*, int>> targets{{"aarch64", EM_AARCH64}, 
 
 template <class O>
 void emit_samples() {
-  if constexpr (!ir::IsLeaf<O>) {
+  if constexpr (!ir::IsLeaf<O> && !ir::IsScan<O>) {
     for (const auto& sample : O::samples()) {
       ir::Graph graph("sample");
       std::vector<ir::NodeId> operands;

@@ -7,6 +7,7 @@
 #include "frontend/core/trace.h"
 #include "tests/frontend/helpers.h"
 #include "tests/frontend/sample_graph.h"
+#include "tests/ir/op_types.h"
 
 namespace sinter::test {
 namespace {
@@ -50,16 +51,7 @@ struct Call {
 template <class O>
 class EveryOp : public ::testing::Test {};
 
-template <class... Ops>
-::testing::Types<Ops...> types_of(std::variant<Ops...>*);
-struct OpName {
-  template <class O>
-  static std::string GetName(int) {
-    return std::string(O::name);
-  }
-};
-using AllOps = decltype(types_of(static_cast<ir::Op*>(nullptr)));
-TYPED_TEST_SUITE(EveryOp, AllOps, OpName);
+TYPED_TEST_SUITE(EveryOp, OpTypes, OpName);
 
 /// What the graph's outputs are in double, with their bounds, on these inputs.
 std::vector<Bounded> reference(const ir::Graph& graph, const std::vector<Tensor>& inputs, std::int64_t n) {

@@ -219,7 +219,7 @@ TEST(Module, NamesParametersByPath) {
   EXPECT_THAT(error_of([&] { model.parameter("dense_3.weight"); }), HasSubstr("there is no parameter 'dense_3.weight'; there are dense_1.weight"));
   EXPECT_THAT(error_of([&] { model(Tensor::zeros({DType::f32, {5, 9}})); }),
               HasSubstr("[dense_1] input has 9 features but the layer was built for 4; make it Dense(9, 3)"));
-  EXPECT_THAT(error_of([] { nn::Dense(0, 3); }), HasSubstr("needs at least 1 input and 1 unit, got 0 and 3"));
+  EXPECT_THAT(error_of([] { nn::Dense(0, 3); }), HasSubstr("[Dense] needs at least 1 input and 1 unit, got 0 and 3"));
 }
 
 TEST(Random, PhiloxMatchesItsPublishedVectors) {

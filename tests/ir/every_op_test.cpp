@@ -7,6 +7,7 @@
 #include "ir/print.h"
 #include "ir/reference.h"
 #include "tests/ir/expect_error.h"
+#include "tests/ir/op_types.h"
 #include "tests/ir/random_arrays.h"
 
 namespace sinter::ir {
@@ -14,15 +15,7 @@ namespace {
 
 template <class O>
 class EveryOp : public ::testing::Test {};
-template <class... Ops>
-::testing::Types<Ops...> types_of(std::variant<Ops...>*);
-struct OpName {
-  template <class O>
-  static std::string GetName(int) {
-    return std::string(O::name);
-  }
-};
-TYPED_TEST_SUITE(EveryOp, decltype(types_of(static_cast<Op*>(nullptr))), OpName);
+TYPED_TEST_SUITE(EveryOp, test::OpTypes, test::OpName);
 
 /// The op on inputs of its sample, and the loss sum(y · weights) with fixed random weights.
 struct SampleGraph {

@@ -26,8 +26,8 @@ class Random {
   std::uint64_t state_;
 };
 
-inline ir::Array random_array(Random& random, const Type& type, std::int64_t n, double low = -1, double high = 1) {
-  ir::Array array(type.dtype, type.shape.extents(n));
+inline ir::Array random_array(Random& random, const Type& type, Sizes sizes, double low = -1, double high = 1) {
+  ir::Array array(type.dtype, type.shape.extents(sizes));
   for (double& x : array.data) {
     x = random.uniform(low, high);
     if (!is_float(type.dtype)) x = ir::wrap(type.dtype, std::floor(x));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/print.h"
+#include "ir/scan.h"
 #include "ir/verify.h"
 #include "runtime/file/graph.h"
 #include "tests/ir/expect_error.h"
@@ -101,19 +102,72 @@ TEST(GraphFile, AStateWithoutUpdateStaysSo) {
   EXPECT_EQ(parse_graph(serialize_graph(graph), "test").graph.updates()[0], ir::no_node);
 }
 
-TEST(GraphFile, EveryTruncationAndEveryChangedBitIsAnErrorOrAGraph) {
-  const std::string bytes = serialize_graph(small_graph(), {"group"});
-  const auto try_parse = [](const std::string& changed) {
-    try {
-      ir::verify(parse_graph(changed, "test").graph);
-    } catch (const UserError&) {
+/// h ← h w + x over a sequence, and inside of that a loop of its own.
+ir::Graph graph_with_a_scan() {
+  using Kind = ir::InputSpec::Kind;
+  const Dim n = Dim::batch();
+  const auto body = [&](bool nested) {
+    ir::Graph step("step");
+    const ir::Value h = step.add_input({"h", {DType::f32, {n, 3}}, Kind::hidden}), x = step.add_input({"x", {DType::f32, {n, 3}}, Kind::hidden}),
+                    w = step.add_input({"w", {DType::f32, {3, 3}}, Kind::hidden});
+    ir::Value next = matmul(h, w) + x;
+    if (nested) {
+      ir::Graph inner("inner");
+      const ir::Value c = inner.add_input({"c", {DType::f32, {n, 3}}, Kind::hidden}), e = inner.add_input({"e", {DType::f32, {n, 1}}, Kind::hidden});
+      inner.add_output(c * 0.5 + e);
+      next = ir::scan_result(step.add(ir::Scan{ir::Body(inner), 1, 1, 3, true}, {next, reshape(x, {n, 3, 1})}), 0);
     }
+    step.add_output(next);
+    step.add_output(next * 2);
+    return ir::Body(step);
   };
-  for (std::size_t size = 0; size < bytes.size(); ++size) try_parse(bytes.substr(0, size));
-  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
-    std::string changed = bytes;
-    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
-    try_parse(changed);
+  ir::Graph graph("g");
+  const ir::Value h = graph.add_input({"h", {DType::f32, {n, 3}}, Kind::batch}),
+                  x = graph.add_input({"x", {DType::f32, {n, Dim::length(), 3}}, Kind::batch}),
+                  w = graph.add_state({"w", {DType::f32, {3, 3}}, true});
+  for (const bool nested : {false, true}) {
+    const ir::Value scan = graph.add(ir::Scan{body(nested), 1, 1, Dim::length(), nested}, {h, x, w});
+    graph.add_output(ir::scan_result(scan, 0));
+    graph.add_output(ir::scan_result(scan, 1));
+  }
+  return graph;
+}
+
+TEST(GraphFile, ScansMakeTheRoundTrip) { expect_round_trip(graph_with_a_scan()); }
+
+TEST(GraphFile, BodiesThatBreakARuleAreNamed) {
+  const auto field = [](int number, const std::string& bytes) {
+    std::string result(1, static_cast<char>(number << 3 | 2));
+    for (std::size_t size = bytes.size(); true; size >>= 7) {
+      result += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
+      if (size <= 0x7f) break;
+    }
+    return result + bytes;
+  };
+  const auto scan_of = [&](const std::string& body) { return field(3, field(1, "scan") + field(3, field(1, "body") + field(8, body))); };
+  std::string nested;
+  for (int depth = 0; depth < 6; ++depth) nested = scan_of(nested);
+  EXPECT_THAT([&] { parse_graph(nested, "test"); }, ::testing::ThrowsMessage<UserError>(::testing::HasSubstr("bodies are nested more than 4 deep")));
+  // An operand that comes later, as in a circle.
+  const std::string circle = field(3, field(1, "neg") + "\x12\x01\x01") + field(3, field(1, "neg") + std::string("\x12\x01\x00", 3));
+  EXPECT_USER_ERROR(parse_graph(scan_of(circle), "test"),
+                    "[test] node %0, at byte 0 (scan): in its body: node %0, at byte 0 (neg): operand %1 does not come before it");
+}
+
+TEST(GraphFile, EveryTruncationAndEveryChangedBitIsAnErrorOrAGraph) {
+  for (const std::string& bytes : {serialize_graph(small_graph(), {"group"}), serialize_graph(graph_with_a_scan())}) {
+    const auto try_parse = [](const std::string& changed) {
+      try {
+        ir::verify(parse_graph(changed, "test").graph);
+      } catch (const UserError&) {
+      }
+    };
+    for (std::size_t size = 0; size < bytes.size(); ++size) try_parse(bytes.substr(0, size));
+    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+      std::string changed = bytes;
+      changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+      try_parse(changed);
+    }
   }
 }
 
@@ -126,8 +180,8 @@ TEST(GraphFile, TheWriterKeepsTheLimits) {
   const ir::Graph small = named(1);
   EXPECT_USER_ERROR(serialize_graph(small, std::vector<std::string>(max_passes + 1, "p")),
                     str("[wide] a graph in a file has at most ", max_passes, " passes, got ", max_passes + 1));
-  EXPECT_THAT([&] { serialize_graph(named(max_record_bytes)); },
-              ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(str("bytes in a file, more than ", max_record_bytes, "; use shorter names"))));
+  EXPECT_THAT([&] { serialize_graph(named(max_node_bytes)); },
+              ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(str("bytes in a file, more than ", max_node_bytes, "; use shorter names"))));
   EXPECT_USER_ERROR(serialize_graph(small, {std::string(max_message_bytes, 'p')}),
                     str("[wide] a graph takes at most ", max_message_bytes, " bytes in a file, got "));
   ir::Graph many("many");

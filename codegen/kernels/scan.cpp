@@ -1,0 +1,262 @@
+// Loops over time: for each chunk of samples, a loop that calls the kernels of the step one after the other.
+#include "codegen/scan_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/emit/emitter.h"
+#include "codegen/kernels/kinds.h"
+#include "codegen/planner.h"
+#include "ir/scan.h"
+
+namespace sinter::codegen {
+
+using ir::NodeId;
+using llvm::Value;
+
+namespace {
+
+const ir::Scan& scan_of(const ir::Graph& graph, const Kernel& kernel) { return std::get<ir::Scan>(graph.node(kernel.anchor).op); }
+
+bool leads(const Shape& shape) { return shape.rank() && shape[0].is_batch(); }
+
+/// Lays out the memory of a step: which values of the kernel its buffers are.
+class StepMemory {
+ public:
+  StepMemory(Planner& planner, Kernel& kernel, ScanPlan& plan)
+      : planner_(planner), graph_(planner.graph()), kernel_(kernel), plan_(plan), scan_(scan_of(graph_, kernel)) {}
+
+  void run() {
+    const Schedule& step = plan_.schedule;
+    plan_.carries.resize(scan_.carry_count());
+    plan_.plan.buffer_of.resize(step.values.size());
+    std::map<ValueId, Memory> own;  // memory of the step's kernels
+    for (const Kernel& kernel : step.kernels)
+      for (const Memory& memory : kernel.memory) own.emplace(memory.value, memory);
+    for (ValueId v = 0; v < step.values.size(); ++v) {
+      if (step.values[v].base != no_value) continue;
+      plan_.plan.buffer_of[v] = static_cast<std::uint32_t>(plan_.plan.buffers.size());
+      const StoredValue& value = step.values[v];
+      BufferSpec buffer;
+      buffer.type = value.type;
+      buffer.name = value.name;
+      buffer.index = value.index;
+      plan_.plan.buffers.push_back(std::move(buffer));
+      plan_.outer.push_back(place(value, own.contains(v) ? &own.at(v) : nullptr));
+    }
+    for (ValueId v = 0; v < step.values.size(); ++v) plan_.plan.buffer_of[v] = plan_.plan.buffer_of[step.memory_of(v)];
+  }
+
+ private:
+  ValueId temporary(const StoredValue& value, bool of_call = false) {
+    if (!leads(value.type.shape) && !value.type.shape.is_fixed())
+      throw UserError(graph_.node(kernel_.anchor).origin.text(),
+                      str("scan: a step computes ", value.type, ", which is the same for all samples; compute it before the scan"));
+    const ValueId made = planner_.temporary(value.type, str("step ", kernel_.anchor, " ", value.name));
+    kernel_.memory.push_back({Memory::step, made, of_call || !leads(value.type.shape)});
+    return made;
+  }
+
+  ValueId place(const StoredValue& value, const Memory* own) {
+    const std::size_t carries = scan_.carry_count();
+    if (value.home == StoredValue::Home::memory) {
+      if (own && own->purpose == Memory::packed) {  // written before the loop
+        const ValueId made = planner_.temporary(value.type, str("packed of step ", kernel_.anchor));
+        kernel_.memory.push_back({Memory::packed, made});
+        return made;
+      }
+      return temporary(value, own && own->of_call);
+    }
+    if (value.home == StoredValue::Home::input) {
+      const NodeId operand = graph_.node(kernel_.anchor).inputs[value.index];
+      const ValueId stored = planner_.value_of(operand);
+      if (value.index < carries) {
+        plan_.carries[value.index].first = stored;
+        return plan_.carries[value.index].before = temporary(value);
+      }
+      if (stored == no_value) {
+        const ValueId made = temporary(value, true);
+        plan_.scalars.push_back({operand, made});
+        return made;
+      }
+      const bool is_sequence = value.index < carries + static_cast<std::size_t>(scan_.sequences);
+      if (!is_sequence || !is_flat(value.type.shape)) return stored;
+      const ValueId made = temporary(value);
+      plan_.strided.push_back({made, stored, true});
+      return made;
+    }
+    // An output.
+    if (value.index < carries) return plan_.carries[value.index].after = temporary(value);
+    const auto result = std::find_if(kernel_.writes.begin(), kernel_.writes.end(),
+                                     [&](const Write& write) { return std::get<ir::ScanResult>(graph_.node(write.node).op).index == value.index; });
+    if (result == kernel_.writes.end()) {  // nothing reads it
+      return temporary(value);
+    }
+    if (!is_flat(value.type.shape)) return result->value;
+    const ValueId made = temporary(value);
+    plan_.strided.push_back({made, result->value, false});
+    return made;
+  }
+
+  Planner& planner_;
+  const ir::Graph& graph_;
+  Kernel& kernel_;
+  ScanPlan& plan_;
+  const ir::Scan& scan_;
+};
+
+}  // namespace
+
+void ScanKernel::plan(Planner& planner, Kernel kernel) const {
+  const ir::Graph& graph = planner.graph();
+  const ir::Scan& scan = scan_of(graph, kernel);
+  auto plan = std::make_shared<ScanPlan>();
+  plan->schedule = make_step_schedule(scan);
+  const Schedule& step = plan->schedule;
+  const Dim samples = ir::samples_of(scan.body.graph(), scan.carry_count(), static_cast<std::size_t>(scan.sequences));
+  kernel.domain = samples.is_batch() ? Domain{Dim::batch(), true} : Domain{};
+  StepMemory(planner, kernel, *plan).run();
+  // What the step's kernels read packed does not change from step to step: it is packed before the loop.
+  for (const Phase& phase : step.phases)
+    for (const Loop& loop : phase.loops)
+      for (const std::size_t k : loop.kernels) {
+        const Kernel& of_step = step.kernels[k];
+        if (!of_step.is<Kernel::Pack>()) {
+          plan->order.push_back(k);
+          continue;
+        }
+        const auto outer = [&](ValueId value) { return plan->outer[plan->plan.buffer_of[value]]; };
+        Kernel pack;
+        pack.role = of_step.role;
+        pack.kind = kernel.kind;
+        pack.group = kernel.group;
+        pack.anchor = kernel.anchor;
+        pack.shape = of_step.shape;
+        pack.domain = planner.domain_of(of_step.shape);
+        pack.reads = {{.value = outer(of_step.reads.front().value), .same_rows = of_step.reads.front().same_rows}};
+        pack.memory = {{Memory::packed, outer(of_step.memory_for(Memory::packed))}};
+        pack.scan = plan;
+        pack.of_step = k;
+        planner.add(std::move(pack));
+      }
+  kernel.scan = std::move(plan);
+  planner.add(std::move(kernel));
+}
+
+namespace {
+
+class ScanEmitter {
+ public:
+  explicit ScanEmitter(Emitter& emitter)
+      : e_(emitter), b_(emitter.builder()), plan_(*emitter.kernel().scan), scan_(scan_of(e_.graph(), e_.kernel())) {}
+
+  void emit() {
+    for (const ScanPlan::Scalar& scalar : plan_.scalars) {
+      const Vec x = e_.evaluate_scalar(scalar.node);
+      e_.store(x, scalar.memory, {e_.number(0), e_.number(0)});
+    }
+    for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.first, carry.before);
+    std::vector<llvm::Function*> functions;
+    for (const std::size_t k : plan_.order) functions.push_back(e_.emit_step_kernel(k));
+    Value* length = e_.extent(scan_.length);
+    e_.loop(e_.number(0), length, 1, [&](Value* i) {
+      Value* t = scan_.reverse ? b_.CreateSub(b_.CreateSub(length, e_.number(1)), i) : i;
+      for (const ScanPlan::Strided& each : plan_.strided)
+        if (each.is_read) copy_elements(each, t, length);
+      for (std::size_t k = 0; k < functions.size(); ++k) call(plan_.schedule.kernels[plan_.order[k]], functions[k], t);
+      for (const ScanPlan::Strided& each : plan_.strided)
+        if (!each.is_read) copy_elements(each, t, length);
+      for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.after, carry.before);
+    });
+    write_results();
+  }
+
+  /// One of the step's kernels, which packs what does not change from step to step.
+  void emit_pack() {
+    const std::size_t k = e_.kernel().of_step;
+    const Kernel& kernel = plan_.schedule.kernels[k];
+    llvm::Function* function = e_.emit_step_kernel(k);
+    call_over(kernel, function, e_.begin(), e_.end(), nullptr);
+  }
+
+ private:
+  Dim rows_of_sample(const Shape& shape) const { return symbolic_layout(shape).rows.per_sample(); }
+  bool over_samples() const { return e_.kernel().domain.samples; }
+
+  /// The chunk's rows of tensors of this shape.
+  Rows rows_of(const Shape& shape) {
+    const Dim all = symbolic_layout(shape).rows;
+    if (!over_samples()) return {e_.number(0), e_.extent(all)};
+    Value* own = e_.extent(rows_of_sample(shape));
+    return {b_.CreateMul(e_.begin(), own), b_.CreateMul(e_.end(), own)};
+  }
+
+  void copy(ValueId from, ValueId to) {
+    const Type& type = e_.stored(to).type;
+    e_.for_each_site(type.shape, rows_of(type.shape), false,
+                     [&](const Site& site) { e_.store(e_.load(e_.address(from, site.row, site.last), type.dtype, site.width), to, site); });
+  }
+
+  /// A step's elements, one by one, between a sequence and adjacent memory.
+  void copy_elements(const ScanPlan::Strided& of, Value* t, Value* length) {
+    const Type& type = e_.stored(of.memory).type;
+    const Rows rows = rows_of(type.shape);
+    Value* each = e_.extent(rows_of_sample(type.shape));
+    if (!over_samples()) each = e_.extent(quotient(symbolic_layout(type.shape).rows, type.shape[0]).value());
+    e_.loop(rows.first, rows.last, 1, [&](Value* i) {
+      Value* n = b_.CreateUDiv(i, each);
+      Value* at = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(b_.CreateMul(n, length), t), each), b_.CreateURem(i, each));
+      Value *in_sequence = e_.element_address(of.sequence, at), *in_memory = e_.address(of.memory, e_.number(0), i);
+      Value* x = b_.CreateLoad(e_.memory_type(type.dtype, 1), of.is_read ? in_sequence : in_memory);
+      b_.CreateStore(x, of.is_read ? in_memory : in_sequence);
+    });
+  }
+
+  /// Each buffer of a kernel of the step: of a sequence, from the row of step t of the first sample on.
+  void call(const Kernel& kernel, llvm::Function* function, Value* t) {
+    if (kernel.domain.samples) return call_over(kernel, function, e_.begin(), e_.end(), t);
+    call_over(kernel, function, e_.number(0), e_.extent(kernel.domain.units), t);
+  }
+  void call_over(const Kernel& kernel, llvm::Function* function, Value* begin, Value* end, Value* t) {
+    std::vector<Value*> arguments;
+    for (const std::uint32_t buffer : buffers_of(kernel, plan_.plan)) arguments.push_back(base(buffer, t));
+    arguments.insert(arguments.end(), {begin, end, e_.chunk(), e_.number(0), e_.number(kernel.cut.pieces)});
+    e_.add_step_arguments(arguments);
+    b_.CreateCall(function, arguments);
+  }
+  Value* base(std::uint32_t buffer, Value* t) {
+    const auto in_step = std::find(plan_.plan.buffer_of.begin(), plan_.plan.buffer_of.end(), buffer) - plan_.plan.buffer_of.begin();
+    const StoredValue& value = plan_.schedule.values[plan_.schedule.memory_of(static_cast<ValueId>(in_step))];
+    Value* from = e_.pointer(plan_.outer[buffer]);
+    if (value.length == Dim(0) || !t) return from;
+    const SymbolicLayout at = value.layout();
+    const Dim rows = over_samples() ? at.rows.per_sample() : quotient(at.rows, value.type.shape[0]).value();
+    return b_.CreateInBoundsGEP(e_.memory_type(value.type.dtype, 1), from, {b_.CreateMul(t, e_.extent(rows * at.stride))});
+  }
+
+  void write_results() {
+    std::map<std::int64_t, ValueId> first;  // by result: where the loop wrote it
+    for (const Write& write : e_.kernel().writes) {
+      const std::int64_t index = std::get<ir::ScanResult>(e_.graph().node(write.node).op).index;
+      const bool is_carry = index < scan_.carries;
+      const auto [found, is_first] = first.emplace(index, is_carry ? plan_.carries[static_cast<std::size_t>(index)].before : write.value);
+      if (is_carry || !is_first) copy(found->second, write.value);
+    }
+  }
+
+  Emitter& e_;
+  Builder& b_;
+  const ScanPlan& plan_;
+  const ir::Scan& scan_;
+};
+
+}  // namespace
+
+void ScanKernel::emit(Emitter& e) const {
+  ScanEmitter emitter(e);
+  if (e.kernel().is<Kernel::Pack>()) emitter.emit_pack();
+  else emitter.emit();
+}
+
+}  // namespace sinter::codegen

@@ -1,0 +1,137 @@
+#include "frontend/nn/recurrent.h"
+
+#include "frontend/core/counted.h"
+#include "frontend/core/scan.h"
+#include "frontend/nn/dropout.h"
+
+namespace sinter::nn {
+
+namespace {
+
+/// Options of another layer have no effect: they keep their defaults.
+void require_defaults(const std::string& layer, const RecurrentOptions& options, bool reset_after, bool unit_forget_bias) {
+  if (reset_after && !options.reset_after) throw UserError(layer, "reset_after is an option of GRU");
+  if (unit_forget_bias && !options.unit_forget_bias) throw UserError(layer, "unit_forget_bias is an option of LSTM");
+}
+
+}  // namespace
+
+Recurrent::Recurrent(std::string kind, std::int64_t inputs, std::int64_t units, std::size_t states, std::int64_t gates,
+                     const RecurrentOptions& options)
+    : Module(std::move(kind)), inputs_(inputs), units_(units), states_(states), options_(options) {
+  if (inputs < 1 || units < 1) throw UserError(this->kind(), str("needs at least 1 input and 1 unit, got ", inputs, " and ", units));
+  require_rate(this->kind().c_str(), options.dropout);
+  require_rate(this->kind().c_str(), options.recurrent_dropout);
+  weight = add("weight", options.weight({inputs, gates * units}), options.penalty);
+  recurrent_weight = add("recurrent_weight", options.recurrent_weight({units, gates * units}), options.recurrent_penalty);
+  if (options.use_bias) bias = add("bias", options.bias({gates * units}));
+  if (options.dropout == 0 && options.recurrent_dropout == 0) return;
+  stream_ = init::next_stream();
+  recurrent_stream_ = init::next_stream();
+  draws_ = add_state("draws", Tensor::zeros({DType::u32, {}}));
+}
+
+void Recurrent::check(const Tensor& x, std::size_t rank) const {
+  const char* form = rank == 3 ? "[N, T, " : "[N, ";
+  if (x.rank() != rank) throw UserError(label(), str("input must be ", form, inputs_, "], got ", x.type(), rank == 3 ? "; reshape it" : ""));
+  if (x.dim(-1) != Dim(inputs_)) throw UserError(label(), str("input has ", x.dim(-1), " features but the layer was built for ", inputs_));
+}
+
+/// The input times the weight, with the bias: of all steps at once.
+Tensor Recurrent::projected(const Tensor& x) {
+  const std::size_t last = x.rank() - 1;
+  const Tensor z = matmul(reshape(x, {x.shape().product(0, last), inputs_}), weight);
+  const Tensor with_bias = bias.defined() ? z + bias : z;
+  const Shape shape = x.shape().with(last, z.dim(-1));
+  return reshape(with_bias, {shape.begin(), shape.end()});
+}
+
+Tensor Recurrent::gate(const Tensor& all, std::int64_t gate) const { return slice(all, 1, gate * units_, (gate + 1) * units_); }
+
+Tensor Recurrent::forward(const Tensor& x) { return forward_all({&x, 1}).front(); }
+
+std::vector<Tensor> Recurrent::forward_all(std::span<const Tensor> in) {
+  if (in.size() != 1 && in.size() != 1 + states_)
+    throw UserError(label(), str("takes x, or x and ", counted(states_, "state"), ", got ", counted(in.size(), "tensor")));
+  Tensor x = in[0];
+  check(x, 3);
+  const Dim samples = x.dim(0);
+  std::vector<Tensor> states(in.begin() + 1, in.end());
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states[i].type() != Type{DType::f32, {samples, units_}})
+      throw UserError(label(), str("state ", i, " must be ", Type{DType::f32, {samples, units_}}, ", got ", states[i].type()));
+  while (states.size() < states_) states.push_back(broadcast_to(Tensor(0.0f), {samples, units_}));
+  const bool trains = is_training();
+  if (trains && options_.dropout > 0) x = drop(x, {samples, 1, inputs_}, draws_, stream_, options_.dropout);
+  Tensor kept;  // what is kept of the output of the step before, divided by its probability
+  if (trains && options_.recurrent_dropout > 0)
+    kept = drop(broadcast_to(Tensor(1.0f), {samples, units_}), {samples, units_}, draws_, recurrent_stream_, options_.recurrent_dropout);
+  const ScanFunction step = [&](std::span<const Tensor> before, std::span<const Tensor> elements) {
+    std::vector<Tensor> after = next(elements[0], kept.defined() ? before[0] * kept : before[0], before);
+    std::vector<Tensor> outputs;
+    if (options_.return_sequences) outputs.push_back(after[0]);
+    return ScanStep(std::move(after), std::move(outputs));
+  };
+  Scanned scanned = scan(step, states, {projected(x)}, {.reverse = options_.reverse});
+  std::vector<Tensor> results{options_.return_sequences ? scanned.outputs[0] : scanned.carries[0]};
+  if (options_.return_state) results.insert(results.end(), scanned.carries.begin(), scanned.carries.end());
+  return results;
+}
+
+std::vector<Tensor> Recurrent::step(const Tensor& x, std::span<const Tensor> states) {
+  check(x, 2);
+  if (states.size() != states_) throw UserError(label(), str("a step takes ", counted(states_, "state"), ", got ", states.size()));
+  return next(projected(x), states[0], states);
+}
+
+SimpleRNN::SimpleRNN(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options)
+    : Recurrent("simple_rnn", inputs, units, 1, 1, options) {
+  require_defaults(label(), options, true, true);
+}
+
+std::vector<Tensor> SimpleRNN::next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor>) {
+  return {activate(options().activation, projected + matmul(recurrent, recurrent_weight))};
+}
+
+GRU::GRU(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options) : Recurrent("gru", inputs, units, 1, 3, options) {
+  require_defaults(label(), options, false, true);
+  if (options.use_bias && options.reset_after) recurrent_bias = add("recurrent_bias", options.bias({3 * units}));
+}
+
+std::vector<Tensor> GRU::next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) {
+  const auto [activation, gate_activation] = std::pair(options().activation, options().recurrent_activation);
+  const std::int64_t n = units();
+  const Tensor weight_of_all = recurrent_weight;
+  const Tensor product = matmul(recurrent, options().reset_after ? weight_of_all : slice(weight_of_all, 1, 0, 2 * n));
+  const Tensor all = recurrent_bias.defined() ? product + recurrent_bias : product;
+  const Tensor z = activate(gate_activation, gate(projected, 0) + gate(all, 0)), r = activate(gate_activation, gate(projected, 1) + gate(all, 1));
+  const Tensor reset = options().reset_after ? r * gate(all, 2) : matmul(r * recurrent, slice(weight_of_all, 1, 2 * n, 3 * n));
+  return {z * states[0] + (1 - z) * activate(activation, gate(projected, 2) + reset)};
+}
+
+namespace {
+
+/// Zeros, but ones for the forget gate.
+RecurrentOptions with_forget_bias(const RecurrentOptions& options, std::int64_t units) {
+  RecurrentOptions result = options;
+  if (options.unit_forget_bias && units > 0)
+    result.bias = [=](const Shape&) { return concat({options.bias({units}), init::ones()({units}), options.bias({2 * units})}); };
+  return result;
+}
+
+}  // namespace
+
+LSTM::LSTM(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options)
+    : Recurrent("lstm", inputs, units, 2, 4, with_forget_bias(options, units)) {
+  require_defaults(label(), options, true, false);
+}
+
+std::vector<Tensor> LSTM::next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) {
+  const auto [activation, gate_activation] = std::pair(options().activation, options().recurrent_activation);
+  const Tensor all = projected + matmul(recurrent, recurrent_weight);
+  const Tensor i = activate(gate_activation, gate(all, 0)), f = activate(gate_activation, gate(all, 1)),
+               c = f * states[1] + i * activate(activation, gate(all, 2)), o = activate(gate_activation, gate(all, 3));
+  return {o * activate(activation, c), c};
+}
+
+}  // namespace sinter::nn
