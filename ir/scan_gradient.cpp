@@ -189,6 +189,7 @@ Values scan_gradients(Value scan, const Values& gradients_of_results) {
   std::vector<NodeId> wanted(next);
   wanted.insert(wanted.end(), of_sequences.begin(), of_sequences.end());
   wanted.insert(wanted.end(), of_others.begin(), of_others.end());
+  if (wanted.empty()) return Values(operands.size());  // what the loss depends on is whole numbers, say
   const std::vector<NodeId> kept = Kept(d, carries, sequences, samples, wanted).list();
 
   // The step of the gradient: its carries, then sequences (seeds, what was kept, the scan's own), then what is the same for all steps.

@@ -406,6 +406,17 @@ TEST(Scan, RefusesBodiesThatBreakItsRules) {
   }
 }
 
+/// The loss depends on the scan, but through whole numbers.
+TEST(Scan, HasNoGradientsWhereNonePasses) {
+  Refused r;
+  r.body.add_output(r.h * 0.5);
+  r.body.add_output(cast(r.x, DType::i32));
+  const Value scan = r.graph.add(Scan{Body(r.body), 1, 1, 5, false}, {r.carry, r.sequence, r.weight});
+  const Value loss = sum(cast(scan_result(scan, 1), DType::f32) * 2, 0, 3);
+  const Value wrt[] = {r.carry, r.sequence, r.weight};
+  for (const Value gradient : differentiate(loss, wrt)) EXPECT_FALSE(gradient);
+}
+
 TEST(Scan, RefusesOperandsThatItsBodyDoesNotTake) {
   Refused r;
   r.body.add_output(r.h);
