@@ -46,6 +46,8 @@ Domain Planner::domain_of(const Shape& shape) const {
 
 bool Planner::divides_columns(ir::NodeId product) const { return !schedule_.is_step && codegen::divides_columns(graph_, product); }
 
+bool Planner::packs_right(ir::NodeId product) const { return codegen::packs_right(graph_, product, schedule_.is_step); }
+
 ValueId Planner::temporary(const Type& type, std::string name) {
   schedule_.values.push_back({StoredValue::Home::memory, 0, type, ir::no_node, std::move(name)});
   return static_cast<ValueId>(schedule_.values.size() - 1);

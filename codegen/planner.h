@@ -18,6 +18,8 @@ class Planner {
   ValueId value_of(ir::NodeId id) const { return schedule_.value_of[id]; }
   /// Whether every range of a product's units is cut into columns.
   bool divides_columns(ir::NodeId product) const;
+  /// Whether a product's right operand is packed by a kernel of its own.
+  bool packs_right(ir::NodeId product) const;
   /// Memory for a kernel's own use.
   ValueId temporary(const Type& type, std::string name);
   /// Lets calls with a single sample be cut, if the kernel is over samples and the step updates no state.

@@ -80,7 +80,7 @@ class Builder {
   }
 
   Dim length_of_input(std::size_t i) const {
-    const std::size_t carries = scan_ ? scan_->carry_count() : 0, sequences = scan_ ? static_cast<std::size_t>(scan_->sequences) : 0;
+    const std::size_t carries = scan_ ? scan_->carry_count() : 0, sequences = scan_ ? scan_->sequence_count() : 0;
     return length_of(i, carries, carries + sequences, graph_.inputs()[i].type.shape);
   }
   ValueId add_output(std::uint32_t i, NodeId id) {

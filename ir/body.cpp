@@ -18,7 +18,7 @@ namespace {
 Graph compact(const Graph& graph) {
   Graph result(graph.name());
   Copy copy(graph, result);
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) copy.set(graph.input_node(i), result.add_input(graph.inputs()[i]));
+  copy.add_inputs();
   copy.add_all(graph.outputs());
   for (const NodeId id : graph.outputs()) result.add_output(copy[id]);
   return result;

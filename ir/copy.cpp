@@ -2,6 +2,10 @@
 
 namespace sinter::ir {
 
+void Copy::add_inputs() {
+  for (std::size_t i = 0; i < from_.inputs().size(); ++i) values_[from_.input_node(i)] = to_.add_input(from_.inputs()[i]);
+}
+
 Value Copy::add(NodeId id, Op op) {
   const Node& node = from_.node(id);
   std::vector<NodeId> inputs;

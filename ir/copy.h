@@ -17,6 +17,8 @@ class Copy {
   void set(NodeId id, Value value) { values_[id] = value; }
   /// What stands for the node; empty if nothing does yet.
   Value operator[](NodeId id) const { return values_[id]; }
+  /// Adds inputs like those of the other graph, in order, which stand for them.
+  void add_inputs();
   /// Copies a node whose operands stand for something. `op`: instead of the node's own.
   Value add(NodeId id) { return add(id, from_.node(id).op); }
   Value add(NodeId id, Op op);

@@ -64,7 +64,7 @@ Values differentiate(std::span<const Value> outputs, std::span<const Value> seed
     Values found(std::get<Scan>(graph.node(id).op).result_count());
     for (const NodeId user : graph.node(id).users) {
       if (user >= gradients.size() || !gradients[user]) continue;
-      Value& gradient = found[static_cast<std::size_t>(std::get<ScanResult>(graph.node(user).op).index)];
+      Value& gradient = found[result_index(graph, user)];
       gradient = gradient ? gradient + gradients[user] : gradients[user];
     }
     return found;

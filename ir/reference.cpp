@@ -83,10 +83,7 @@ Array evaluate(const Op& op, const Type& type, std::span<const Array* const> in,
   return out;
 }
 
-namespace {
-
-/// Step t of a sequence [N, length, ...].
-Array element_of(const Array& sequence, std::int64_t t) {
+Array step_of(const Array& sequence, std::int64_t t) {
   std::vector<std::int64_t> extents = sequence.extents;
   const std::int64_t steps = extents.at(1), size = sequence.product(2, extents.size());
   extents.erase(extents.begin() + 1);
@@ -96,17 +93,15 @@ Array element_of(const Array& sequence, std::int64_t t) {
   return element;
 }
 
-void set_element(Array& sequence, std::int64_t t, const Array& element) {
+void set_step(Array& sequence, std::int64_t t, const Array& element) {
   const std::int64_t steps = sequence.extents[1], size = sequence.product(2, sequence.extents.size());
   for (std::int64_t n = 0; n < sequence.extents[0]; ++n)
     std::copy_n(element.data.begin() + n * size, size, sequence.data.begin() + (n * steps + t) * size);
 }
 
-}  // namespace
-
 std::vector<Array> evaluate_scan(const Scan& scan, std::span<const Array* const> in, Sizes sizes) {
   const Graph& body = scan.body.graph();
-  const std::size_t carries = scan.carry_count(), sequences = carries + static_cast<std::size_t>(scan.sequences);
+  const std::size_t carries = scan.carry_count(), sequences = carries + scan.sequence_count();
   std::vector<Array> results, inputs;
   for (std::size_t i = 0; i < scan.result_count(); ++i) {
     const Type type = scan.result(i);
@@ -115,15 +110,15 @@ std::vector<Array> evaluate_scan(const Scan& scan, std::span<const Array* const>
   }
   for (const Array* operand : in) inputs.push_back(*operand);
   const std::int64_t steps = scan.length.extent(sizes);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const std::int64_t t = scan.reverse ? steps - 1 - step : step;
+  for (std::int64_t turn = 0; turn < steps; ++turn) {
+    const std::int64_t t = scan.place(turn, steps);
     for (std::size_t i = 0; i < carries; ++i) inputs[i] = results[i];
-    for (std::size_t i = carries; i < sequences; ++i) inputs[i] = element_of(*in[i], t);
+    for (std::size_t i = carries; i < sequences; ++i) inputs[i] = step_of(*in[i], t);
     const std::vector<Array> values = evaluate(body, inputs, {}, sizes);
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Array& value = values[body.outputs()[i]];
       if (i < carries) results[i] = value;
-      else set_element(results[i], t, value);
+      else set_step(results[i], t, value);
     }
   }
   return results;

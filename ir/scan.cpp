@@ -31,7 +31,7 @@ std::optional<Shape> over_steps(const Shape& shape, Dim length) {
 /// The same; throws UserError if a length would occur twice.
 Shape all_steps(const Shape& shape, Dim length) { return shape.with(0, shape[0] * length); }
 
-/// The op on all steps at once.
+/// The op on all steps together.
 Op op_over_steps(const Op& op, Dim samples, Dim length) {
   const auto widen = [&]<class T>(T& member) {
     if constexpr (std::is_same_v<T, Shape>)
@@ -45,9 +45,9 @@ Op op_over_steps(const Op& op, Dim samples, Dim length) {
       op);
 }
 
-class Builder {
+class LoopBuilder {
  public:
-  Builder(Graph& graph, const StepCall& call, const StepResults& results)
+  LoopBuilder(Graph& graph, const StepCall& call, const StepResults& results)
       : graph_(graph),
         call_(call),
         step_(call.step),
@@ -109,7 +109,7 @@ class Builder {
                                             "; compute what is of the whole batch before or after the scan"));
   }
 
-  /// Which nodes are computed for all steps at once, and which in the loop.
+  /// Which nodes are computed for all steps together, and which in the loop.
   void choose() {
     can_fold_.assign(size_, 0);
     materialized_.assign(size_, 0);
@@ -147,20 +147,15 @@ class Builder {
     stacked_.assign(size_, 0);
     for (const NodeId id : results_.next) need_inside_[id] = 1;
     for (const NodeId id : results_.stacked) need_outside_[id] = 1;
-    for (const NodeId id : results_.summed) (is_summed_in_loop(id) ? need_inside_ : need_outside_)[id] = 1;
+    for (const NodeId id : results_.summed) (is_in_loop(id) ? need_inside_ : need_outside_)[id] = 1;
     for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
       const std::vector<NodeId>& inputs = step_.node(*id).inputs;
-      if (need_outside_[*id]) {
-        if (is_in_loop(*id)) need_inside_[*id] = stacked_[*id] = 1;
-        else
-          for (const NodeId input : inputs) need_outside_[input] = 1;
+      if (need_outside_[*id] && is_in_loop(*id)) need_inside_[*id] = stacked_[*id] = 1;
+      if (need_inside_[*id] && enters(*id)) need_outside_[*id] = 1;
+      for (const NodeId input : inputs) {
+        if (need_inside_[*id] && !enters(*id)) need_inside_[input] = 1;
+        if (need_outside_[*id] && !is_in_loop(*id)) need_outside_[input] = 1;
       }
-      if (!need_inside_[*id]) continue;
-      if (enters(*id)) need_outside_[*id] = 1;
-      else
-        for (const NodeId input : inputs) need_inside_[input] = 1;
-      if (enters(*id) && !is_in_loop(*id))
-        for (const NodeId input : inputs) need_outside_[input] = 1;
     }
   }
   /// Whether the loop computes it even where it is wanted outside.
@@ -170,7 +165,6 @@ class Builder {
     if (is_leaf_of_step(id)) return false;
     return part_[id] == StepPart::invariant ? !is_constant_[id] : materialized_[id] != 0;
   }
-  bool is_summed_in_loop(NodeId id) const { return part_[id] != StepPart::mixed && is_in_loop(id); }
 
   // ---- outside of the loop: invariants once, all else over all steps ----
   Value operand(NodeId leaf) const {
@@ -221,11 +215,10 @@ class Builder {
   void add_loop() {
     std::vector<NodeId> sums;
     for (const NodeId id : results_.summed)
-      if (is_summed_in_loop(id)) sums.push_back(id);
+      if (is_in_loop(id)) sums.push_back(id);
     const bool any = !results_.next.empty() || !sums.empty() || std::find(stacked_.begin(), stacked_.end(), 1) != stacked_.end();
     if (!any) return;
     Values carries, sequences, others;
-    std::vector<NodeId> entering;
     // The inputs of a body: carries, sequences, others.
     for (std::size_t i = 0; i < call_.carries.size(); ++i) {
       inside_.set(step_.input_node(i), add_input(step_.inputs()[i].name, step_.inputs()[i].type));
@@ -309,7 +302,7 @@ class Builder {
   std::vector<NodeId> order_;       ///< needed nodes of the step
   std::vector<char> is_constant_;   ///< arithmetic of constants, which the loop does for itself
   std::vector<char> can_fold_;      ///< depends on sequences alone, and has a shape over all steps
-  std::vector<char> materialized_;  ///< is computed for all steps at once where the loop reads it
+  std::vector<char> materialized_;  ///< is computed for all steps together where the loop reads it
   std::vector<char> need_outside_, need_inside_, stacked_;
   Copy outside_;
   Graph body_;
@@ -386,12 +379,14 @@ void check_scan_operands(const Graph& graph, const Op& op, std::span<const NodeI
   }
 }
 
-ScanValues add_scan(Graph& graph, const StepCall& call, const StepResults& results) { return Builder(graph, call, results).run(); }
+ScanValues add_scan(Graph& graph, const StepCall& call, const StepResults& results) { return LoopBuilder(graph, call, results).run(); }
 
 Value scan_result(Value scan, std::size_t index) {
   const Scan& op = std::get<Scan>(scan.graph->node(scan.id).op);
   const Type type = op.result(index);
   return scan.graph->add(ScanResult{static_cast<std::int64_t>(index), type.dtype, type.shape}, {scan});
 }
+
+std::size_t result_index(const Graph& graph, NodeId result) { return static_cast<std::size_t>(std::get<ScanResult>(graph.node(result).op).index); }
 
 }  // namespace sinter::ir

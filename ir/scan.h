@@ -43,12 +43,14 @@ struct ScanValues {
   Values summed;   ///< in their own shapes
 };
 /// Appends what runs the step `length` times. Only what depends on a carry is in the loop: what is the same for all steps is computed once, what
-/// reads sequences alone is computed on all N·length samples at once where that is a product, a sum or the like, and so is what mixes samples. Throws
-/// UserError that names the node if something mixes samples that is not only summed.
+/// reads sequences alone is computed on all N·length samples together where that is a product, a sum or the like, and so is what mixes samples.
+/// Throws UserError that names the node if something mixes samples that is not only summed.
 ScanValues add_scan(Graph& graph, const StepCall& call, const StepResults& results);
 
 /// A result of a scan.
 Value scan_result(Value scan, std::size_t index);
+/// Which result of its scan a scan_result is.
+std::size_t result_index(const Graph& graph, NodeId result);
 /// The gradients of a scan's operands, given those of its results, by index; empty values for none. A scan in the other direction, and products and
 /// sums over all steps. What the steps need of the forward ones is kept by another copy of the scan, which the pass merge_scans makes one with it.
 Values scan_gradients(Value scan, const Values& gradients_of_results);

@@ -1,6 +1,5 @@
 // The gradient of a scan: the step is differentiated as a graph, and its gradient runs over the steps in the other direction.
 #include <algorithm>
-#include <functional>
 
 #include "ir/copy.h"
 #include "ir/differentiate.h"
@@ -24,12 +23,10 @@ struct Differentiated {
 Differentiated differentiate_step(const Graph& body, const std::vector<char>& has_seed) {
   Differentiated d;
   Copy copy(body, d.graph);
-  Values inputs;
-  for (std::size_t i = 0; i < body.inputs().size(); ++i) {
-    inputs.push_back(d.graph.add_input(body.inputs()[i]));
-    copy.set(body.input_node(i), inputs.back());
-  }
+  copy.add_inputs();
   copy.add_all(body.outputs());
+  Values inputs;
+  for (std::size_t i = 0; i < body.inputs().size(); ++i) inputs.push_back(copy[body.input_node(i)]);
   for (NodeId id = 0; id < body.size(); ++id) d.of_body.push_back(copy[id] ? copy[id].id : no_node);
   d.forward = d.graph.size();
   Values outputs, seeds;
@@ -136,7 +133,7 @@ Values keep(Value scan, const Differentiated& d, std::span<const NodeId> nodes, 
   const Graph& body = op.body.graph();
   Graph with(body.name());
   Copy copy(body, with);
-  for (std::size_t i = 0; i < body.inputs().size(); ++i) copy.set(body.input_node(i), with.add_input(body.inputs()[i]));
+  copy.add_inputs();
   copy.add_all(body.outputs());
   std::vector<NodeId> outputs;
   for (const NodeId id : body.outputs()) outputs.push_back(copy[id].id);
@@ -168,7 +165,7 @@ Values scan_gradients(Value scan, const Values& gradients_of_results) {
   Graph& graph = *scan.graph;
   const Scan op = std::get<Scan>(graph.node(scan.id).op);
   const std::vector<NodeId> operands = graph.node(scan.id).inputs;
-  const auto carries = op.carry_count(), sequences = static_cast<std::size_t>(op.sequences);
+  const std::size_t carries = op.carry_count(), sequences = op.sequence_count();
   const Dim samples = samples_of(op.body.graph(), carries, sequences);
   std::vector<char> has_seed;
   for (const Value gradient : gradients_of_results) has_seed.push_back(bool(gradient));

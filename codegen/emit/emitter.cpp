@@ -24,7 +24,7 @@ llvm::Function* Emitter::declare() {
   types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
   const bool of_step = context_.step_of != ir::no_node;
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false),
-                                     of_step ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
+                                     of_step && !context_.named ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
                                      str(context_.kernel_names, kernel_number()), context_.module);
   if (!context_.named && !of_step) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {

@@ -69,7 +69,7 @@ class ProductEmitter : ProductWords {
   void begin() {
     k_begin_ = number(0);
     k_end_ = k_all_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, e_.memory(Memory::packed) != no_value, divided_, e_.unit());
+    plan_ = plan_product(product_, {e_.memory(Memory::packed) != no_value, divided_, e_.context().schedule.is_step}, e_.unit());
   }
 
   /// The chunk's terms of its pieces, into its slot.
@@ -324,7 +324,7 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   }
   const auto add_pack = [&](Kernel& reader) {
     const Shape packed{product.sizes.k, product.sizes.f};
-    if (packs_right(graph, kernel.anchor)) planner.add_pack(reader, packed, planner.domain_of(packed));
+    if (planner.packs_right(kernel.anchor)) planner.add_pack(reader, packed, planner.domain_of(packed));
   };
   if (const ProductParts in = parts_of(graph, kernel.anchor); in.slots) {
     Planner::Parts parts = planner.split(kernel);

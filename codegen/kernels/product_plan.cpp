@@ -70,11 +70,12 @@ Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
   return product;
 }
 
-bool packs_right(const ir::Graph& graph, ir::NodeId anchor) {
+bool packs_right(const ir::Graph& graph, ir::NodeId anchor, bool of_step) {
   if (!is_single_product(graph, anchor)) return false;
   const Product p = product_of(graph, anchor);
   if (p.sizes.m.is_fixed() && p.sizes.m.factor() < paying_rows) return false;
   const std::int64_t stride = p.result_layout.stride.factor();
+  if (of_step) return p.sizes.k.is_fixed();
   return p.op.transpose_b ? p.sizes.k.is_fixed() && p.sizes.k.factor() * stride >= many_elements : stride >= long_stride;
 }
 
@@ -104,23 +105,53 @@ ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor) {
   return parts;
 }
 
-ProductPlan plan_product(const Product& product, bool packs, bool divided, VectorUnit unit) {
+namespace {
+
+/// Tiles for calls of step_rows rows: as many tiles of rows as must be, of equal size, and the vectors for which a call takes least: two
+/// multiply-adds or loads a cycle, and half a cycle for the loop.
+struct StepTile {
+  std::int64_t vectors, rows;
+};
+StepTile step_tile(std::int64_t vectors, VectorUnit unit) {
+  const std::int64_t most = tile_rows(static_cast<std::size_t>(vectors), unit);
+  return {vectors, divide_up(step_rows, divide_up(step_rows, most))};
+}
+std::int64_t step_vectors(VectorUnit unit) {
+  const auto cycles = [&](std::int64_t vectors) {
+    const StepTile tile = step_tile(vectors, unit);
+    const double each = 0.5 * static_cast<double>(std::max(tile.rows * vectors, tile.rows + vectors) + 1);
+    return each * static_cast<double>(divide_up(step_rows, tile.rows)) / static_cast<double>(vectors);
+  };
+  std::int64_t best = 1;
+  for (std::int64_t vectors = 2; vectors <= most_vectors(unit); ++vectors)
+    if (cycles(vectors) < cycles(best)) best = vectors;
+  return best;
+}
+
+}  // namespace
+
+ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit) {
   ProductPlan plan;
   const std::int64_t stride = product.result_layout.stride.factor();
   const Dim k = product.sizes.k;
   // Panels as even as whole vectors allow, so that there are at most two kinds of tiles.
-  const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, most_vectors(unit));
+  const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, use.of_step ? step_vectors(unit) : most_vectors(unit));
   std::int64_t each = divide_up(vectors, panels) * unit.lanes;
-  if (divided) each = std::bit_floor(most_vectors(unit)) * unit.lanes;
+  if (use.divided) each = std::bit_floor(most_vectors(unit)) * unit.lanes;
   plan.panels = cut_panels(stride, each, unit.lanes);
-  for (Panels& p : plan.panels) p.rows = tile_rows(p.widths.size(), unit);
+  for (Panels& p : plan.panels) {
+    const auto width = static_cast<std::int64_t>(p.widths.size());
+    p.rows = use.of_step ? static_cast<unsigned>(step_tile(width, unit).rows) : tile_rows(p.widths.size(), unit);
+  }
 
   using Right = ProductPlan::Right;
-  plan.right = packs ? Right::packed : product.op.transpose_b ? Right::copied : Right::in_place;
+  plan.right = use.packs ? Right::packed : product.op.transpose_b ? Right::copied : Right::in_place;
   std::int64_t in_place = std::max<std::int64_t>(64, pass_bytes / 4 / plan.widest() / 64 * 64);
   if (is_long(product)) in_place = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::min(in_place, ir::chain_products))));
   plan.k_block = product.op.transpose_a ? transposed_block : plan.right == Right::in_place ? in_place : copied_block;
   static_assert(ir::chain_products % transposed_block == 0 && ir::chain_products % copied_block == 0);  // a pass lies in one chain
+  // The tiles of a step stream over all of b, which is read once: blocks of it would only store their sums more often.
+  if (use.of_step && plan.right == Right::packed && !is_long(product)) plan.k_block = 0;
   if (k.is_fixed() && k.factor() <= plan.k_block) plan.k_block = 0;
   return plan;
 }

@@ -21,8 +21,8 @@ struct Product {
 };
 Product product_of(const ir::Graph& graph, ir::NodeId anchor);
 /// Whether a step packs the right operand, in a separate kernel: panel after panel, each with its columns row by row. Else tiles read it
-/// in place, or from a copy that each chunk makes. False for other anchors.
-bool packs_right(const ir::Graph& graph, ir::NodeId anchor);
+/// in place, or from a copy that each chunk makes. False for other anchors. `of_step`: of a loop over time, which reads it again in each step.
+bool packs_right(const ir::Graph& graph, ir::NodeId anchor, bool of_step);
 /// A right operand of at least this size does not stay in the second-level cache between chunks.
 inline constexpr std::int64_t much_elements = 256 * 1024;
 /// The least rows of a chunk that reads so much.
@@ -72,8 +72,16 @@ struct ProductPlan {
   std::int64_t widest() const;  ///< columns of the widest panel
 };
 
-/// For products that fit tiles (ir::fits_tiles). `divided`: the columns of a piece are whole panels.
-ProductPlan plan_product(const Product& product, bool packs, bool divided, VectorUnit unit);
+/// What else decides how a product is planned.
+struct ProductUse {
+  bool packs = false;    ///< packs_right
+  bool divided = false;  ///< the columns of a piece are whole panels
+  bool of_step = false;  ///< of a loop over time: each call has a few rows
+};
+/// For products that fit tiles (ir::fits_tiles).
+ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit);
+/// The rows that a call of a product in a loop over time mostly has.
+inline constexpr std::int64_t step_rows = 8;
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "codegen/emit/emitter.h"
 #include "codegen/kernels/kinds.h"
@@ -80,7 +79,7 @@ class StepMemory {
         plan_.scalars.push_back({operand, made});
         return made;
       }
-      const bool is_sequence = value.index < carries + static_cast<std::size_t>(scan_.sequences);
+      const bool is_sequence = value.index < carries + scan_.sequence_count();
       if (!is_sequence || !is_flat(value.type.shape)) return stored;
       const ValueId made = temporary(value);
       plan_.strided.push_back({made, stored, true});
@@ -90,9 +89,7 @@ class StepMemory {
     if (value.index < carries) return plan_.carries[value.index].after = temporary(value);
     const auto result = std::find_if(kernel_.writes.begin(), kernel_.writes.end(),
                                      [&](const Write& write) { return std::get<ir::ScanResult>(graph_.node(write.node).op).index == value.index; });
-    if (result == kernel_.writes.end()) {  // nothing reads it
-      return temporary(value);
-    }
+    if (result == kernel_.writes.end()) return temporary(value);  // nothing reads it
     if (!is_flat(value.type.shape)) return result->value;
     const ValueId made = temporary(value);
     plan_.strided.push_back({made, result->value, false});
@@ -114,7 +111,7 @@ void ScanKernel::plan(Planner& planner, Kernel kernel) const {
   auto plan = std::make_shared<ScanPlan>();
   plan->schedule = make_step_schedule(scan);
   const Schedule& step = plan->schedule;
-  const Dim samples = ir::samples_of(scan.body.graph(), scan.carry_count(), static_cast<std::size_t>(scan.sequences));
+  const Dim samples = ir::samples_of(scan.body.graph(), scan.carry_count(), scan.sequence_count());
   kernel.domain = samples.is_batch() ? Domain{Dim::batch(), true} : Domain{};
   StepMemory(planner, kernel, *plan).run();
   // What the step's kernels read packed does not change from step to step: it is packed before the loop.

@@ -20,10 +20,10 @@ std::vector<std::optional<std::size_t>> kept_carries(const ir::Scan& scan);
 /// Adds them as outputs of the graph, behind its own, where they are missing.
 void keep_carries(ir::Graph& graph);
 
-/// The place of the first difference of a stacked result in the order of the steps, and its step; nothing if all agree.
+/// The first difference of a stacked result, in the order in which the steps run; nothing if all agree.
 struct StepDifference {
-  std::int64_t element, step;
+  std::int64_t element, step, turn;  ///< its place; that of its step in the sequence, and when that runs
 };
-std::optional<StepDifference> first_difference_of_steps(const ir::Array& got, const Bounded& wanted, bool reverse, double& worst);
+std::optional<StepDifference> first_difference_of_steps(const ir::Array& got, const Bounded& wanted, const ir::Scan& scan, double& worst);
 
 }  // namespace sinter

@@ -20,6 +20,7 @@
 #include "frontend/core/warn.h"
 #include "ir/print.h"
 #include "ir/reference.h"
+#include "ir/scan.h"
 
 namespace sinter {
 
@@ -81,27 +82,27 @@ double reference_bytes(const ir::Graph& graph, Sizes sizes) {
 
 double distance(DType dtype, double got, double wanted) { return is_float(dtype) ? ulps_apart(got, wanted) : std::abs(got - wanted); }
 
-/// Of a value that has an element for each step of a scan: which way its steps go.
-std::optional<bool> reverse_of_steps(const ir::Graph& graph, ir::NodeId id) {
+/// Of a value that has an element for each step of a scan: that scan.
+const ir::Scan* scan_of_steps(const ir::Graph& graph, ir::NodeId id) {
   const auto* result = std::get_if<ir::ScanResult>(&graph.node(id).op);
-  if (!result) return std::nullopt;
+  if (!result) return nullptr;
   const auto& scan = std::get<ir::Scan>(graph.node(graph.node(id).inputs[0]).op);
-  return result->index < scan.carries ? std::nullopt : std::optional(scan.reverse);
+  return result->index < scan.carries ? nullptr : &scan;
 }
 
 /// Returns when it disagrees: the number of the step, in the order in which they run; of other values the greatest number.
 std::int64_t judge_value(VerifyReport& report, const std::string& part, std::string node, const Tensor& got, const Bounded& wanted,
-                         std::optional<bool> reverse_steps = std::nullopt) {
+                         const ir::Scan* steps_of = nullptr) {
   constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
   std::int64_t turn = last;
   ++report.nodes;
   const Bounded actual = exact(got);
   std::int64_t at = -1;
-  if (!reverse_steps) {
+  if (!steps_of) {
     at = first_difference(actual.value, wanted, report.worst);
-  } else if (const auto found = first_difference_of_steps(actual.value, wanted, *reverse_steps, report.worst)) {
+  } else if (const auto found = first_difference_of_steps(actual.value, wanted, *steps_of, report.worst)) {
     at = found->element;
-    turn = *reverse_steps ? actual.value.extents[1] - 1 - found->step : found->step;
+    turn = found->turn;
     node += str(", step ", found->step);
   }
   if (at < 0) return last;
@@ -123,8 +124,7 @@ std::vector<Bounded> bounded_scan(const ir::Graph& graph, ir::NodeId id, std::sp
   for (const std::optional<std::size_t> kept : kept_carries(scan)) {
     carries.emplace_back();
     for (const ir::NodeId user : graph.node(id).users)
-      if (kept && static_cast<std::size_t>(std::get<ir::ScanResult>(graph.node(user).op).index) == *kept && values[user].defined())
-        carries.back() = exact(values[user]).value;
+      if (kept && ir::result_index(graph, user) == *kept && values[user].defined()) carries.back() = exact(values[user]).value;
   }
   return evaluate_scan_bounded(scan, operands, carries, sizes);
 }
@@ -137,8 +137,8 @@ void judge_scan(VerifyReport& report, const std::string& part, const ir::Graph& 
     if (!values[user].defined()) continue;
     VerifyReport one;
     one.worst = report.worst;
-    const Bounded& wanted = results[static_cast<std::size_t>(std::get<ir::ScanResult>(graph.node(user).op).index)];
-    const std::int64_t turn = judge_value(one, part, described(graph, user, names), values[user], wanted, reverse_of_steps(graph, user));
+    const Bounded& wanted = results[ir::result_index(graph, user)];
+    const std::int64_t turn = judge_value(one, part, described(graph, user, names), values[user], wanted, scan_of_steps(graph, user));
     report.nodes += one.nodes;
     report.worst = one.worst;
     for (const Disagreement& disagreement : one.disagreements) found.emplace_back(turn, disagreement);
@@ -163,17 +163,17 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
       if (leaf && readers.is_first(input)) read[input] = exact(values[input]);
       operands.push_back(leaf || (!fused && values[input].defined()) ? &read[input] : &computed[input]);
     }
-    const auto* result = std::get_if<ir::ScanResult>(&node.op);
+    const bool is_result = std::holds_alternative<ir::ScanResult>(node.op);
     if (std::holds_alternative<ir::Scan>(node.op)) {
       scans[id] = bounded_scan(graph, id, operands, values, sizes);
       judge_scan(report, part, graph, id, scans[id], values, names);
-    } else if (result) {
-      computed[id] = scans.at(node.inputs[0])[static_cast<std::size_t>(result->index)];
+    } else if (is_result) {
+      computed[id] = scans.at(node.inputs[0])[ir::result_index(graph, id)];
     } else {
       computed[id] = evaluate_bounded(node.op, node.type, operands, sizes);
     }
     if (values[id].defined()) {
-      if (!result) judge_value(report, part, described(graph, id, names), values[id], computed[id]);
+      if (!is_result) judge_value(report, part, described(graph, id, names), values[id], computed[id]);
       read[id] = exact(values[id]);
     }
     readers.finish(id, [&](ir::NodeId gone) {
@@ -239,7 +239,7 @@ void for_each_result(const Traced& traced, const Results& got, const F& f) {
 /// Parts 3 and 4, "graph" and "eager": what a run returned and assigned, against the graph as traced, in double from the inputs.
 void judge_results(VerifyReport& report, const std::string& part, const Traced& traced, std::span<const Bounded> reference, const Results& got) {
   for_each_result(traced, got, [&](const std::string& what, ir::NodeId id, const Tensor& value) {
-    judge_value(report, part, what, value, reference[id], reverse_of_steps(traced.graph, id));
+    judge_value(report, part, what, value, reference[id], scan_of_steps(traced.graph, id));
   });
 }
 
@@ -273,8 +273,7 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
       operands.push_back(&values[input]);
     }
     if (std::holds_alternative<ir::Scan>(graph.node(id).op)) scans[id] = bounded_scan(graph, id, operands, ran, sizes);
-    else if (const auto* result = std::get_if<ir::ScanResult>(&graph.node(id).op))
-      values[id] = scans.at(graph.node(id).inputs[0])[static_cast<std::size_t>(result->index)];
+    else if (std::holds_alternative<ir::ScanResult>(graph.node(id).op)) values[id] = scans.at(graph.node(id).inputs[0])[ir::result_index(graph, id)];
     else values[id] = evaluate_bounded(graph.node(id).op, graph.node(id).type, operands, sizes);
     readers.finish(id, [&](ir::NodeId gone) {
       if (!readers.is_result(gone)) values[gone] = {};

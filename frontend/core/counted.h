@@ -14,5 +14,10 @@ template <class Count>
 std::string counted(Count count, std::string_view noun) {
   return str(count, " ", noun, count == 1 ? "" : "s");
 }
+/// "1 carry", "2 carries".
+template <class Count>
+std::string counted(Count count, std::string_view one, std::string_view many) {
+  return str(count, " ", count == 1 ? one : many);
+}
 
 }  // namespace sinter

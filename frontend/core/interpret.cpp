@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "ir/scan.h"
 #include "runtime/interpreter.h"
 
 namespace sinter {
@@ -23,11 +24,11 @@ std::vector<Tensor> run_scan(const ir::Graph& graph, ir::NodeId id, std::vector<
   const auto& scan = std::get<ir::Scan>(graph.node(id).op);
   const Sizes sizes = options.sizes;
   const ir::Graph& body = scan.body.graph();
-  const std::size_t carries = scan.carry_count(), sequences = carries + static_cast<std::size_t>(scan.sequences);
+  const std::size_t carries = scan.carry_count(), sequences = carries + scan.sequence_count();
   const std::int64_t steps = scan.length.extent(sizes);
   std::vector<std::vector<Tensor>> stacks(scan.result_count() - carries, std::vector<Tensor>(static_cast<std::size_t>(steps)));
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const std::int64_t t = scan.reverse ? steps - 1 - step : step;
+  for (std::int64_t turn = 0; turn < steps; ++turn) {
+    const std::int64_t t = scan.place(turn, steps);
     std::vector<Tensor> values(body.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
       Tensor& value = values[body.input_node(i)];
@@ -74,8 +75,7 @@ void interpret(const ir::Graph& graph, std::vector<Tensor>& values, const Interp
         std::vector<Tensor> operands;
         for (const ir::NodeId input : node.inputs) operands.push_back(values[input]);
         const std::vector<Tensor> results = run_scan(graph, id, std::move(operands), options);
-        for (const ir::NodeId user : node.users)
-          values[user] = results[static_cast<std::size_t>(std::get<ir::ScanResult>(graph.node(user).op).index)];
+        for (const ir::NodeId user : node.users) values[user] = results[ir::result_index(graph, user)];
       } else {
         values[id] = evaluate(node, values, options.sizes);
       }

@@ -25,8 +25,6 @@ class StepScope {
   bool outer_;
 };
 
-std::string count_of_carries(std::size_t count) { return str(count, count == 1 ? " carry" : " carries"); }
-
 struct Steps {
   Dim samples, length;
 };
@@ -58,7 +56,8 @@ Steps checked(const std::vector<Tensor>& carries, const std::vector<Tensor>& seq
 
 void check_step(const ScanStep& made, const std::vector<Tensor>& carries, Dim samples, const std::source_location& where) {
   if (made.carries.size() != carries.size())
-    fail(where, str("scan: the step got ", count_of_carries(carries.size()), " and returned ", made.carries.size(), "; return one for each"));
+    fail(where,
+         str("scan: the step got ", counted(carries.size(), "carry", "carries"), " and returned ", made.carries.size(), "; return one for each"));
   for (std::size_t i = 0; i < carries.size(); ++i) {
     if (!made.carries[i].defined()) fail(where, str("scan: carry ", i, " that the step returned was never set"));
     if (made.carries[i].type() != carries[i].type())
@@ -136,7 +135,7 @@ Scanned scan(const ScanFunction& step, const std::vector<Tensor>& carries, const
 
 void detail::require_operands(std::size_t takes, std::size_t carries, std::size_t sequences, const std::source_location& where) {
   if (takes != carries + sequences)
-    fail(where, str("scan: the step takes ", counted(takes, "tensor"), ", but it gets ", count_of_carries(carries), " and an element of ",
+    fail(where, str("scan: the step takes ", counted(takes, "tensor"), ", but it gets ", counted(carries, "carry", "carries"), " and an element of ",
                     counted(sequences, "sequence")));
 }
 

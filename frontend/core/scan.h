@@ -39,7 +39,7 @@ using ScanFunction = std::function<ScanStep(std::span<const Tensor> carries, std
 /// is refused when it is compiled. It may not assign a parameter.
 ///
 /// Eagerly, the function runs for each step, as a C++ loop would run it. In a compiled function it is recorded once, for every length, and is a loop
-/// in the machine code; what depends on no carry, such as the product of the inputs and a weight, is computed for all steps at once.
+/// in the machine code; what depends on no carry, such as the product of the inputs and a weight, is computed for all steps together.
 ///
 ///   auto [last, outputs] = scan([&](const Tensor& h, const Tensor& x) {
 ///     const Tensor next = tanh(matmul(x, w) + matmul(h, u) + b);

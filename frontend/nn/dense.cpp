@@ -1,5 +1,7 @@
 #include "frontend/nn/dense.h"
 
+#include "frontend/nn/affine.h"
+
 namespace sinter::nn {
 
 Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, DenseOptions options)
@@ -14,11 +16,7 @@ Tensor Dense::forward(const Tensor& x) {
   if (x.dim(-1) != Dim(inputs_))
     throw UserError(
         label(), str("input has ", x.dim(-1), " features but the layer was built for ", inputs_, "; make it Dense(", x.dim(-1), ", ", units_, ")"));
-  const std::size_t last = x.rank() - 1;
-  const Tensor z = matmul(reshape(x, {x.shape().product(0, last), inputs_}), weight);  // one product of all rows
-  const Tensor y = activate(activation_, bias.defined() ? z + bias : z);
-  const Shape shape = x.shape().with(last, units_);
-  return reshape(y, {shape.begin(), shape.end()});
+  return affine(x, weight, bias, activation_);
 }
 
 }  // namespace sinter::nn

@@ -2,6 +2,7 @@
 
 #include "frontend/core/counted.h"
 #include "frontend/core/scan.h"
+#include "frontend/nn/affine.h"
 #include "frontend/nn/dropout.h"
 
 namespace sinter::nn {
@@ -37,15 +38,6 @@ void Recurrent::check(const Tensor& x, std::size_t rank) const {
   if (x.dim(-1) != Dim(inputs_)) throw UserError(label(), str("input has ", x.dim(-1), " features but the layer was built for ", inputs_));
 }
 
-/// The input times the weight, with the bias: of all steps at once.
-Tensor Recurrent::projected(const Tensor& x) {
-  const std::size_t last = x.rank() - 1;
-  const Tensor z = matmul(reshape(x, {x.shape().product(0, last), inputs_}), weight);
-  const Tensor with_bias = bias.defined() ? z + bias : z;
-  const Shape shape = x.shape().with(last, z.dim(-1));
-  return reshape(with_bias, {shape.begin(), shape.end()});
-}
-
 Tensor Recurrent::gate(const Tensor& all, std::int64_t gate) const { return slice(all, 1, gate * units_, (gate + 1) * units_); }
 
 Tensor Recurrent::forward(const Tensor& x) { return forward_all({&x, 1}).front(); }
@@ -72,7 +64,7 @@ std::vector<Tensor> Recurrent::forward_all(std::span<const Tensor> in) {
     if (options_.return_sequences) outputs.push_back(after[0]);
     return ScanStep(std::move(after), std::move(outputs));
   };
-  Scanned scanned = scan(step, states, {projected(x)}, {.reverse = options_.reverse});
+  Scanned scanned = scan(step, states, {affine(x, weight, bias)}, {.reverse = options_.reverse});
   std::vector<Tensor> results{options_.return_sequences ? scanned.outputs[0] : scanned.carries[0]};
   if (options_.return_state) results.insert(results.end(), scanned.carries.begin(), scanned.carries.end());
   return results;
@@ -81,7 +73,7 @@ std::vector<Tensor> Recurrent::forward_all(std::span<const Tensor> in) {
 std::vector<Tensor> Recurrent::step(const Tensor& x, std::span<const Tensor> states) {
   check(x, 2);
   if (states.size() != states_) throw UserError(label(), str("a step takes ", counted(states_, "state"), ", got ", states.size()));
-  return next(projected(x), states[0], states);
+  return next(affine(x, weight, bias), states[0], states);
 }
 
 SimpleRNN::SimpleRNN(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options)

@@ -53,7 +53,6 @@ class Recurrent : public Module {
   const RecurrentOptions& options() const { return options_; }
 
  private:
-  Tensor projected(const Tensor& x);
   void check(const Tensor& x, std::size_t rank) const;
 
   std::int64_t inputs_, units_;

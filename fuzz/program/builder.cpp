@@ -6,6 +6,7 @@
 
 #include "ir/cost.h"
 #include "ir/reference.h"
+#include "ir/scan.h"
 
 namespace sinter::fuzz {
 
@@ -105,8 +106,8 @@ bool Builder::evaluate(ir::NodeId id) {
       scans_[b][id] = ir::evaluate_scan(*scan, in, bindings_[b].sizes);
       continue;
     }
-    ir::Array result = is_result ? scans_[b].at(node.inputs[0]).at(static_cast<std::size_t>(std::get<ir::ScanResult>(node.op).index))
-                                 : ir::evaluate(node.op, node.type, in, bindings_[b].sizes);
+    ir::Array result =
+        is_result ? scans_[b].at(node.inputs[0]).at(ir::result_index(graph, id)) : ir::evaluate(node.op, node.type, in, bindings_[b].sizes);
     if (!is_tame(result, facts_[id].special)) return false;
     values_[b][id] = std::move(result);
   }

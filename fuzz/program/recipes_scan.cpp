@@ -93,14 +93,17 @@ class StepMaker {
     const std::size_t last = x.shape().rank() - 1;
     const auto columns = [&] { return x.shape()[last].factor(); };
     const bool has_columns = last > 0 && x.shape()[last].is_fixed();
-    switch (b_.choose.below(11)) {
+    switch (b_.choose.below(14)) {
       case 0:
         return add(x + any());
       case 1:
         return add(x * squashed(any()));
       case 2:
         return add(step_.add(ir::Sigmoid{}, {x}));
-      case 3: {  // a product
+      case 3:
+      case 11:
+      case 12:
+      case 13: {  // a product
         if (x.shape().rank() != 2 || !has_columns) return add(squashed(x));
         const bool is_wide = b_.choose.one_in(4);  // and packed
         if (is_wide) b_.allow(300'000, 3e7);

@@ -12,7 +12,7 @@ Type Scan::infer(std::span<const Type> in) const {
     throw UserError(str("takes at least one carry or sequence, got ", carries, " and ", sequences));
   if (length.is_batch() || length.is_rows() || length.factor() < 1) throw UserError(str("takes 1 step or more, k or k·T, got ", length));
   const Graph& graph = body.graph();
-  const auto inner = static_cast<std::size_t>(carries + sequences);
+  const std::size_t inner = carry_count() + sequence_count();
   if (in.size() != graph.inputs().size() || in.size() < inner)
     throw UserError(str("takes ", carries, " carries, ", sequences, " sequences and what else its body reads, ", graph.inputs().size(),
                         " operands, got ", in.size()));
@@ -32,7 +32,7 @@ Type Scan::infer(std::span<const Type> in) const {
     if (!is_float(before.dtype)) throw UserError(str("carry ", i, " is ", before, "; carries are f32"));
     if (before != after) throw UserError(str("carry ", i, " is ", before, ", and the body makes ", after, " of it"));
   }
-  check_steps(graph, carry_count(), static_cast<std::size_t>(sequences));
+  check_steps(graph, carry_count(), sequence_count());
   return packed_type;
 }
 

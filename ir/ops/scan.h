@@ -26,6 +26,9 @@ struct Scan {
   using no_gradient = void;  // of its own: ir/differentiate asks ir/scan_gradient
 
   std::size_t carry_count() const { return static_cast<std::size_t>(carries); }
+  std::size_t sequence_count() const { return static_cast<std::size_t>(sequences); }
+  /// Of `steps` steps, the place in the sequences of the one that runs as number `turn`.
+  std::int64_t place(std::int64_t turn, std::int64_t steps) const { return reverse ? steps - 1 - turn : turn; }
   /// Of results: carries, then stacked outputs.
   std::size_t result_count() const;
   /// The last value of a carry, [N, ...], or a stacked output, [N, length, ...].

@@ -75,6 +75,12 @@ void write_type(const Type& type, Leaf& to) {
   to.set_shape(to_string(type.shape));
 }
 
+std::size_t body_bytes(const file::Node& node) {
+  std::size_t bytes = 0;
+  for (const file::Attribute& attribute : node.attribute()) bytes += attribute.body().size();
+  return bytes;
+}
+
 file::Node to_message(const ir::Graph& graph, ir::NodeId id, const std::vector<std::uint32_t>& numbers) {
   const ir::Node& node = graph.node(id);
   file::Node message;
@@ -102,9 +108,13 @@ file::Node to_message(const ir::Graph& graph, ir::NodeId id, const std::vector<s
       write(value, attribute);
     }
   }
-  if (message.ByteSizeLong() > max_node_bytes)
+  const std::size_t bodies = body_bytes(message), others = message.ByteSizeLong() - bodies;
+  if (others > max_record_bytes)
     throw UserError(node.origin.text(),
-                    str("node %", id, " takes ", message.ByteSizeLong(), " bytes in a file, more than ", max_node_bytes, "; use shorter names"));
+                    str("node %", id, " takes ", others, " bytes in a file, more than ", max_record_bytes, "; use shorter names"));
+  if (bodies > max_body_bytes)
+    throw UserError(node.origin.text(),
+                    str("the body of node %", id, " takes ", bodies, " bytes in a file, more than ", max_body_bytes, "; make its step smaller"));
   return message;
 }
 
@@ -234,7 +244,9 @@ ParsedGraph parse(std::string_view bytes, const std::string& where, std::uint64_
       case file::Graph::kNodeFieldNumber: {
         if (graph.size() == max_nodes) reader.fail(str("a graph has at most ", max_nodes, " nodes, more come at byte ", reader.at()));
         places.push_back(reader.at());
-        reader.parse(node, str("node %", graph.size()), max_node_bytes);
+        reader.parse(node, str("node %", graph.size()), max_record_bytes + max_body_bytes);
+        if (const std::size_t others = payload.size() - body_bytes(node); others > max_record_bytes)
+          reader.fail(str(node_text(graph.size()), ", takes ", others, " bytes, more than ", max_record_bytes));
         within(where, str(node_text(graph.size()), " (", node.op(), ")"), [&] { add_node(graph, node, depth); });
         if (node.gradient_of()) graph.set_gradient_of(static_cast<ir::NodeId>(graph.size() - 1), node.gradient_of() - 1);
         break;

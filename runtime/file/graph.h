@@ -12,8 +12,8 @@ namespace sinter::runtime {
 
 /// Limits that readers enforce before they allocate; writers enforce them too.
 inline constexpr std::size_t max_message_bytes = std::size_t{16} << 20;  ///< a graph section, an index section
-inline constexpr std::size_t max_record_bytes = std::size_t{64} << 10;   ///< one array's description
-inline constexpr std::size_t max_node_bytes = std::size_t{1} << 20;      ///< one node, with its body
+inline constexpr std::size_t max_record_bytes = std::size_t{64} << 10;   ///< one node without its body, one array's description
+inline constexpr std::size_t max_body_bytes = std::size_t{1} << 20;      ///< the body of one node
 inline constexpr std::size_t max_nodes = std::size_t{1} << 18;
 inline constexpr std::size_t max_passes = std::size_t{1} << 10;
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 40;  ///< of one value, for each sample

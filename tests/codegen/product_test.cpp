@@ -236,12 +236,32 @@ TEST(Product, ARowThatDoesNotExistIsAnError) {
               HasSubstr("gather_rows: index -1 is outside [0, 50)"));
 }
 
+/// A call in a loop over time has about 8 rows: no tile computes rows that are not there, and all of b is read in one pass.
+TEST(ProductPlan, HasTilesOfTheRowsOfAStep) {
+  const auto plan = [](codegen::VectorUnit unit) {
+    codegen::Product product;
+    product.sizes = {Dim::batch(), Dim(300), Dim(304)};
+    product.result_layout = {Dim::batch(), 304, 304};
+    return codegen::plan_product(product, {.packs = true, .of_step = true}, unit);
+  };
+  for (const codegen::VectorUnit& unit : {codegen::VectorUnit{16, 32}, codegen::VectorUnit{8, 16}, codegen::VectorUnit{4, 32}}) {
+    const codegen::ProductPlan p = plan(unit);
+    EXPECT_EQ(p.k_block, 0);
+    for (const codegen::Panels& panels : p.panels) {
+      EXPECT_EQ(codegen::step_rows % panels.rows, 0) << panels.rows;
+      EXPECT_LE(panels.rows * panels.widths.size() + panels.widths.size() + 1, unit.registers);
+    }
+  }
+  EXPECT_EQ(plan({16, 32}).panels[0].rows, 8u);
+  EXPECT_EQ(plan({16, 32}).panels[0].columns, 48);
+}
+
 TEST(ProductPlan, FillsTheRegisters) {
   const auto plan = [](std::int64_t k, std::int64_t stride, codegen::VectorUnit unit, bool divided = false) {
     codegen::Product product;
     product.sizes = {Dim::batch(), Dim(k), Dim(stride)};
     product.result_layout = {Dim::batch(), stride, stride};
-    return codegen::plan_product(product, divided, divided, unit);
+    return codegen::plan_product(product, {.packs = divided, .divided = divided}, unit);
   };
   const codegen::VectorUnit avx512{16, 32}, avx2{8, 16}, neon{4, 32};
   const codegen::ProductPlan mlp = plan(784, 72, avx512);

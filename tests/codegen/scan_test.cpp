@@ -10,7 +10,7 @@ namespace {
 using ir::Value;
 
 /// A step of a file may have what tracing would compute before the loop.
-TEST(Scan, RefusesValuesOfTheWholeLoopInAStep) {
+TEST(ScanKernel, RefusesValuesOfTheWholeLoopInAStep) {
   const Dim n = Dim::batch();
   ir::Graph step("step");
   const Value h = step.add_input({"h", {DType::f32, {n, 3}}, ir::InputSpec::Kind::hidden});

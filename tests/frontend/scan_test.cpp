@@ -165,6 +165,14 @@ TEST(Scan, AFaultInAStepIsNamedWithTheStep) {
   }
 }
 
+TEST(Scan, HasNamesForAProfiler) {
+  NEEDS_CODEGEN();
+  const Environment named("SINTER_PERF_MAP", "1"), no_cache("SINTER_CACHE", "off");
+  const Cell cell;
+  auto step = compile([&](const Tensor& x, const Tensor& h, const Tensor& c) { return results_and_gradients(cell, x, h, c, false); });
+  EXPECT_NO_THROW(step(random({3, 7, 3}, 4), random({3, 4}, 5), random({3, 4}, 6)));
+}
+
 TEST(Scan, IsSavedWithItsStep) {
   NEEDS_CODEGEN();
   const TemporaryFolder folder;

@@ -27,7 +27,7 @@ TEST(Trace, RecordsWhatTheFunctionDoes) {
 TEST(Trace, NodesCarryLayerAndLine) {
   nn::Sequential model{nn::Dense(3, 2)};
   const ir::Graph graph = traced([&](auto in) { return std::vector{model(in[0])}; }, {Spec::batch(DType::f32, {3})});
-  EXPECT_THAT(ir::to_text(graph), HasSubstr("# dense_1, dense.cpp:"));
+  EXPECT_THAT(ir::to_text(graph), HasSubstr("# dense_1, affine.cpp:"));
 }
 
 TEST(Trace, AssignmentsAreSimultaneousStateOutputs) {

@@ -67,7 +67,7 @@ TEST(RandomPrograms, HaveEveryOpAndEveryKindOfShape) {
 TEST(RandomPrograms, ReachAllThatPassesAndKernelsRecognise) {
   NEEDS_CODEGEN();
   std::map<std::string_view, int> count;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed)
+  for (std::uint64_t seed = 0; seed < 1000; ++seed)
     for (const std::string_view name : patterns_of(program_of_seed(seed))) ++count[name];
   for (const std::string_view name : pattern_names()) EXPECT_GE(count[name], 10) << name << " is hardly ever reached";
 }
@@ -93,7 +93,7 @@ TEST_P(Agreement, OfAllPaths) {
       ADD_FAILURE() << "seed " << seed << ": " << error.what() << "\nagain: sinter_fuzz_replay programs --seeds " << seed << " 1";
     }
   EXPECT_GT(total.nodes, 10 * count / parts);
-  EXPECT_GT(2 * total.slopes, total.kinks) << "losses are smooth where they are, but for a few programs of many kinks";
+  EXPECT_GT(total.slopes, total.kinks) << "most losses are smooth where they are";
 }
 INSTANTIATE_TEST_SUITE_P(RandomPrograms, Agreement, ::testing::Range(std::uint64_t{0}, parts));
 

@@ -180,8 +180,19 @@ TEST(GraphFile, TheWriterKeepsTheLimits) {
   const ir::Graph small = named(1);
   EXPECT_USER_ERROR(serialize_graph(small, std::vector<std::string>(max_passes + 1, "p")),
                     str("[wide] a graph in a file has at most ", max_passes, " passes, got ", max_passes + 1));
-  EXPECT_THAT([&] { serialize_graph(named(max_node_bytes)); },
-              ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(str("bytes in a file, more than ", max_node_bytes, "; use shorter names"))));
+  EXPECT_THAT([&] { serialize_graph(named(max_record_bytes)); },
+              ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(str("bytes in a file, more than ", max_record_bytes, "; use shorter names"))));
+  ir::Graph step("step"), wide("wide");
+  const ir::Value element = step.add_input({"x", {DType::f32, {Dim::batch(), 3}}, ir::InputSpec::Kind::hidden});
+  ir::Value sum = element;
+  for (int i = 0; i < 200'000; ++i) sum = sum + element;
+  step.add_output(sum);
+  wide.add_output(ir::scan_result(
+      wide.add(ir::Scan{ir::Body(step), 0, 1, 5, false}, {wide.add_input({"x", {DType::f32, {Dim::batch(), 5, 3}}, ir::InputSpec::Kind::batch})}),
+      0));
+  EXPECT_THAT(
+      [&] { serialize_graph(wide); },
+      ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(str(" bytes in a file, more than ", max_body_bytes, "; make its step smaller"))));
   EXPECT_USER_ERROR(serialize_graph(small, {std::string(max_message_bytes, 'p')}),
                     str("[wide] a graph takes at most ", max_message_bytes, " bytes in a file, got "));
   ir::Graph many("many");
