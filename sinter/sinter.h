@@ -27,6 +27,7 @@
 #include "frontend/nn/embedding.h"
 #include "frontend/nn/init.h"
 #include "frontend/nn/loss.h"
+#include "frontend/nn/mask.h"
 #include "frontend/nn/model.h"
 #include "frontend/nn/normalization.h"
 #include "frontend/nn/pool.h"

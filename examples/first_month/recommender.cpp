@@ -13,7 +13,7 @@ constexpr std::int64_t users = 500, films = 400, features = 16, batch = 256;
 
 /// The vectors of users and films, side by side: [N, 2 features].
 struct Towers : nn::Model {
-  nn::Embedding user{users, features, init::normal(0, 0.1f)}, film{films, features, init::normal(0, 0.1f)};
+  nn::Embedding user{users, features, {.weight = init::normal(0, 0.1f)}}, film{films, features, {.weight = init::normal(0, 0.1f)}};
   Towers() : Model("towers") { add(user), add(film); }
   std::vector<Tensor> forward_all(std::span<const Tensor> in) override { return {concat({user(in[0]), film(in[1])}, -1)}; }
 };

@@ -92,6 +92,9 @@ std::vector<Spec> StepCore::Impl::specs_of(std::span<const Tensor* const> in) co
   std::vector<Spec> specs;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i]->defined()) throw UserError(options.name, str("input ", i, " was never set"));
+    if (in[i]->mask())
+      throw UserError(options.name,
+                      str("input ", i, " has a mask, which would be lost here; make the mask an input too, and call nn::with_mask inside"));
     const Shape& shape = in[i]->shape();
     InputKind kind = shape.rank() ? InputKind::batch : InputKind::fixed;
     if (i < options.kinds.size()) kind = options.kinds[i];

@@ -57,11 +57,12 @@ void StepCore::Impl::require_finite(const Traced& traced, std::span<const Tensor
 }
 
 Shape StepCore::Impl::sample_shape(std::size_t numbers) {
-  const Type row{DType::f32, {Dim::batch(), static_cast<std::int64_t>(numbers)}};
+  const InputKind kind = options.kinds.empty() ? InputKind::batch : options.kinds[0];
+  const Type row{DType::f32, {kind == InputKind::fixed ? Dim(1) : Dim::batch(), static_cast<std::int64_t>(numbers)}};
   const auto is_eager = [&] { return effective_mode(options.mode) == Mode::eager; };
   if (variants.empty() && !recorded) {
     if (is_eager()) return row.shape.at(1);
-    const Spec spec{row};
+    const Spec spec{row, kind};
     try {
       build({&spec, 1});
     } catch (const UserError& error) {

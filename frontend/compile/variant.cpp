@@ -221,7 +221,7 @@ bool Variant::accepts(std::span<const Tensor* const> in) const {
   const auto specs = compiled_->graph.inputs();
   if (specs.size() - compiled_->traced.captured.size() != in.size() || !compiled_->traced.is_current()) return false;
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (!sinter::accepts(specs[i], in[i]->type())) return false;
+    if (in[i]->mask() || !sinter::accepts(specs[i], in[i]->type())) return false;
   return true;
 }
 

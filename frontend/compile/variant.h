@@ -67,7 +67,7 @@ class Variant {
   explicit Variant(std::shared_ptr<const CompiledGraph> compiled);
 
   const CompiledGraph& compiled() const { return *compiled_; }
-  /// Whether it was made for inputs of these types, and nothing that it depends on was frozen or unfrozen since.
+  /// Whether it was made for inputs of these types, none of which has a mask, and nothing that it depends on was frozen or unfrozen since.
   bool accepts(std::span<const Tensor* const> in) const;
   /// Allocates output tensors (from the pool) and runs. Throws UserError for batch sizes that differ, an index out of range, and states that a step
   /// on another thread assigns at the same time.

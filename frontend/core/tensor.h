@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <memory>
 #include <source_location>
 #include <span>
 #include <vector>
@@ -85,6 +86,11 @@ class Tensor {
   Tensor(const Tensor& value, RecordRef record)
       : type_(value.type_), buffer_(value.buffer_), record_(std::move(record)), unpadded_(value.unpadded_) {}
   Tensor(const Type& type, std::uint64_t trace, ir::NodeId node) : type_(type), trace_(trace), node_(node) {}
+  /// The same value with this mask.
+  Tensor(const Tensor& value, std::shared_ptr<const Tensor> mask) : Tensor(value) { mask_ = std::move(mask); }
+  /// Which steps exist, boolean [N, T], of sequences [N, T, ...]; null if all do. Layers set and read it (frontend/nn/mask.h); what an op computes
+  /// has none.
+  const std::shared_ptr<const Tensor>& mask() const { return mask_; }
   bool defined() const { return buffer_ || trace_; }
   /// The line that made it: for errors of what cannot take a line of its own.
   const std::source_location& made() const { return made_; }
@@ -118,6 +124,7 @@ class Tensor {
   std::uint64_t trace_ = 0;  // serial number of the trace it belongs to; 0: it has data
   ir::NodeId node_ = ir::no_node;
   std::source_location made_;
+  std::shared_ptr<const Tensor> mask_;
 };
 
 /// Prints values (abridged), or `%4: f32[N,70]` for a traced tensor.

@@ -11,6 +11,7 @@ class ActivationLayer : public Module {
  public:
   explicit ActivationLayer(Activation activation) : Module(std::string(nn::name(activation))), activation_(activation) {}
   Tensor forward(const Tensor& x) override { return activate(activation_, x); }
+  bool passes_mask() const override { return true; }
 
  private:
   Activation activation_;
@@ -66,6 +67,7 @@ class LogSoftmax : public Module {
  public:
   LogSoftmax() : Module("log_softmax") {}
   Tensor forward(const Tensor& x) override { return log_softmax(x); }
+  bool passes_mask() const override { return true; }
 };
 /// x where it is positive, else slope · x.
 class LeakyReLU : public Module {
@@ -73,6 +75,7 @@ class LeakyReLU : public Module {
   /// Throws UserError for a slope that is not finite.
   explicit LeakyReLU(float slope = 0.01f);
   Tensor forward(const Tensor& x) override { return leaky_relu(x, slope_); }
+  bool passes_mask() const override { return true; }
 
  private:
   float slope_;
@@ -83,6 +86,7 @@ class ELU : public Module {
   /// Throws UserError for an alpha that is not finite.
   explicit ELU(float alpha = 1);
   Tensor forward(const Tensor& x) override { return elu(x, alpha_); }
+  bool passes_mask() const override { return true; }
 
  private:
   float alpha_;
@@ -92,6 +96,7 @@ class GELU : public Module {
  public:
   explicit GELU(bool approximate = false) : Module("gelu"), approximate_(approximate) {}
   Tensor forward(const Tensor& x) override { return gelu(x, approximate_); }
+  bool passes_mask() const override { return true; }
 
  private:
   bool approximate_;
@@ -103,6 +108,7 @@ class PReLU : public Module {
   explicit PReLU(std::int64_t features = 1, float slope = 0.25f);
   /// Throws UserError if the last axis of x has another number of features.
   Tensor forward(const Tensor& x) override;
+  bool passes_mask() const override { return true; }
 
   Parameter weight;  ///< [features]
 };

@@ -22,6 +22,7 @@ class Dense : public Module {
 
   /// [N, ..., units]. Throws UserError if x is not [N, ..., inputs].
   Tensor forward(const Tensor& x) override;
+  bool passes_mask() const override { return true; }
 
   Parameter weight, bias;  ///< bias is undefined without use_bias
 

@@ -17,6 +17,7 @@ class Dropout : public Module {
   /// Throws UserError unless rate is in [0, 1).
   explicit Dropout(double rate);
   Tensor forward(const Tensor& x) override;
+  bool passes_mask() const override { return true; }
 
   Parameter draws;  ///< u32: how many masks have been drawn; saved, so that resumed training continues with the next
 

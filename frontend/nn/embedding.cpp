@@ -1,15 +1,21 @@
 #include "frontend/nn/embedding.h"
 
+#include "frontend/nn/mask.h"
+
 namespace sinter::nn {
 
-Embedding::Embedding(std::int64_t entries, std::int64_t features, Initializer initial) : Module("embedding") {
+Embedding::Embedding(std::int64_t entries, std::int64_t features, const EmbeddingOptions& options)
+    : Module("embedding"), mask_zero_(options.mask_zero) {
   if (entries < 1 || features < 1) throw UserError("Embedding", str("needs at least 1 entry and 1 feature, got ", entries, " and ", features));
-  weight = add("weight", initial({entries, features}));
+  weight = add("weight", options.weight({entries, features}));
 }
 
 Tensor Embedding::forward(const Tensor& index) {
   if (!is_index(index.dtype())) throw UserError(label(), str("input must be entry numbers (i32, u32 or u8), got ", index.type()));
-  return gather_rows(weight, index);
+  const Tensor rows = gather_rows(weight, index);
+  if (!mask_zero_) return rows;
+  if (index.rank() != 2) throw UserError(label(), str("masks sequences of entry numbers [N, T], got ", index.type()));
+  return with_mask(rows, not_equal(index, 0));
 }
 
 }  // namespace sinter::nn

@@ -36,6 +36,7 @@ const std::string& Module::kind() const { return state_->kind; }
 Tensor Module::operator()(const Tensor& x) {
   const LayerScope scope(state_->label());
   Tensor y = forward(x);
+  if (x.mask() && passes_mask()) y = Tensor(y, x.mask());
   Summary::note_call(*this, y);
   return y;
 }

@@ -69,6 +69,8 @@ class Module {
   Tensor operator()(const Tensor& x);
   /// The outputs for one batch of several inputs; most modules have one of each. See Model.
   virtual std::vector<Tensor> forward_all(std::span<const Tensor> in);
+  /// Whether each step of sequences [N, T, ...] is treated for itself, so that the mask of the input is that of the output (frontend/nn/mask.h).
+  virtual bool passes_mask() const { return false; }
   /// forward_all(), with this module's name on every node.
   std::vector<Tensor> call_all(std::span<const Tensor> in);
 

@@ -52,6 +52,7 @@ class LayerNorm : public Module {
   explicit LayerNorm(std::int64_t features, LayerNormOptions options);
   explicit LayerNorm(std::int64_t features) : LayerNorm(features, LayerNormOptions()) {}
   Tensor forward(const Tensor& x) override;
+  bool passes_mask() const override { return true; }
 
   Parameter gamma, beta;
 

@@ -21,7 +21,9 @@ Tensor GlobalMaxPool::forward(const Tensor& x) {
 
 Tensor GlobalAveragePool::forward(const Tensor& x) {
   require_channels_last(label(), x);
-  return mean(x, middle(x));
+  if (!x.mask() || x.rank() != 3) return mean(x, middle(x));
+  const Tensor exists = reshape(*x.mask(), {x.dim(0), x.dim(1), 1});
+  return sum(where(exists, x, 0), {1}) / maximum(sum(cast(exists, DType::f32), {1}), 1);
 }
 
 ZeroPadding::ZeroPadding(std::vector<std::int64_t> padding) : Module("zero_padding"), padding_(std::move(padding)) {

@@ -84,6 +84,7 @@ class SpatialDropout : public Module {
   /// Throws UserError unless rate is in [0, 1).
   explicit SpatialDropout(double rate);
   Tensor forward(const Tensor& x) override;
+  bool passes_mask() const override { return true; }
 
   Parameter draws;  ///< u32: how many masks have been drawn
 

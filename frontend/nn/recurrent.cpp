@@ -4,6 +4,7 @@
 #include "frontend/core/scan.h"
 #include "frontend/nn/affine.h"
 #include "frontend/nn/dropout.h"
+#include "frontend/nn/mask.h"
 
 namespace sinter::nn {
 
@@ -15,17 +16,22 @@ void require_defaults(const std::string& layer, const RecurrentOptions& options,
   if (unit_forget_bias && !options.unit_forget_bias) throw UserError(layer, "unit_forget_bias is an option of LSTM");
 }
 
+RecurrentOptions turned(RecurrentOptions options) {
+  options.reverse = !options.reverse;
+  return options;
+}
+
 }  // namespace
 
 Recurrent::Recurrent(std::string kind, std::int64_t inputs, std::int64_t units, std::size_t states, std::int64_t gates,
-                     const RecurrentOptions& options)
+                     const RecurrentOptions& options, const Initializer& initial_bias)
     : Module(std::move(kind)), inputs_(inputs), units_(units), states_(states), options_(options) {
   if (inputs < 1 || units < 1) throw UserError(this->kind(), str("needs at least 1 input and 1 unit, got ", inputs, " and ", units));
   require_rate(this->kind().c_str(), options.dropout);
   require_rate(this->kind().c_str(), options.recurrent_dropout);
   weight = add("weight", options.weight({inputs, gates * units}), options.penalty);
   recurrent_weight = add("recurrent_weight", options.recurrent_weight({units, gates * units}), options.recurrent_penalty);
-  if (options.use_bias) bias = add("bias", options.bias({gates * units}));
+  if (options.use_bias) bias = add("bias", initial_bias({gates * units}));
   if (options.dropout == 0 && options.recurrent_dropout == 0) return;
   stream_ = init::next_stream();
   recurrent_stream_ = init::next_stream();
@@ -47,6 +53,7 @@ std::vector<Tensor> Recurrent::forward_all(std::span<const Tensor> in) {
     throw UserError(label(), str("takes x, or x and ", counted(states_, "state"), ", got ", counted(in.size(), "tensor")));
   Tensor x = in[0];
   check(x, 3);
+  const Tensor mask = mask_of(x);
   const Dim samples = x.dim(0);
   std::vector<Tensor> states(in.begin() + 1, in.end());
   for (std::size_t i = 0; i < states.size(); ++i)
@@ -60,12 +67,16 @@ std::vector<Tensor> Recurrent::forward_all(std::span<const Tensor> in) {
     kept = drop(broadcast_to(Tensor(1.0f), {samples, units_}), {samples, units_}, draws_, recurrent_stream_, options_.recurrent_dropout);
   const ScanFunction step = [&](std::span<const Tensor> before, std::span<const Tensor> elements) {
     std::vector<Tensor> after = next(elements[0], kept.defined() ? before[0] * kept : before[0], before);
+    for (std::size_t i = 0; mask.defined() && i < after.size(); ++i) after[i] = where(elements[1], after[i], before[i]);
     std::vector<Tensor> outputs;
     if (options_.return_sequences) outputs.push_back(after[0]);
     return ScanStep(std::move(after), std::move(outputs));
   };
-  Scanned scanned = scan(step, states, {affine(x, weight, bias)}, {.reverse = options_.reverse});
-  std::vector<Tensor> results{options_.return_sequences ? scanned.outputs[0] : scanned.carries[0]};
+  std::vector<Tensor> sequences{affine(x, weight, bias)};
+  if (mask.defined()) sequences.push_back(reshape(mask, {samples, mask.dim(1), 1}));
+  Scanned scanned = scan(step, states, sequences, {.reverse = options_.reverse});
+  std::vector<Tensor> results{scanned.carries[0]};
+  if (options_.return_sequences) results[0] = mask.defined() ? with_mask(scanned.outputs[0], mask) : scanned.outputs[0];
   if (options_.return_state) results.insert(results.end(), scanned.carries.begin(), scanned.carries.end());
   return results;
 }
@@ -77,18 +88,22 @@ std::vector<Tensor> Recurrent::step(const Tensor& x, std::span<const Tensor> sta
 }
 
 SimpleRNN::SimpleRNN(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options)
-    : Recurrent("simple_rnn", inputs, units, 1, 1, options) {
+    : Recurrent("simple_rnn", inputs, units, 1, 1, options, options.bias) {
   require_defaults(label(), options, true, true);
 }
+
+std::shared_ptr<Recurrent> SimpleRNN::reversed() const { return std::make_shared<SimpleRNN>(inputs(), units(), turned(options())); }
 
 std::vector<Tensor> SimpleRNN::next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor>) {
   return {activate(options().activation, projected + matmul(recurrent, recurrent_weight))};
 }
 
-GRU::GRU(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options) : Recurrent("gru", inputs, units, 1, 3, options) {
+GRU::GRU(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options) : Recurrent("gru", inputs, units, 1, 3, options, options.bias) {
   require_defaults(label(), options, false, true);
   if (options.use_bias && options.reset_after) recurrent_bias = add("recurrent_bias", options.bias({3 * units}));
 }
+
+std::shared_ptr<Recurrent> GRU::reversed() const { return std::make_shared<GRU>(inputs(), units(), turned(options())); }
 
 std::vector<Tensor> GRU::next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) {
   const auto [activation, gate_activation] = std::pair(options().activation, options().recurrent_activation);
@@ -103,20 +118,20 @@ std::vector<Tensor> GRU::next(const Tensor& projected, const Tensor& recurrent, 
 
 namespace {
 
-/// Zeros, but ones for the forget gate.
-RecurrentOptions with_forget_bias(const RecurrentOptions& options, std::int64_t units) {
-  RecurrentOptions result = options;
-  if (options.unit_forget_bias && units > 0)
-    result.bias = [=](const Shape&) { return concat({options.bias({units}), init::ones()({units}), options.bias({2 * units})}); };
-  return result;
+/// That of the options, but ones for the forget gate.
+Initializer with_forget_bias(const RecurrentOptions& options, std::int64_t units) {
+  if (!options.unit_forget_bias) return options.bias;
+  return [=](const Shape&) { return concat({options.bias({units}), init::ones()({units}), options.bias({2 * units})}); };
 }
 
 }  // namespace
 
 LSTM::LSTM(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options)
-    : Recurrent("lstm", inputs, units, 2, 4, with_forget_bias(options, units)) {
+    : Recurrent("lstm", inputs, units, 2, 4, options, with_forget_bias(options, units)) {
   require_defaults(label(), options, true, false);
 }
+
+std::shared_ptr<Recurrent> LSTM::reversed() const { return std::make_shared<LSTM>(inputs(), units(), turned(options())); }
 
 std::vector<Tensor> LSTM::next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) {
   const auto [activation, gate_activation] = std::pair(options().activation, options().recurrent_activation);
@@ -124,6 +139,53 @@ std::vector<Tensor> LSTM::next(const Tensor& projected, const Tensor& recurrent,
   const Tensor i = activate(gate_activation, gate(all, 0)), f = activate(gate_activation, gate(all, 1)),
                c = f * states[1] + i * activate(activation, gate(all, 2)), o = activate(gate_activation, gate(all, 3));
   return {o * activate(activation, c), c};
+}
+
+Bidirectional::Bidirectional(std::shared_ptr<Recurrent> forward, std::shared_ptr<Recurrent> backward, Merge merge)
+    : Module("bidirectional"), forward_(std::move(forward)), backward_(std::move(backward)), merge_(merge) {
+  if (!forward_ || !backward_) throw UserError(label(), "needs two layers, got a null pointer");
+  const RecurrentOptions &a = forward_->options(), &b = backward_->options();
+  if (a.reverse == b.reverse) throw UserError(label(), "its layers run in the same direction; give one of them .reverse = true");
+  if (a.return_sequences != b.return_sequences || a.return_state != b.return_state)
+    throw UserError(label(), "its layers return different things; give both the same return_sequences and return_state");
+  if (merge != Merge::concat && forward_->units() != backward_->units())
+    throw UserError(label(), str("its layers have ", forward_->units(), " and ", backward_->units(), " units, which only Merge::concat can merge"));
+  add(*forward_);
+  add(*backward_);
+}
+
+Tensor Bidirectional::forward(const Tensor& x) { return forward_all({&x, 1}).front(); }
+
+std::vector<Tensor> Bidirectional::forward_all(std::span<const Tensor> in) {
+  const std::size_t first = forward_->state_count(), states = first + backward_->state_count();
+  if (in.size() != 1 && in.size() != 1 + states)
+    throw UserError(label(), str("takes x, or x and ", counted(states, "state"), ", got ", counted(in.size(), "tensor")));
+  const auto of = [&](std::size_t begin, std::size_t count) {
+    std::vector<Tensor> inputs{in[0]};
+    if (in.size() > 1)
+      inputs.insert(inputs.end(), in.begin() + static_cast<std::ptrdiff_t>(1 + begin), in.begin() + static_cast<std::ptrdiff_t>(1 + begin + count));
+    return inputs;
+  };
+  std::vector<Tensor> results = forward_->call_all(of(0, first));
+  const std::vector<Tensor> backward = backward_->call_all(of(first, states - first));
+  const Tensor a = results[0], &b = backward[0];
+  switch (merge_) {
+    case Merge::concat:
+      results[0] = concat({a, b}, -1);
+      break;
+    case Merge::sum:
+      results[0] = a + b;
+      break;
+    case Merge::mean:
+      results[0] = (a + b) / 2;
+      break;
+    case Merge::product:
+      results[0] = a * b;
+      break;
+  }
+  if (a.mask()) results[0] = Tensor(results[0], a.mask());
+  results.insert(results.end(), backward.begin() + 1, backward.end());
+  return results;
 }
 
 }  // namespace sinter::nn

@@ -28,29 +28,35 @@ struct RecurrentOptions {
 };
 
 /// Base of SimpleRNN, GRU and LSTM. Input [N, T, inputs]; parameters `weight` [inputs, gates · units], `recurrent_weight` [units, gates · units] and
-/// `bias` [gates · units].
+/// `bias` [gates · units]. At steps that the input's mask leaves out (frontend/nn/mask.h) states stay as they are, and the output is that of the step
+/// before; outputs of all steps have the mask of the input.
 class Recurrent : public Module {
  public:
   /// [N, units], or [N, T, units] with return_sequences. Begins with states of 0. Throws UserError if x is not [N, T, inputs].
   Tensor forward(const Tensor& x) override;
   /// x, then the states to begin with, [N, units] each, or none. Returns the output and, with return_state, the last states.
   std::vector<Tensor> forward_all(std::span<const Tensor> in) override;
-  /// One step on its own, x [N, inputs]: the next states, the first of which is the output.
+  /// One step on its own, x [N, inputs]: the next states, the first of which is the output. Without dropout.
   std::vector<Tensor> step(const Tensor& x, std::span<const Tensor> states);
+  /// A layer of the same kind and options with parameters of its own, which runs in the other direction.
+  virtual std::shared_ptr<Recurrent> reversed() const = 0;
   std::size_t state_count() const { return states_; }
+  std::int64_t inputs() const { return inputs_; }
   std::int64_t units() const { return units_; }
+  const RecurrentOptions& options() const { return options_; }
 
   Parameter weight, recurrent_weight, bias;  ///< bias is undefined without use_bias
 
  protected:
   /// `states`: how many a step keeps; `gates`: how many values of `units` columns it computes. Throws UserError for sizes below 1 and for rates.
-  Recurrent(std::string kind, std::int64_t inputs, std::int64_t units, std::size_t states, std::int64_t gates, const RecurrentOptions& options);
+  /// `initial_bias`: of [gates · units].
+  Recurrent(std::string kind, std::int64_t inputs, std::int64_t units, std::size_t states, std::int64_t gates, const RecurrentOptions& options,
+            const Initializer& initial_bias);
   /// The next states from a step's input times the weight, with the bias, [N, gates · units]. `recurrent`: the first state as the recurrent weight
   /// multiplies it, with dropout.
   virtual std::vector<Tensor> next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) = 0;
   /// Part number `gate` of [N, gates · units].
   Tensor gate(const Tensor& all, std::int64_t gate) const;
-  const RecurrentOptions& options() const { return options_; }
 
  private:
   void check(const Tensor& x, std::size_t rank) const;
@@ -66,6 +72,7 @@ class Recurrent : public Module {
 class SimpleRNN : public Recurrent {
  public:
   explicit SimpleRNN(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options = {});
+  std::shared_ptr<Recurrent> reversed() const override;
 
  protected:
   std::vector<Tensor> next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) override;
@@ -76,6 +83,7 @@ class SimpleRNN : public Recurrent {
 class GRU : public Recurrent {
  public:
   explicit GRU(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options = {});
+  std::shared_ptr<Recurrent> reversed() const override;
 
   Parameter recurrent_bias;  ///< c [3 · units]: undefined without use_bias or reset_after
 
@@ -88,9 +96,36 @@ class GRU : public Recurrent {
 class LSTM : public Recurrent {
  public:
   explicit LSTM(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options = {});
+  std::shared_ptr<Recurrent> reversed() const override;
 
  protected:
   std::vector<Tensor> next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) override;
+};
+
+/// How the outputs of both directions become one.
+enum class Merge { concat, sum, mean, product };
+
+/// Two recurrent layers over the same sequences, forwards and backwards (Schuster and Paliwal 1997); their outputs are merged.
+///
+///   nn::Bidirectional both{nn::LSTM(30, 512, {.return_sequences = true})};  // [N, T, 30] becomes [N, T, 1024]
+class Bidirectional : public Module {
+ public:
+  /// The layer, and a reversed() one after it.
+  template <std::derived_from<Recurrent> Layer>
+  explicit Bidirectional(const Layer& layer, Merge merge = Merge::concat)
+      : Bidirectional(std::static_pointer_cast<Recurrent>(share(layer)), layer.reversed(), merge) {}
+  /// Throws UserError for layers of the same direction, of different options return_sequences or return_state, and, unless they are concatenated, of
+  /// different numbers of units.
+  Bidirectional(std::shared_ptr<Recurrent> forward, std::shared_ptr<Recurrent> backward, Merge merge = Merge::concat);
+
+  Tensor forward(const Tensor& x) override;
+  /// x, then the states to begin with of the first layer and of the second, or none. Returns the merged output and, with return_state, the last
+  /// states of the first layer and of the second.
+  std::vector<Tensor> forward_all(std::span<const Tensor> in) override;
+
+ private:
+  std::shared_ptr<Recurrent> forward_, backward_;
+  Merge merge_;
 };
 
 }  // namespace sinter::nn

@@ -1,5 +1,7 @@
 #include "frontend/nn/shape.h"
 
+#include "frontend/nn/mask.h"
+
 namespace sinter::nn {
 
 Tensor Flatten::forward(const Tensor& x) {
@@ -20,13 +22,25 @@ std::vector<Tensor> Branches::run(const Tensor& x) {
   return results;
 }
 
+Tensor Branches::with_common_mask(const Tensor& combined, const std::vector<Tensor>& results) {
+  Tensor mask = mask_of(results[0]);
+  for (const Tensor& result : results) {
+    if (!result.mask() || !mask.defined()) return combined;
+    if (result.mask() != results[0].mask()) mask = logical_and(mask, *result.mask());
+  }
+  return with_mask(combined, mask);
+}
+
 Tensor Add::forward(const Tensor& x) {
   std::vector<Tensor> results = run(x);
   Tensor total = results[0];
   for (std::size_t i = 1; i < results.size(); ++i) total = total + results[i];
-  return total;
+  return with_common_mask(total, results);
 }
 
-Tensor Concat::forward(const Tensor& x) { return concat(run(x), -1); }
+Tensor Concat::forward(const Tensor& x) {
+  const std::vector<Tensor> results = run(x);
+  return with_common_mask(concat(results, -1), results);
+}
 
 }  // namespace sinter::nn

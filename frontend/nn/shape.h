@@ -42,6 +42,8 @@ class Branches : public Container {
     (append(std::forward<Layers>(layers)), ...);
   }
   std::vector<Tensor> run(const Tensor& x);
+  /// With a mask of the steps that exist in all results, if all have masks.
+  static Tensor with_common_mask(const Tensor& combined, const std::vector<Tensor>& results);
 };
 
 /// The sum of the results: `nn::Add{nn::Identity(), nn::Sequential{...}}` is a residual block.
@@ -67,6 +69,7 @@ class Identity : public Module {
  public:
   Identity() : Module("identity") {}
   Tensor forward(const Tensor& x) override { return x; }
+  bool passes_mask() const override { return true; }
 };
 
 }  // namespace sinter::nn

@@ -19,7 +19,8 @@ StateDict state_dict(const nn::Module& model);
 enum class Convention {
   sinter,  ///< names are those of the parameters
   /// Layers are matched by kind and shape; those of one kind and shape in the order of the numbers in their names (fc2 before fc10), or all in the
-  /// order of `layers`. Where names tell no order (encoder, decoder), `layers` must. Weights are [out, in, kernel...].
+  /// order of `layers`. Where names tell no order (encoder, decoder), `layers` must. Weights are [out, in, kernel...]; gates of a GRU are
+  /// r, z, n; the bias of an LSTM and of an RNN is the sum of two.
   pytorch,
   keras,  ///< layers of a kind are matched in the order of their numbers (dense, dense_1)
 };
@@ -27,6 +28,7 @@ enum class Convention {
 struct LoadOptions {
   Convention convention = Convention::sinter;
   /// PyTorch: names of its layers (the part before `.weight`) in the order of the model's layers, if their numbers and shapes do not tell that order.
+  /// That of a recurrent layer (before `.weight_ih_l0`) stands for all its levels and directions.
   std::vector<std::string> layers = {};
   /// PyTorch: dense layers of the model after a Flatten of images, and the shape [H, W, C] of these: PyTorch flattens [C, H, W]. A dense layer
   /// after a convolution, with more inputs than that has features, must be named.

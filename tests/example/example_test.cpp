@@ -57,6 +57,20 @@ TEST(Example, VggCifar10Runs) {
   EXPECT_THAT(example("vgg_cifar10", {"--epochs", "4", "--samples", "320", "--augment"}), Prints(ContainsRegex("test accuracy [0-9.]+ %")));
 }
 
+TEST(Example, SeriesAreForecastAndRead) {
+  EXPECT_THAT(example("series_forecast", {"--hours", "1000", "--epochs", "2"}, true), Prints(ContainsRegex("LSTM +0\\.[0-9]+\n.*\n.*\nnext value")));
+  EXPECT_THAT(example("gru_reviews", {}, true), Prints(ContainsRegex("epoch 3: [0-9.]+ s, test accuracy (9[5-9]|100)")));
+}
+
+TEST(Example, GruReviewsReadsFiles) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(example("gru_reviews", {"--data", folder / ""}).err, HasSubstr("cannot be read; give --data a folder with train.tsv and test.tsv"));
+}
+
+TEST(Example, OwnCellLearnsToAdd) {
+  EXPECT_THAT(example("own_cell", {"--steps", "300", "--length", "10", "--eager"}, true), Prints(ContainsRegex("eager .* 0\\.0")));
+}
+
 TEST(Example, Conv1dSignalRuns) {
   EXPECT_THAT(example("conv1d_signal", {"--samples", "256", "--epochs", "4"}), Prints(ContainsRegex("test accuracy +[0-9.]+ % +[0-9.]+ %")));
 }

@@ -287,7 +287,7 @@ TEST(Weights, KerasLayersOfOtherKindsAreRefused) {
   const auto load = [&](const std::string& extra) {
     weights::load_state_dict(model, {{"dense/0", one}, {"dense/1", reshape(one, {1})}, {extra, one}}, {.convention = weights::Convention::keras});
   };
-  for (const std::string layer : {"normalization", "densely", "dense_x", "bidirectional/forward_layer/cell"})
+  for (const std::string layer : {"normalization", "densely", "dense_x", "bidirectional/layer/cell"})
     EXPECT_THAT(error_of([&] { load(layer + "/0"); }), HasSubstr("[load] the file has weights of a layer '" + layer +
                                                                  "', and layers of that name cannot be imported; read the file with weights::read"));
   EXPECT_EQ(sum(abs(model.parameter("dense_1.bias"))).item(), 0) << "nothing is assigned";
