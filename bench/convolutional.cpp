@@ -1,23 +1,10 @@
 #include "bench/convolutional.h"
 
-#include <iostream>
-#include <memory>
+#include "bench/network.h"
 
 namespace sinter::bench {
 
 namespace {
-
-/// Multiply-adds of one sample: those of the first layer, which passes no gradient on, and those of the others.
-struct Products {
-  double first = 0, others = 0;
-  double forward() const { return 2 * (first + others); }
-  double training() const { return 4 * first + 6 * others; }
-};
-
-struct Network {
-  nn::Sequential model;
-  Products products;
-};
 
 Network lenet() {
   seed(3);
@@ -45,54 +32,6 @@ Network series(std::int64_t length) {
   return {nn::Sequential{nn::Conv1D(30, 40, 9, nn::Activation::relu), nn::Conv1D(40, 80, 7, nn::Activation::relu), nn::GlobalAveragePool(),
                          nn::Dropout(0.3), nn::Dense(80, 1)},
           {first, second + 80}};
-}
-
-/// A training step on batches that lie in memory, used in turn.
-std::vector<Job> training(const char* name, Network network, const Loss& loss, std::shared_ptr<optim::Optimizer> optimizer,
-                          std::vector<std::pair<Tensor, Tensor>> batches, const RunSettings& settings) {
-  struct State {
-    Network network;
-    std::vector<Parameter> parameters;
-    std::shared_ptr<optim::Optimizer> optimizer;
-    std::vector<std::pair<Tensor, Tensor>> batches;
-    std::size_t next = 0;
-    Step<Tensor(Tensor, Tensor)> step;
-  };
-  auto state = std::make_shared<State>(State{std::move(network), {}, std::move(optimizer), std::move(batches), 0, {}});
-  state->parameters = state->network.model.trainable_parameters();
-  state->step = compile(
-      [s = state.get(), loss](const Tensor& x, const Tensor& y) {
-        const nn::TrainingScope scope;
-        const Tensor total = loss(s->network.model(x), y);
-        s->optimizer->update(s->parameters, grad(total, s->parameters));
-        return total;
-      },
-      {.name = name, .mode = settings.mode, .threads = settings.threads});
-  show(settings, state->step, state->batches[0].first, state->batches[0].second);
-  Job job;
-  job.products = state->network.products.training() * static_cast<double>(state->batches[0].first.shape()[0].factor());
-  job.call = [state] {
-    const auto& [x, y] = state->batches[state->next++ % state->batches.size()];
-    state->step(x, y);
-  };
-  return {job};
-}
-
-std::vector<Job> inference(const char* name, Network network, const Tensor& x, const RunSettings& settings) {
-  struct State {
-    Network network;
-    Tensor x;
-    Step<Tensor(Tensor)> step;
-  };
-  auto state = std::make_shared<State>(State{std::move(network), x, {}});
-  state->step = compile([s = state.get()](const Tensor& in) { return s->network.model(in); },
-                        {.name = name, .mode = settings.mode, .threads = settings.threads});
-  show(settings, state->step, state->x);
-  Job job;
-  job.metric = "call_s";
-  job.products = state->network.products.forward() * static_cast<double>(x.shape()[0].factor());
-  job.call = [state] { state->step(state->x); };
-  return {job};
 }
 
 std::vector<std::pair<Tensor, Tensor>> image_batches(const Shape& shape, std::uint64_t stream) {

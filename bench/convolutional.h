@@ -12,8 +12,4 @@ std::vector<Job> vgg_inference(std::int64_t batch, const RunSettings& settings);
 /// Series of 30 channels and this length.
 std::vector<Job> conv1d_step(std::int64_t length, const RunSettings& settings);
 
-/// Uniform numbers, and class numbers: functions of the stream.
-Tensor uniform(const Shape& shape, double low, double high, std::uint64_t stream);
-Tensor labels(std::int64_t count, std::uint32_t classes, std::uint64_t stream);
-
 }  // namespace sinter::bench

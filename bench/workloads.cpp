@@ -14,23 +14,10 @@
 #include <sinter/eigen.h>
 
 #include "bench/convolutional.h"
-#include "frontend/core/random.h"
+#include "bench/network.h"
+#include "bench/recurrent.h"
 
 namespace sinter::bench {
-
-Tensor uniform(const Shape& shape, double low, double high, std::uint64_t stream) {
-  RandomStream random(0, stream);
-  std::vector<float> data(static_cast<std::size_t>(shape.elements().factor()));
-  for (float& x : data) x = static_cast<float>(low + (high - low) * random.uniform());
-  return {data, shape};
-}
-
-Tensor labels(std::int64_t count, std::uint32_t classes, std::uint64_t stream) {
-  RandomStream random(0, stream);
-  std::vector<std::int32_t> data(static_cast<std::size_t>(count));
-  for (std::int32_t& x : data) x = static_cast<std::int32_t>(random.below(classes));
-  return {data, {count}};
-}
 
 namespace {
 
@@ -357,6 +344,11 @@ const std::vector<Workload>& workloads() {
       {"conv1d_small_b32", [](const RunSettings& s) { return conv1d_step(140, s); }},
       {"conv1d_medium_b32", [](const RunSettings& s) { return conv1d_step(1400, s); }},
       {"conv1d_large_b32", [](const RunSettings& s) { return conv1d_step(14000, s); }},
+      {"gru_b64", gru_step},
+      {"lstm_b64", lstm_step},
+      {"bilstm512_b32", bidirectional_step},
+      {"lstm_question", question_step},
+      {"gru_stream", gru_stream},
       {"linreg", linreg},
       {"call_overhead", call_overhead},
       {"predict_one", predict_one},

@@ -1,0 +1,90 @@
+#include "bench/recurrent.h"
+
+#include <algorithm>
+
+#include "bench/network.h"
+
+namespace sinter::bench {
+
+namespace {
+
+std::shared_ptr<optim::Optimizer> adam(double rate) { return std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = rate}); }
+
+/// Multiply-adds of a recurrent layer of so many gates over a sequence: of the inputs, and of the states.
+double of_inputs(double steps, double inputs, double units, double gates) { return steps * inputs * units * gates; }
+double of_states(double steps, double units, double gates) { return steps * units * units * gates; }
+
+/// Class of sequences of 150 word numbers.
+template <class Layer>
+std::vector<Job> words_step(const char* name, double gates, const RunSettings& settings) {
+  constexpr std::int64_t batch = 64, words = 150, vocabulary = 30000;
+  seed(3);
+  Network network{nn::Sequential{nn::Embedding(vocabulary, 125), Layer(125, 100), nn::Dense(100, 2)},
+                  {0, of_inputs(words, 125, 100, gates) + of_states(words, 100, gates) + 100 * 2}};  // the table needs the gradient of the inputs
+  Batches batches;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    batches.emplace_back(reshape(labels(batch * words, vocabulary, 100 + i), {batch, words}), labels(batch, 2, 105 + i));
+  return training(name, std::move(network), loss::sparse_categorical_crossentropy_from_logits, adam(1e-3), std::move(batches), settings);
+}
+
+}  // namespace
+
+std::vector<Job> gru_step(const RunSettings& settings) { return words_step<nn::GRU>("gru_b64", 3, settings); }
+std::vector<Job> lstm_step(const RunSettings& settings) { return words_step<nn::LSTM>("lstm_b64", 4, settings); }
+
+std::vector<Job> bidirectional_step(const RunSettings& settings) {
+  constexpr std::int64_t batch = 32, steps = 140;
+  seed(3);
+  Network network{nn::Sequential{nn::Bidirectional(nn::LSTM(30, 512, {.return_sequences = true})), nn::LSTM(1024, 512), nn::Dense(512, 1)},
+                  {2 * of_inputs(steps, 30, 512, 4), 3 * of_states(steps, 512, 4) + of_inputs(steps, 1024, 512, 4) + 512}};
+  Batches batches;
+  for (std::uint64_t i = 0; i < 4; ++i) batches.emplace_back(uniform({batch, steps, 30}, 0, 1, 110 + i), labels(batch, 2, 115 + i));
+  return training("bilstm512_b32", std::move(network), loss::binary_crossentropy_from_logits, adam(1e-4), std::move(batches), settings);
+}
+
+std::vector<Job> question_step(const RunSettings& settings) {
+  constexpr std::int64_t batch = 32, steps = 400, channels = 16, width = 400, stride = 4, places = steps / stride;
+  using enum nn::Activation;
+  double taps = 0;  // of the convolution that meet data
+  constexpr std::int64_t before = ((places - 1) * stride + width - steps) / 2;
+  for (std::int64_t place = 0; place < places; ++place)
+    taps += static_cast<double>(std::min(place * stride - before + width, steps) - std::max<std::int64_t>(place * stride - before, 0));
+  seed(3);
+  const nn::RecurrentOptions options{.activation = relu, .return_sequences = true};
+  Network network{
+      nn::Sequential{nn::Bidirectional(nn::LSTM(channels, 512, options)), nn::LSTM(1024, 512, options),
+                     nn::Conv1D(512, 128, width, none, {.strides = {stride}, .padding = Padding::same()}), nn::Flatten(),
+                     nn::Dense(places * 128, 256, relu), nn::Dropout(0.5), nn::Dense(256, 128, relu), nn::Dense(128, 64, relu), nn::Dense(64, 1)},
+      {2 * of_inputs(steps, channels, 512, 4),
+       3 * of_states(steps, 512, 4) + of_inputs(steps, 1024, 512, 4) + taps * 512 * 128 + places * 128 * 256 + 256 * 128 + 128 * 64 + 64}};
+  return training("lstm_question", std::move(network), loss::binary_crossentropy_from_logits, adam(1e-4),
+                  {{uniform({batch, steps, channels}, -1.7, 1.7, 120), labels(batch, 2, 121)}}, settings);
+}
+
+std::vector<Job> gru_stream(const RunSettings& settings) {
+  struct State {
+    nn::GRU cell{125, 100};
+    Parameter state{"state", Tensor::zeros({DType::f32, {1, 100}})};
+    Step<Tensor(Tensor)> step;
+    std::vector<float> in = std::vector<float>(125, 0.5f), out = std::vector<float>(100);
+  };
+  seed(3);
+  auto state = std::make_shared<State>();
+  state->step = compile(
+      [s = state.get()](const Tensor& x) {
+        const std::vector<Tensor> before{s->state};
+        const Tensor after = s->cell.step(x, before)[0];
+        s->state.assign(after);
+        return after;
+      },
+      {.name = "gru_stream", .mode = settings.mode, .threads = settings.threads, .kinds = {InputKind::fixed}});
+  Job job;
+  job.metric = "call_us";
+  job.unit = "us";
+  job.scale = 1e6;
+  job.products = 2.0 * (of_inputs(1, 125, 100, 3) + of_states(1, 100, 3));
+  job.call = [state] { state->step.predict_one(state->in, state->out); };
+  return {job};
+}
+
+}  // namespace sinter::bench
