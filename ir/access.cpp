@@ -174,55 +174,6 @@ bool reads_same_element(const Access& access, std::size_t operand, const Shape& 
 
 namespace {
 
-/// The index of an inner op's operand, whose terms are positions in what `outer` maps.
-std::optional<Index> substituted(const Index& inner, const Map& outer) {
-  if (inner.through) return inner.terms.empty() ? std::optional(inner) : std::nullopt;
-  if (inner.terms.size() == 1 && is_along({{inner.terms[0]}}, inner.terms[0].axis)) {
-    const Index& from = outer[inner.terms[0].axis];
-    Index plain = inner;
-    plain.partial = false;
-    if (is_along(plain, inner.terms[0].axis)) {  // the position itself
-      Index result = from;
-      result.partial = result.partial || inner.partial;
-      return result;
-    }
-  }
-  Index result = inner;
-  result.terms.clear();
-  for (const Index::Term& term : inner.terms) {
-    const Index& from = outer[term.axis];
-    if (from.through || from.divide != Dim(1) || from.wrap != Dim(0) || from.exact || from.partial) return std::nullopt;
-    const bool single = from.terms.size() == 1 && from.terms[0].scale == Dim(1) && from.offset == Dim(0);
-    if (term.part != 1 && !single) return std::nullopt;
-    for (const Index::Term& part : from.terms) {
-      const std::optional<Dim> scale = product(term.scale, part.scale);
-      if (!scale || (part.part != 1 && *scale != Dim(1))) return std::nullopt;
-      result.terms.push_back({part.axis, *scale, term.part * part.part});
-    }
-    const std::optional<Dim> offset = product(term.scale, from.offset);
-    const bool alike = offset && offset->with_factor(1) == result.offset.with_factor(1);
-    if (!offset || (offset->factor() != 0 && result.offset.factor() != 0 && !alike)) return std::nullopt;
-    if (offset->factor() != 0) result.offset = offset->with_factor(result.offset.factor() + offset->factor());
-  }
-  return result;
-}
-
-}  // namespace
-
-std::optional<Map> compose(const Map& outer, const Access& inner, std::size_t operand) {
-  Map result;
-  for (const Index& index : inner.operands[operand]) {
-    for (const Index::Term& term : index.terms)
-      if (term.axis >= outer.size()) return std::nullopt;  // along a reduced axis of the inner op
-    std::optional<Index> position = substituted(index, outer);
-    if (!position) return std::nullopt;
-    result.push_back(std::move(*position));
-  }
-  return result;
-}
-
-namespace {
-
 std::string name_of(std::size_t axis) { return axis < 18 ? std::string(1, static_cast<char>('i' + axis)) : str("x", axis); }
 
 std::string to_string(const Index& index) {

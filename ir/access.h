@@ -86,10 +86,6 @@ bool reads_own_units(const Access& access, std::size_t operand, const Shape& sha
 /// Whether each element of the result is computed from the same element of the operand alone, so that they may share memory.
 bool reads_same_element(const Access& access, std::size_t operand, const Shape& shape);
 
-/// The map of the operand of an inner op in terms of the walk of an outer one, which reads the inner one's result by `outer`. Nothing where that is
-/// not an index of this form.
-std::optional<Map> compose(const Map& outer, const Access& inner, std::size_t operand);
-
 /// "i,j,+k: [i,k] [k,j]": the result's dimensions, then the reduced ones; the operands. Other kinds of axes are marked: i< ordered, i* whole,
 /// i? scattered.
 std::string to_string(const Access& access);

@@ -174,6 +174,7 @@ class ScanKernel final : public KernelKind {
   template <class O>
   static constexpr bool computes = ir::IsScan<O>;
   void plan(Planner& planner, Kernel kernel) const override;
+  void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
   void emit(Emitter& e) const override;
 };
 

@@ -275,8 +275,10 @@ class ProductEmitter : ProductWords {
       std::vector<Value*> arguments{result_at(row, column), b, ldb, b_.CreateSub(k_stop, k), b_.CreateSub(k, chain_)};
       left_->add_to(arguments, row, rows, k, k_stop);
       b_.CreateCall(function, arguments);
-      if (op_.transpose_a && plan_.k_block && panels.column == 0 && !product_.leading)
-        left_->fetch_share(row, panels.rows, k_stop, k_end_, plan_.k_block);
+      if (op_.transpose_a && plan_.k_block && !product_.leading) {
+        if (panels.column == 0) left_->fetch_share(row, panels.rows, k_stop, k_end_, plan_.k_block);
+        if (plan_.right == ProductPlan::Right::in_place) fetch_next_panel(panels, column, row, k, k_stop);
+      }
       if (plan_.one_pass()) e_.store_results({row, least(b_.CreateAdd(row, number(rows)), end_)});
     };
     const auto whole_tile = [&](Value* row) { tile(row, panels.rows); };
@@ -287,6 +289,17 @@ class ProductEmitter : ProductWords {
     const std::int64_t last_rows = product_.sizes.m.factor() - (parts_.pieces - 1) * parts_.piece_rows;
     for (const std::int64_t rows : std::set{parts_.piece_rows % panels.rows, last_rows % panels.rows})
       if (rows) e_.when(b_.CreateICmpEQ(rest, number(rows)), [&] { tile(row, static_cast<unsigned>(rows)); });
+  }
+
+  /// Prefetches a tile's share of what the next panel reads in place: its rows lie apart, and tiles are too short to wait for them.
+  void fetch_next_panel(const Panels& panels, Value* column, Value* row, Value* k, Value* k_stop) {
+    Value *next = b_.CreateAdd(column, number(panels.columns)), *is_last = b_.CreateICmpSGE(next, number(right_stride()));
+    next = b_.CreateSelect(is_last, number(0), next);
+    share(row, panels.rows, {begin_, end_}, b_.CreateSelect(is_last, k_stop, k), plan_.k_block, k_end_, [&](Value* i) {
+      Value* piece = e_.address(e_.value_of(product_.right), i, next);
+      for (std::int64_t line = 0; line < panels.columns; line += 16)
+        fetch(b_.CreateConstGEP1_64(b_.getFloatTy(), piece, static_cast<std::uint64_t>(line)));
+    });
   }
 
   const Product product_;

@@ -92,18 +92,10 @@ Value* LeftOperand::of_row(Value* row, Value* k, Value* k_stop) {
   return copy_;
 }
 
-void LeftOperand::fetch(Value* where) {
-  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {where, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
-}
-
 void LeftOperand::fetch_share(Value* row, unsigned rows, Value* k_stop, Value* k_end, std::int64_t block) {
   const DType dtype = kind_ == Kind::stored ? DType::f32 : e_.type_of(picked_from_).dtype;
   const auto line = static_cast<std::int64_t>(64 / size_of(dtype));
-  Value* tiles = b_.CreateUDiv(b_.CreateAdd(b_.CreateSub(end_, begin_), number(rows - 1)), number(rows));
-  Value* share = b_.CreateUDiv(b_.CreateAdd(number(block - 1), tiles), tiles);
-  Value* from = b_.CreateAdd(k_stop, b_.CreateMul(b_.CreateUDiv(b_.CreateSub(row, begin_), number(rows)), share));
-  Value* stop = least(b_.CreateAdd(k_stop, number(block)), k_end);
-  e_.loop(from, least(b_.CreateAdd(from, share), stop), 1, [&](Value* i) {
+  share(row, rows, {begin_, end_}, k_stop, block, k_end, [&](Value* i) {
     Value* piece = at(i, begin_);
     e_.loop(number(0), b_.CreateSub(end_, begin_), line,
             [&](Value* column) { fetch(b_.CreateInBoundsGEP(e_.memory_type(dtype, 1), piece, {column})); });

@@ -37,7 +37,6 @@ class LeftOperand : ProductWords {
 
   llvm::Value* at(llvm::Value* row, llvm::Value* column);
   void convert(llvm::Value* row, llvm::Value* column, llvm::Value* stop, llvm::Value* to);
-  void fetch(llvm::Value* where);
   void fetch_next_rows(llvm::Value* row, unsigned rows, llvm::Value* k);
 
   const Product& product_;

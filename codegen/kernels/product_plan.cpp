@@ -98,8 +98,10 @@ ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor) {
       elements > most_elements)
     return {};
   ProductParts parts;
-  parts.pieces = std::clamp<std::int64_t>(rows / least_rows, 1, 8);
-  parts.slots = std::min<std::int64_t>(8, chunks / parts.pieces);
+  // All pieces of a slot read its part of the right operand, which they should find in the second-level cache.
+  const bool much = least_terms * p.right_layout.stride.factor() >= much_elements / 2;
+  parts.pieces = much ? 1 : std::clamp<std::int64_t>(rows / least_rows, 1, 8);
+  parts.slots = std::min<std::int64_t>(much ? 16 : 8, chunks / parts.pieces);
   parts.piece_rows = divide_up(rows, parts.pieces);
   parts.pieces = divide_up(rows, parts.piece_rows);
   return parts;

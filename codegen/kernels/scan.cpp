@@ -6,6 +6,7 @@
 
 #include "codegen/emit/emitter.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/product_plan.h"
 #include "codegen/planner.h"
 #include "ir/scan.h"
 
@@ -249,6 +250,18 @@ class ScanEmitter {
 };
 
 }  // namespace
+
+void ScanKernel::limit(const ir::Graph&, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const {
+  if (kernel.is<Kernel::Pack>() || !domain.samples) return;
+  // Each step reads all that was packed for it: the larger that is, the more samples a chunk should have.
+  const Schedule& step = kernel.scan->schedule;
+  std::int64_t elements = 0;
+  for (const Kernel& of_step : step.kernels)
+    if (of_step.is<Kernel::Pack>()) elements += step.values[of_step.memory_for(Memory::packed)].type.shape.elements().factor();
+  const std::int64_t samples = elements >= much_elements ? 2 * step_rows : step_rows;
+  limits.least = std::max(limits.least, samples);
+  limits.most = std::max(limits.most, samples);
+}
 
 void ScanKernel::emit(Emitter& e) const {
   ScanEmitter emitter(e);

@@ -92,11 +92,23 @@ std::string StepCore::explain() const {
     std::int64_t states = 0;
     for (const ir::StateSpec& state : compiled.graph.states())
       states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
-    std::int64_t arenas = 0;
-    for (const Arena& arena : image.arenas) arenas += arena.bytes * arena.units(sizes);
-    const std::int64_t scratch = image.scratch_bytes * threads;
-    out << "peak memory at N = " << n << ": " << arenas + scratch + states << " bytes; of them " << states << " of states, " << arenas
-        << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";
+    const auto arena_bytes = [&](Sizes of) {
+      std::int64_t bytes = 0;
+      for (const Arena& arena : image.arenas) bytes += arena.bytes * arena.units(of);
+      return bytes;
+    };
+    const std::int64_t arenas = arena_bytes(sizes), scratch = image.scratch_bytes * threads;
+    const auto specs = compiled.graph.inputs();
+    const bool has_length = std::any_of(specs.begin(), specs.end(), [](const ir::InputSpec& spec) {
+      const Dim all = spec.type.shape.elements();
+      return all.extent({1, 2}) != all.extent({1, 1});
+    });
+    out << "peak memory at N = " << n << (has_length ? str(", T = ", sizes.t) : "") << ": " << arenas + scratch + states << " bytes; of them "
+        << states << " of states, " << arenas << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";
+    if (has_length) {
+      constexpr std::int64_t steps = 1024;  // a multiple of what arenas are rounded to
+      out << "memory grows by " << (arena_bytes({n, sizes.t + steps}) - arenas) / steps << " bytes for each further step of T\n";
+    }
   }
   if (!compiled.report.products.empty()) out << "products:\n";
   for (const std::string& product : compiled.report.products) out << "  " << product << "\n";

@@ -11,6 +11,28 @@ namespace {
 
 constexpr std::size_t no_box = static_cast<std::size_t>(-1);
 
+std::string node_text(const ir::Graph& graph, const std::vector<std::string>& names, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  std::string text = str(names[id], ": ", node.type, " = ", ir::name(node.op), "(");
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) text += (i ? ", " : "") + names[node.inputs[i]];
+  const std::string origin = node.origin.text();
+  return text + ")" + (origin.empty() ? "" : "   # " + origin);
+}
+
+/// What a loop over time computes in each step, within braces. The depth of bodies is limited (ir/body.h).
+void add_steps(std::vector<Mark>& ops, const ir::Scan& scan) {
+  const ir::Graph& body = scan.body.graph();
+  const std::vector<std::string> names = ir::printed_names(body);
+  ops.push_back({Mark::Kind::op, "{", str("for each of ", scan.length, " steps", scan.reverse ? ", from the last to the first" : "")});
+  for (const ir::NodeId id : body.topological_order()) {
+    const ir::Op& op = body.node(id).op;
+    if (ir::is_leaf(op) || std::holds_alternative<ir::Constant>(op) || std::holds_alternative<ir::ScanResult>(op)) continue;
+    ops.push_back({Mark::Kind::op, std::string(ir::name(op)), "each step: " + node_text(body, names, id)});
+    if (const auto* inner = std::get_if<ir::Scan>(&op)) add_steps(ops, *inner);
+  }
+  ops.push_back({Mark::Kind::op, "}", "the end of a step"});
+}
+
 class Reader {
  public:
   explicit Reader(const ir::Graph& graph)
@@ -35,13 +57,7 @@ class Reader {
     return {kind, name, str(what, " ", name, ": ", graph_.node(id).type)};
   }
   std::string value_text(ir::NodeId id) const { return str(names_[id], ": ", graph_.node(id).type); }
-  std::string node_text(ir::NodeId id) const {
-    const ir::Node& node = graph_.node(id);
-    std::string text = str(value_text(id), " = ", ir::name(node.op), "(");
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) text += (i ? ", " : "") + names_[node.inputs[i]];
-    const std::string origin = node.origin.text();
-    return text + ")" + (origin.empty() ? "" : "   # " + origin);
-  }
+  std::string node_text(ir::NodeId id) const { return report::node_text(graph_, names_, id); }
   bool kept(ir::NodeId id) const {
     return graph_.is_output(id) || std::find(graph_.updates().begin(), graph_.updates().end(), id) != graph_.updates().end();
   }
@@ -81,7 +97,8 @@ class Reader {
     const std::size_t at = box_of_[id];
     GraphBox& box = boxes_[at];
     if (node.kernel < 0) box.tip = node_text(id);
-    else box.ops.push_back({Mark::Kind::op, std::string(ir::name(node.op)), node_text(id)});
+    else if (!std::holds_alternative<ir::ScanResult>(node.op)) box.ops.push_back({Mark::Kind::op, std::string(ir::name(node.op)), node_text(id)});
+    if (const auto* scan = std::get_if<ir::Scan>(&node.op)) add_steps(box.ops, *scan);
     const bool result =
         node.kernel < 0 || kept(id) || std::any_of(node.users.begin(), node.users.end(), [&](ir::NodeId user) { return box_of_[user] != at; });
     if (const std::string type = str(node.type); result && std::find(box.types.begin(), box.types.end(), type) == box.types.end())

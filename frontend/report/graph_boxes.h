@@ -21,7 +21,7 @@ struct Mark {
 struct GraphBox {
   std::string name;                 ///< "kernel 3", or "%4 matmul" for a node by itself
   std::string tip;                  ///< the node, if the box is a single one
-  std::vector<Mark> ops;            ///< of a kernel, in the order of execution
+  std::vector<Mark> ops;            ///< of a kernel, in the order of execution; those of each step of a scan within braces
   std::vector<std::string> types;   ///< of its results, each once
   std::vector<Mark> reads, writes;  ///< inputs, states and constants; new states and outputs
   /// Boxes that it reads, with the values: "%4: f32[N,70]".

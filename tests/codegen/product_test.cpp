@@ -256,6 +256,19 @@ TEST(ProductPlan, HasTilesOfTheRowsOfAStep) {
   EXPECT_EQ(plan({16, 32}).panels[0].columns, 48);
 }
 
+/// Pieces of rows, for many threads, read the same part of the right operand: only one that is small is read several times.
+TEST(ProductPlan, RowsOfAWeightGradientAreDividedIfTheOtherOperandIsSmall) {
+  const auto parts = [](std::int64_t rows, std::int64_t columns) {
+    ir::Graph graph("g");
+    const ir::Value a = graph.add_input({"a", {DType::f32, {Dim::batch(), rows}}}), b = graph.add_input({"b", {DType::f32, {Dim::batch(), columns}}});
+    return codegen::parts_of(graph, matmul(a, b, true, false).id);
+  };
+  EXPECT_EQ(parts(784, 70).pieces, 8);
+  EXPECT_EQ(parts(784, 70).slots, 8);
+  EXPECT_EQ(parts(125, 400).pieces, 1);
+  EXPECT_EQ(parts(125, 400).slots, 16);
+}
+
 TEST(ProductPlan, FillsTheRegisters) {
   const auto plan = [](std::int64_t k, std::int64_t stride, codegen::VectorUnit unit, bool divided = false) {
     codegen::Product product;

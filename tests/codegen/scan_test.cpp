@@ -1,6 +1,7 @@
 // Loops over time in compiled steps: what the code generator alone sees. Values: tests/frontend/scan_test.cpp.
 #include "ir/scan.h"
 #include "codegen/compile.h"
+#include "codegen/schedule.h"
 #include "passes/pipeline.h"
 #include "tests/ir/expect_error.h"
 
@@ -22,6 +23,36 @@ TEST(ScanKernel, RefusesValuesOfTheWholeLoopInAStep) {
   graph.add_output(ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, Dim::length(), false}, {carry, x}), 0));
   passes::optimize(graph);
   EXPECT_USER_ERROR(compile(graph, {}), "scan: a step computes f32[T], which is the same for all samples; compute it before the scan");
+}
+
+/// h ← tanh(x + h U), of `units` units: the loop's schedule.
+Schedule schedule_of_loop(std::int64_t units) {
+  const Dim n = Dim::batch();
+  ir::Graph step("step");
+  const Value h = step.add_input({"h", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
+  const Value x = step.add_input({"x", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
+  const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
+  step.add_output(step.add(ir::Tanh{}, {x + matmul(h, u)}));
+  ir::Graph graph("g");
+  const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, 200, units}}}),
+              weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
+  graph.add_output(ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, 200, false}, {carry, xs, weight}), 0));
+  passes::optimize(graph);
+  return make_schedule(graph, false);
+}
+
+TEST(ScanKernel, ChunksHaveMoreSamplesWhereAStepReadsMuch) {
+  const auto samples = [](std::int64_t units, std::int64_t n) {
+    const Schedule schedule = schedule_of_loop(units);
+    for (const Phase& phase : schedule.phases)
+      for (const Loop& loop : phase.loops)
+        for (const std::size_t k : loop.kernels)
+          if (schedule.kernels[k].scan && !schedule.kernels[k].is<Kernel::Pack>()) return chunk_of(n, n, loop.limits);
+    return std::int64_t{0};
+  };
+  EXPECT_EQ(samples(100, 64), 8);
+  EXPECT_EQ(samples(1024, 64), 16);
+  EXPECT_EQ(samples(1024, 8), 16) << "of which 8 are there";
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <set>
 
+#include "frontend/report/graph_boxes.h"
 #include "frontend/report/graph_drawing.h"
 #include "frontend/report/layers.h"
+#include "ir/scan.h"
 #include "passes/pipeline.h"
 #include "tests/frontend/report_helpers.h"
 #include "tests/ir/mlp_graph.h"
@@ -111,6 +113,27 @@ TEST(Drawing, OfTracedAndGroupedGraphs) {
     EXPECT_EQ(count(grouped, ">→ " + name + "</text>"), 1u) << name;
   }
   EXPECT_THAT(grouped, AllOf(HasSubstr(">output 0</text>"), HasSubstr("dense_1, mlp.cpp:11</title>")));
+}
+
+TEST(Drawing, ALoopOverTimeIsABoxWithItsSteps) {
+  ir::Graph step("step");
+  const ir::Value h = step.add_input({"h", {DType::f32, {Dim::batch(), 3}}, ir::InputSpec::Kind::hidden});
+  const ir::Value x = step.add_input({"x", {DType::f32, {Dim::batch(), 3}}, ir::InputSpec::Kind::hidden});
+  step.add_output(step.add(ir::Tanh{}, {h * 2.0 + x}));
+  ir::Graph graph("g");
+  const ir::Value carry = graph.add_input({"h", {DType::f32, {Dim::batch(), 3}}}), xs = graph.add_input({"x", {DType::f32, {Dim::batch(), 7, 3}}});
+  graph.add_output(ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, 7, true}, {carry, xs}), 0));
+  passes::optimize(graph);
+  const std::vector<report::GraphBox> boxes = report::graph_boxes(graph);
+  const auto loop =
+      std::find_if(boxes.begin(), boxes.end(), [](const report::GraphBox& box) { return !box.ops.empty() && box.ops[0].text == "scan"; });
+  ASSERT_NE(loop, boxes.end());
+  std::vector<std::string> ops;
+  for (const report::Mark& mark : loop->ops) ops.push_back(mark.text);
+  EXPECT_THAT(ops, testing::ElementsAre("scan", "{", "mul", "add", "tanh", "}"));
+  EXPECT_EQ(loop->ops[1].tip, "for each of 7 steps, from the last to the first");
+  EXPECT_THAT(loop->ops.back().tip, testing::StartsWith("the end of a step"));
+  EXPECT_THAT(report::draw(graph), HasSubstr("each step: "));
 }
 
 TEST(Drawing, OfDeepAndEmptyAndOddlyNamedGraphs) {

@@ -2,6 +2,7 @@
 #include "frontend/nn/recurrent.h"
 
 #include <cmath>
+#include <regex>
 
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
@@ -165,6 +166,46 @@ TEST(Recurrent, TheForgetGateBeginsOpen) {
   nn::LSTM open(2, 3), plain(2, 3, {.unit_forget_bias = false});
   EXPECT_THAT(Tensor(open.bias).to_vector<float>(), ::testing::ElementsAre(0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(Tensor(plain.bias).to_vector<float>(), ::testing::Each(0));
+}
+
+TEST(Recurrent, OneCompileServesEveryLength) {
+  NEEDS_CODEGEN();
+  seed(3);
+  nn::GRU gru(3, 8);
+  nn::Dense head(8, 2);
+  std::vector<Parameter> parameters = gru.parameters();
+  for (const Parameter& p : head.parameters()) parameters.push_back(p);
+  optim::SGD sgd({.learning_rate = 0});
+  auto train = [&](const Tensor& x, const Tensor& y) {
+    const Tensor loss = loss::sparse_categorical_crossentropy_from_logits(head(gru(x)), y);
+    sgd.update(parameters, grad(loss, parameters));
+    return loss;
+  };
+  const auto compiled = [&] { return compile(train, Spec::batch(DType::f32, {Spec::any_length, 3}), Spec::batch(DType::i32, {})); };
+  auto step = compiled();
+  for (const std::int64_t length : {15, 1500, 1}) {
+    const Tensor x = random({5, length, 3}, length), y = random_labels(5, 2, 1);
+    EXPECT_NEAR(step(x, y).item(), train(x, y).item(), 1e-5) << length;
+  }
+  EXPECT_EQ(step.compile_count(), 1u);
+}
+
+TEST(Recurrent, MemoryGrowsByAsMuchAsExplainSays) {
+  NEEDS_CODEGEN();
+  nn::LSTM lstm(3, 8);
+  auto step =
+      compile([&](const Tensor& x) { return grad(mean(square(lstm(x))), lstm.parameters()); }, Spec::batch(DType::f32, {Spec::any_length, 3}));
+  const std::string text = step.explain();
+  std::smatch said;
+  ASSERT_TRUE(std::regex_search(text, said, std::regex("peak memory at N = 1, T = 1: .*\nmemory grows by (\\d+) bytes for each further step of T\n")))
+      << text;
+  // The arenas that the plan of the memory has for each sample and step.
+  std::int64_t planned = 0;
+  const std::string plan = text.substr(text.find("\nmemory: "), text.find(" in chunk scratch") - text.find("\nmemory: "));
+  const std::regex each("(\\d+) NT");
+  for (std::sregex_iterator at(plan.begin(), plan.end(), each), end; at != end; ++at) planned += std::stoll((*at)[1]);
+  EXPECT_EQ(std::stoll(said[1]), planned) << text;
+  EXPECT_GT(planned, 8 * 4) << "a state for each step";
 }
 
 /// Adding up a sequence, which needs memory.

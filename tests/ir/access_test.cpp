@@ -234,23 +234,5 @@ TEST(Access, OwnUnits) {
   EXPECT_FALSE(own(Reshape{{Dim::batch(5), 4}}, {{n, 4, 5}}, 0, Dim::batch(5)));
 }
 
-TEST(Access, ComposesWhatIsReadThroughAnotherOp) {
-  const Access product = of(Matmul{}, {{n, 6}, {6, 3}});
-  const auto text = [](const std::optional<Map>& map, const Access& outer) {
-    if (!map) return std::string("none");
-    Access shown = outer;
-    shown.operands = {*map};
-    return to_string(shown);
-  };
-  const auto through = [&](const Op& op, const Shape& in) { return text(compose(product.operands[0], of(op, {in}), 0), product); };
-  EXPECT_EQ(through(Slice{1, 2, 6}, {n, 9}), "i,j,+k: [i,k + 2]");
-  EXPECT_EQ(through(Transpose{}, {6, n}), "i,j,+k: [k,i]");
-  EXPECT_EQ(through(Reshape{{n, 6}}, {n, 2, 3}), "i,j,+k: [i,(k) / 3,(k) mod 3]");
-  EXPECT_EQ(through(Broadcast{{n, 6}}, {1, 6}), "i,j,+k: [0,k]");
-  EXPECT_EQ(through(Sum{1, 2}, {n, 4, 6}), "none");
-  const Access window = of(Slice{1, 1, 2}, {{n, 6}});
-  EXPECT_EQ(text(compose(window.operands[0], of(Reshape{{n, 6}}, {{n, 2, 3}}), 0), window), "i,j: [i,(j + 1) / 3,(j + 1) mod 3]");
-}
-
 }  // namespace
 }  // namespace sinter::ir
