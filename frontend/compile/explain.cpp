@@ -100,8 +100,7 @@ std::string StepCore::explain() const {
     const std::int64_t arenas = arena_bytes(sizes), scratch = image.scratch_bytes * threads;
     const auto specs = compiled.graph.inputs();
     const bool has_length = std::any_of(specs.begin(), specs.end(), [](const ir::InputSpec& spec) {
-      const Dim all = spec.type.shape.elements();
-      return all.extent({1, 2}) != all.extent({1, 1});
+      return std::any_of(spec.type.shape.begin(), spec.type.shape.end(), [](Dim dim) { return dim.is_length(); });
     });
     out << "peak memory at N = " << n << (has_length ? str(", T = ", sizes.t) : "") << ": " << arenas + scratch + states << " bytes; of them "
         << states << " of states, " << arenas << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";
