@@ -28,7 +28,7 @@ class Description {
     bytes_.add(kernel_.cut.every_range);
     bytes_.add(kernel_.domain.units);
     bytes_.add(kernel_.domain.samples);
-    bytes_.add(loop_of(kernel_).chunk_units(1));  // the most, where it does not depend on N
+    bytes_.add(loop_of(kernel_).most_units(1));  // the most, where it does not depend on N
     bytes_.add(schedule_.phases[kernel_.phase].once);
     if (const auto* combine = std::get_if<Kernel::Combine>(&kernel_.role)) add_chunks(loop_of(schedule_.kernels[combine->parts]));
     bytes_.add(arguments_.size());

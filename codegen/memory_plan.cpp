@@ -169,8 +169,9 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     if ((!separate || lives[v].overhangs || lives[v].of_call) && lives[v].one_loop && at.cols.is_fixed() && has_chunks) {
       places[v] = Place::scratch;
       // In a loop of one chunk, the chunk has all rows.
-      const std::int64_t rows =
-          loop.domain.units == Dim(1) || lives[v].of_call ? at.rows.factor() : loop.limits.most * (loop.domain.samples ? at.rows.factor() : 1);
+      const std::int64_t rows = loop.domain.units == Dim(1) || lives[v].of_call
+                                    ? at.rows.factor()
+                                    : loop.limits.most * loop.limits.joined * (loop.domain.samples ? at.rows.factor() : 1);
       chunk_bytes[v] = bytes_of(rows + (lives[v].overhangs ? most_tile_rows : 0), at.stride.factor(), element);
       scratch.push_back({v, aligned(chunk_bytes[v]) + readable_behind, lives[v].first_call, lives[v].last_call});
     } else {

@@ -139,8 +139,8 @@ struct Loop {
   std::vector<std::size_t> kernels;
   ChunkLimits limits;
   Cut cut;  ///< of every range; then there is one kernel, and perhaps one that finishes its pieces
-  /// Chunk size: depends only on shape and sizes.
-  std::int64_t chunk_units(Sizes sizes) const;
+  /// The most units of a call of its kernels.
+  std::int64_t most_units(Sizes sizes) const;
 };
 
 /// Independent loops: their chunks are claimed in any order. A barrier follows.

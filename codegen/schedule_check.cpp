@@ -6,7 +6,10 @@
 
 namespace sinter::codegen {
 
-std::int64_t Loop::chunk_units(Sizes sizes) const { return chunk_of(domain.units.extent(sizes), sizes, limits); }
+std::int64_t Loop::most_units(Sizes sizes) const {
+  const std::int64_t all = domain.units.extent(sizes), chunk = chunk_of(all, sizes, limits);
+  return limits.joined == 1 ? chunk : std::min(all, chunk * limits.joined);
+}
 
 std::size_t finisher(const Schedule& schedule, const Loop& loop) {
   return schedule.kernels[loop.kernels.back()].finishes() ? loop.kernels.back() : no_kernel;
@@ -77,11 +80,12 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
   for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
     text += str("  phase ", p + 1, schedule.phases[p].once ? ", skipped if no state has changed\n" : "\n");
     for (const Loop& loop : schedule.phases[p].loops) {
-      text += str("    over ", loop.domain.units,
-                  loop.domain.samples           ? " samples"
-                  : loop.domain.units == Dim(1) ? " row"
-                                                : " rows",
-                  ", at most ", loop.limits.most, " a chunk:\n");
+      text +=
+          str("    over ", loop.domain.units,
+              loop.domain.samples           ? " samples"
+              : loop.domain.units == Dim(1) ? " row"
+                                            : " rows",
+              ", at most ", loop.limits.most, " a chunk", loop.limits.joined > 1 ? str(", up to ", loop.limits.joined, " chunks as one") : "", ":\n");
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
         const char* kind = kernel.is<Kernel::Partial>()   ? " (a slot a chunk)"

@@ -348,6 +348,8 @@ class Order {
     set_parts(loop);
     for (const std::size_t k : loop.kernels) s_.kernels[k].kind->limit(graph_, s_.kernels[k], loop.domain, loop.limits);
     if (loop.domain.units == Dim(1)) loop.limits.most = 1;
+    const auto has_slots = [&](std::size_t k) { return !s_.kernels[k].is<Kernel::Group>(); };
+    if (std::any_of(loop.kernels.begin(), loop.kernels.end(), has_slots)) loop.limits.joined = 1;
   }
 
   const Graph& graph_;

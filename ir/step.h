@@ -29,6 +29,7 @@ struct ChunkLimits {
   std::int64_t granule = 8;            ///< 1, 2, 4 or 8: units are a multiple of it, if they can
   std::int64_t most_parts = 8;         ///< a power of two from 8 on
   Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
+  std::int64_t joined = 1;             ///< so many adjacent chunks at the most are computed as one if threads have enough: where no result tells
   bool operator==(const ChunkLimits&) const = default;
 };
 /// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk, if there may be as many.

@@ -222,12 +222,19 @@ class StepEmitter {
     std::vector<Job> jobs;
     for (const Loop* loop : loops) {
       Value* size = emit_chunk_units(b_, loop->domain.units, words_.n, words_.t, loop->limits);
+      if (loop->limits.joined > 1) size = b_.CreateMul(size, joined(*loop, divide_up(units_of(*loop), size)));
       Value* ranges = divide_up(units_of(*loop), size);
       if (loop->cut.pieces == 1 && finisher(context_.schedule, *loop) == no_kernel)
         jobs.push_back({ranges, [this, loop, size](Value* chunk) { emit_range(*loop, chunk, size); }});
       else jobs.push_back(pieces_of(*loop, {.kernel = loop->kernels.front(), .size = size, .ranges = ranges, .pieces_a_chunk = number(1)}));
     }
     return jobs;
+  }
+
+  /// How many of a loop's chunks are computed as one: those that each of the threads has more than 4 of.
+  Value* joined(const Loop& loop, Value* chunks) {
+    Value* many = b_.CreateUDiv(chunks, b_.CreateMul(threads(), number(4)));
+    return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, many, number(1)), number(loop.limits.joined));
   }
 
   /// A kernel's pieces of a single sample: one chunk a thread, of about equal size.

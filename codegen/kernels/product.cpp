@@ -20,6 +20,9 @@ using llvm::Value;
 
 namespace {
 
+/// Bytes of the sums of a chunk of rows of a matrix, which each pass over contracted indices reads and writes again.
+constexpr std::int64_t sums_bytes = 512 * 1024;
+
 /// Whether the sums of a long product are one call's, instead of rows of the chunk.
 bool sums_of_call(const Product& product, const Kernel& kernel) { return kernel.is<Kernel::Partial>() || product.leading; }
 
@@ -164,7 +167,7 @@ class ProductEmitter : ProductWords {
   /// The most rows of the result of a call.
   std::int64_t most_rows() const {
     if (parts_.slots) return parts_.piece_rows;
-    return e_.context().schedule.phases[e_.kernel().phase].loops[e_.kernel().loop].chunk_units(1);
+    return e_.context().schedule.phases[e_.kernel().phase].loops[e_.kernel().loop].most_units(1);
   }
   std::int64_t right_stride() const { return product_.right_layout.stride.factor(); }
 
@@ -377,6 +380,9 @@ void ProductKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Do
     // So does each chunk of the rows of a matrix, where it may be as long as the batch.
     const auto parts = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(domain.units.factor()) / 64));
     limits.most_parts = std::clamp<std::int64_t>(parts, 8, 64);
+    // Few threads join chunks to as many rows as have their sums in the second-level cache.
+    const std::int64_t row_bytes = product_of(graph, kernel.anchor).result_layout.stride.factor() * 4;
+    limits.joined = std::max<std::int64_t>(1, std::clamp<std::int64_t>(sums_bytes / row_bytes, 8, 64) / limits.most);
   }
 }
 

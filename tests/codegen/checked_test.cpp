@@ -51,6 +51,17 @@ TEST(Checked, ComputesTheSameBytes) {
     }
 }
 
+TEST(Checked, ComputesTheSameBytesInALoopOverTime) {
+  const ir::Graph graph = recurrent_training_graph();
+  for (const std::int64_t n : {1, 7, 100})
+    for (const int threads : {1, 3}) {
+      RawStep plain(graph, {}, n), checked(graph, {.checked = true}, n);
+      EXPECT_EQ(plain.run(threads), "");
+      EXPECT_EQ(checked.run(threads), "") << n << " samples, " << threads << " threads";
+      EXPECT_EQ(checked.values(), plain.values()) << n << " samples, " << threads << " threads";
+    }
+}
+
 TEST(Checked, TilesOfABatchedProductEndBehindItsRows) {
   // Matrices of five rows, whose batch is not their first dimension: one chunk has them all.
   const ir::Graph graph = graph_of([](const Tensor& x) {
@@ -120,27 +131,42 @@ TEST(Checked, TheEnvironmentAsksForIt) {
   EXPECT_THAT(error_of([&] { m.step(test::random({4, 20}, 1), random_labels(4, 7, 2)); }), HasSubstr("[SINTER_CHECKED] must be 0 or 1, got 'yes'"));
 }
 
-/// Every buffer of every kernel in turn begins a row too late: a layer, and a sum over all that goes through slots.
-TEST(Checked, FindsEveryShiftedPointer) {
-  nn::Dense layer(40, 24, Activation::sigmoid);
-  const ir::Graph graph = graph_of([&](const Tensor& x) {
-    const Tensor y = layer(x);
-    return std::vector{y, mean(y * y)};
-  });
+/// Every buffer of every kernel but `unread` in turn begins a row too late; returns how many did.
+std::size_t shift_every_pointer(const ir::Graph& graph, const std::string& unread = "") {
   const RawStep good(graph, {}, 100);
-  std::size_t found = 0;
+  std::size_t shifted = 0;
   for (std::size_t k = 0; k < good.image.kernels.size(); ++k)
     for (std::size_t a = 0; a < good.image.kernels[k].buffers.size(); ++a) {
       const BufferSpec& buffer = good.image.buffers[good.image.kernels[k].buffers[a]];
       // Chunk scratch has room for more rows than the last chunk has, and there are more slots than chunks.
       if (buffer.place == Place::scratch || buffer.name.starts_with("partials")) continue;
+      if (buffer.name == unread && good.image.kernels[k].name.starts_with("scan")) continue;
       RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::shifted_pointer, k, a}}, 100);
       EXPECT_THAT(bad.run(), AllOf(HasSubstr(str("kernel ", k, " (", good.image.kernels[k].name, ")")), HasSubstr("'" + buffer.name + "'"),
                                    AnyOf(HasSubstr(" loads "), HasSubstr(" stores "))))
           << "argument " << a;
-      ++found;
+      ++shifted;
     }
-  EXPECT_GE(found, 5u);
+  return shifted;
+}
+
+/// A layer, and a sum over all that goes through slots.
+TEST(Checked, FindsEveryShiftedPointer) {
+  nn::Dense layer(40, 24, Activation::sigmoid);
+  EXPECT_GE(shift_every_pointer(graph_of([&](const Tensor& x) {
+              const Tensor y = layer(x);
+              return std::vector{y, mean(y * y)};
+            })),
+            5u);
+}
+
+TEST(Checked, FindsEveryShiftedPointerOfALoopOverTime) {
+  nn::LSTM layer(8, 12, {.return_sequences = true, .return_state = true});
+  const ir::Graph graph = graph_of([&](const Tensor& x) {
+    const Tensor sequence = reshape(x, {-1, 5, 8});
+    return layer.call_all({&sequence, 1});
+  });
+  EXPECT_GE(shift_every_pointer(graph, "recurrent_weight"), 8u) << "of so many samples the loop reads the packed weight alone";
 }
 
 TEST(Checked, AStoreOutsideIsNotExecuted) {
@@ -161,6 +187,29 @@ TEST(Checked, FindsChunksThatOverlap) {
     EXPECT_THAT(bad.run(threads), AllOf(HasSubstr("in phase 0 chunk "), HasSubstr(" of kernel 0 (mul) stores to 'output 0' what chunk "),
                                         HasSubstr(" of kernel 0 (mul) stores too: 160 bytes")));
   }
+}
+
+TEST(Checked, FindsChunksOfALoopOverTimeThatOverlap) {
+  const ir::Graph graph = recurrent_training_graph();
+  const RawStep good(graph, {}, 100);
+  const auto loop =
+      std::find_if(good.image.kernels.begin(), good.image.kernels.end(), [](const auto& kernel) { return kernel.name.starts_with("scan"); });
+  ASSERT_NE(loop, good.image.kernels.end());
+  const auto number = static_cast<std::size_t>(loop - good.image.kernels.begin());
+  RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::wide_chunk, number}}, 100);
+  // It also begins before its chunk scratch.
+  EXPECT_THAT(bad.run(), AllOf(HasSubstr(str("kernel ", number, " (scan")), AnyOf(HasSubstr(" stores too: "), HasSubstr(" at byte -64 of "))));
+}
+
+TEST(Checked, FindsAMissingBarrierBeforeALoopOverTime) {
+  const ir::Graph graph = recurrent_training_graph();
+  std::size_t found = 0;
+  const std::size_t phases = RawStep(graph, {}, 100).image.phases.size();
+  for (std::size_t phase = 0; phase + 1 < phases; ++phase) {
+    RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::no_barrier, phase}}, 100);
+    found += bad.run().find(" (scan") != std::string::npos;
+  }
+  EXPECT_GE(found, 1u);
 }
 
 TEST(Checked, FindsAMissingBarrier) {

@@ -30,4 +30,22 @@ inline ir::Graph training_graph(const std::vector<std::int64_t>& sizes) {
   return graph;
 }
 
+/// The optimized graph of a training step of a GRU of 12 units over five steps of 8 numbers, [N, 40]; its outputs are the loss and all states.
+inline ir::Graph recurrent_training_graph() {
+  nn::GRU layer(8, 12, {.return_sequences = true});
+  const std::vector<Parameter> parameters = layer.parameters();
+  optim::SGD optimizer;
+  StepCore step(
+      [&](std::span<const Tensor> in) {
+        const Tensor states = layer(reshape(in[0], {-1, 5, 8})), loss = mean(square(states));
+        optimizer.update(parameters, grad(loss, parameters));
+        return std::vector{loss, states};
+      },
+      {.name = "recurrent"}, std::source_location::current());
+  const Spec specs[] = {Spec::batch(DType::f32, {40})};
+  ir::Graph graph = step.record(specs).graph;
+  passes::optimize(graph);
+  return graph;
+}
+
 }  // namespace sinter::test

@@ -40,6 +40,30 @@ TEST(Schedule, ChunksAreAFunctionOfShapeAndBatchAlone) {
   EXPECT_EQ(chunk_of(784, 500, {.most = 4096, .most_parts = 64, .work = 1 << 20}), 16);
 }
 
+/// The gradient of a wide weight, with much to do for each row of it: each chunk of rows reads the whole right operand, so few threads join chunks.
+TEST(Schedule, ChunksOfAWideGradientMayBeJoined) {
+  ir::Graph graph("g");
+  const ir::Value a = graph.add_input({"a", {DType::f32, {Dim::batch(), 512}}}), b = graph.add_input({"b", {DType::f32, {Dim::batch(), 2048}}});
+  ir::Value sum = matmul(a, b, true, false);
+  for (int i = 0; i < 20; ++i) sum = sum * graph.add_input({str("factor", i), {DType::f32, {512, 2048}}, ir::InputSpec::Kind::fixed});
+  graph.add_output(sum);
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  const auto product = std::find_if(schedule.kernels.begin(), schedule.kernels.end(), [](const codegen::Kernel& kernel) {
+    return kernel.is<codegen::Kernel::Group>() && kernel.anchor != ir::no_node;
+  });
+  ASSERT_NE(product, schedule.kernels.end());
+  const codegen::Loop& loop = schedule.phases[product->phase].loops[product->loop];
+  EXPECT_EQ(chunk_of(512, 4000, loop.limits), 8) << codegen::to_text(graph, schedule);
+  EXPECT_EQ(loop.most_units(4000), 64);
+  // Of sums that are one slot a chunk, chunks decide the result.
+  const codegen::Schedule slots = codegen::make_schedule(training_graph({784, 70, 30, 10}), false);
+  for (const codegen::Kernel& kernel : slots.kernels)
+    if (kernel.is<codegen::Kernel::Partial>()) {
+      EXPECT_EQ(slots.phases[kernel.phase].loops[kernel.loop].limits.joined, 1);
+    }
+}
+
 TEST(Schedule, SwappedStatesGoThroughMemory) {
   const Parameter a("a", test::random({40}, 1)), b("b", test::random({40}, 2));
   StepCore step(

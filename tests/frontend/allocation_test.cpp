@@ -57,6 +57,26 @@ TEST_F(Allocation, NoneInPredictOne) {
   EXPECT_EQ(allocations() - before, 0);
 }
 
+/// A recurrent layer step by step, with its states in the compiled function.
+TEST_F(Allocation, NoneInAStreamOfTimeSteps) {
+  NEEDS_CODEGEN();
+  nn::LSTM cell(5, 12);
+  const Parameter h("h", Tensor::zeros({DType::f32, {1, 12}})), c("c", Tensor::zeros({DType::f32, {1, 12}}));
+  auto live = compile(
+      [&](const Tensor& x) {
+        const std::vector<Tensor> states = cell.step(x, std::vector<Tensor>{h, c});
+        h.assign(states[0]);
+        c.assign(states[1]);
+        return states[0];
+      },
+      {.kinds = {InputKind::fixed}});
+  std::vector<float> in(5, 0.5f), out(12);
+  for (int i = 0; i < 3; ++i) live.predict_one(in, out);
+  const std::int64_t before = allocations();
+  for (int i = 0; i < 100; ++i) live.predict_one(in, out);
+  EXPECT_EQ(allocations() - before, 0);
+}
+
 TEST_F(Allocation, FitAllocatesNoMoreForMoreSteps) {
   NEEDS_CODEGEN();
   nn::Sequential model{nn::Dense(20, 7)};

@@ -122,6 +122,29 @@ TEST(Recurrent, ReturnsSequencesAndStates) {
   EXPECT_EQ(states[0].to_vector<float>(), results[1].to_vector<float>());
 }
 
+/// One time step a call, with the states as parameters, gives what the whole sequence gives.
+TEST(Recurrent, StepsOfAStreamAreThoseOfTheSequence) {
+  for (const Mode mode : modes()) {
+    seed(3);
+    nn::GRU cell(4, 5, {.return_sequences = true});
+    const Tensor x = random({1, 6, 4}, 1);
+    const Parameter state("state", Tensor::zeros({DType::f32, {1, 5}}));
+    auto live = compile(
+        [&](const Tensor& now) {
+          const Tensor next = cell.step(now, std::vector<Tensor>{state})[0];
+          state.assign(next);
+          return next;
+        },
+        {.mode = mode, .kinds = {InputKind::fixed}});
+    const std::vector<float> numbers = x.to_vector<float>(), whole = cell(x).to_vector<float>();
+    std::vector<float> out(5);
+    for (std::size_t t = 0; t < 6; ++t) {
+      live.predict_one(std::span(numbers).subspan(4 * t, 4), out);  // which was never called before
+      for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(out[i], whole[5 * t + i], 1e-6) << t;
+    }
+  }
+}
+
 TEST(Recurrent, RunsBackwards) {
   seed(3);
   nn::GRU forward(4, 5, {.return_sequences = true}), backward(4, 5, {.return_sequences = true, .reverse = true});
