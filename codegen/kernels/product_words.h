@@ -3,6 +3,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <functional>
+
 #include "codegen/emit/emitter.h"
 
 namespace sinter::codegen {

@@ -35,11 +35,12 @@ const std::string& Module::kind() const { return state_->kind; }
 
 Tensor Module::operator()(const Tensor& x) {
   const LayerScope scope(state_->label());
-  Tensor y = forward(x);
-  if (x.mask() && passes_mask()) y = Tensor(y, x.mask());
+  Tensor y = with_mask_of(x, forward(x));
   Summary::note_call(*this, y);
   return y;
 }
+
+Tensor Module::with_mask_of(const Tensor& x, const Tensor& y) const { return x.mask() && passes_mask() ? Tensor(y, x.mask()) : y; }
 
 std::vector<Tensor> Module::forward_all(std::span<const Tensor> in) {
   if (in.size() != 1) throw UserError(state_->label(), str("takes 1 input, got ", in.size(), "; derive a module of several inputs from nn::Model"));
@@ -49,6 +50,7 @@ std::vector<Tensor> Module::forward_all(std::span<const Tensor> in) {
 std::vector<Tensor> Module::call_all(std::span<const Tensor> in) {
   const LayerScope scope(state_->label());
   std::vector<Tensor> out = forward_all(in);
+  if (in.size() == 1 && out.size() == 1) out[0] = with_mask_of(in[0], out[0]);
   if (!out.empty()) Summary::note_call(*this, out[0]);
   return out;
 }

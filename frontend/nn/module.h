@@ -121,6 +121,8 @@ class Module {
 
  private:
   friend class Summary;
+  /// The output for x, with its mask if it passes that on.
+  Tensor with_mask_of(const Tensor& x, const Tensor& y) const;
   Parameter add(std::string name, const Tensor& initial, bool trains, Penalty penalty);
   std::shared_ptr<ModuleState> state_;
 };

@@ -145,7 +145,8 @@ Bidirectional::Bidirectional(std::shared_ptr<Recurrent> forward, std::shared_ptr
     : Module("bidirectional"), forward_(std::move(forward)), backward_(std::move(backward)), merge_(merge) {
   if (!forward_ || !backward_) throw UserError(label(), "needs two layers, got a null pointer");
   const RecurrentOptions &a = forward_->options(), &b = backward_->options();
-  if (a.reverse == b.reverse) throw UserError(label(), "its layers run in the same direction; give one of them .reverse = true");
+  if (a.reverse || !b.reverse)
+    throw UserError(label(), "its first layer runs forwards and its second backwards; give the second alone .reverse = true");
   if (a.return_sequences != b.return_sequences || a.return_state != b.return_state)
     throw UserError(label(), "its layers return different things; give both the same return_sequences and return_state");
   if (merge != Merge::concat && forward_->units() != backward_->units())

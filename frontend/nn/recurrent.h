@@ -110,12 +110,12 @@ enum class Merge { concat, sum, mean, product };
 ///   nn::Bidirectional both{nn::LSTM(30, 512, {.return_sequences = true})};  // [N, T, 30] becomes [N, T, 1024]
 class Bidirectional : public Module {
  public:
-  /// The layer, and a reversed() one after it.
+  /// The layer, which runs forwards, and a reversed() one.
   template <std::derived_from<Recurrent> Layer>
   explicit Bidirectional(const Layer& layer, Merge merge = Merge::concat)
       : Bidirectional(std::static_pointer_cast<Recurrent>(share(layer)), layer.reversed(), merge) {}
-  /// Throws UserError for layers of the same direction, of different options return_sequences or return_state, and, unless they are concatenated, of
-  /// different numbers of units.
+  /// Throws UserError unless the first layer runs forwards and the second backwards, for different options return_sequences or return_state, and,
+  /// unless they are concatenated, for different numbers of units.
   Bidirectional(std::shared_ptr<Recurrent> forward, std::shared_ptr<Recurrent> backward, Merge merge = Merge::concat);
 
   Tensor forward(const Tensor& x) override;

@@ -105,7 +105,9 @@ TEST(Bidirectional, RefusesLayersThatDoNotMatch) {
   const auto layer = [](std::int64_t units, nn::RecurrentOptions options) { return std::make_shared<nn::GRU>(4, units, options); };
   EXPECT_USER_ERROR(nn::Bidirectional(nullptr, layer(5, {})), "[bidirectional] needs two layers, got a null pointer");
   EXPECT_USER_ERROR(nn::Bidirectional(layer(5, {}), layer(5, {})),
-                    "[bidirectional] its layers run in the same direction; give one of them .reverse = true");
+                    "[bidirectional] its first layer runs forwards and its second backwards; give the second alone .reverse = true");
+  EXPECT_USER_ERROR(nn::Bidirectional(nn::GRU(4, 5, {.reverse = true})),
+                    "[bidirectional] its first layer runs forwards and its second backwards; give the second alone .reverse = true");
   EXPECT_USER_ERROR(nn::Bidirectional(layer(5, {}), layer(5, {.return_sequences = true, .reverse = true})),
                     "[bidirectional] its layers return different things; give both the same return_sequences and return_state");
   EXPECT_USER_ERROR(nn::Bidirectional(layer(5, {}), layer(6, {.reverse = true}), Merge::mean),

@@ -182,7 +182,7 @@ TEST(FunctionErrors, OfTracedTensors) {
                   [] { compile([](const Tensor& x) { return slice(x, 0, 0, 1); })(random({2, 3}, 1)); }}});
 }
 
-TEST(Parameter, IsNamedAndFrozen) {
+TEST(FunctionParameters, AreNamedAndFrozen) {
   Parameter w("w", Tensor(1.0f));
   w.set_name("layer.w");
   EXPECT_EQ(w.name(), "layer.w");

@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Layers, EdgesGoDownAndCrossNoBox) {
+TEST(Layering, EdgesGoDownAndCrossNoBox) {
   RandomStream random(5, 5);
   for (int trial = 0; trial < 30; ++trial) {
     std::vector<report::Block> blocks(40);
@@ -55,7 +55,7 @@ TEST(Layers, EdgesGoDownAndCrossNoBox) {
   }
 }
 
-TEST(Layers, LongAndCircularEdgesBecomeStubs) {
+TEST(Layering, LongAndCircularEdgesBecomeStubs) {
   std::vector<report::Block> chain(1000, {60, 20, {}});
   for (std::size_t b = 1; b < chain.size(); ++b) {
     chain[b].from = {b - 1};

@@ -88,7 +88,7 @@ TEST(Pool, OfSeries) {
   }
 }
 
-TEST(Layers, HaveTheOptionsThatTheyAreGiven) {
+TEST(LayerOptions, AreThoseThatWereGiven) {
   nn::Conv2D convolution(1, 2, {1}, Activation::none, {.weight = init::constant(3), .bias = init::constant(5), .penalty = {.l2 = 0.5f}});
   EXPECT_THAT(convolution(Tensor({1, 2}, {1, 1, 2, 1})).to_vector<float>(), ElementsAre(8, 8, 11, 11));
   EXPECT_EQ(convolution.penalty().item(), 0.5 * 2 * 9);
@@ -114,7 +114,7 @@ TEST(Layers, HaveTheOptionsThatTheyAreGiven) {
   for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(q[i], p[i] + static_cast<float>(i % 3 + 1), 1e-6);
 }
 
-TEST(Layers, KnowWhetherTheyTrain) {
+TEST(LayerOptions, DependOnTraining) {
   EXPECT_FALSE(nn::is_training());
   {
     const nn::TrainingScope outer;
@@ -127,7 +127,7 @@ TEST(Layers, KnowWhetherTheyTrain) {
   EXPECT_FALSE(nn::is_training());
 }
 
-TEST(Module, ListsItsLayers) {
+TEST(LayerParameters, AreListed) {
   nn::Sequential model{nn::Dense(2, 3), nn::Dropout(0.5), nn::Dense(3, 1)};
   std::vector<std::string> found;
   for (const nn::LayerParameters& layer : model.layers()) found.push_back(layer.kind + " " + layer.path + str(" ", layer.parameters.size()));
@@ -136,7 +136,7 @@ TEST(Module, ListsItsLayers) {
   EXPECT_EQ(model.summary_all(inputs), model.summary(inputs[0]));
 }
 
-TEST(Module, GivesAndTakesItsWeights) {
+TEST(LayerParameters, AreGivenAndTaken) {
   nn::Sequential one{nn::Dense(2, 3)}, other{nn::Dense(2, 3)};
   const weights::StateDict tensors = weights::state_dict(one);
   ASSERT_EQ(tensors.size(), 2u);

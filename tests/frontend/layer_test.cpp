@@ -171,7 +171,7 @@ TEST(Dense, TakesInputsOfAnyRank) {
               HasSubstr("[dense] input has 4 features but the layer was built for 6; make it Dense(4, 5)"));
 }
 
-TEST(Layers, OfTheLastAxisTakeInputsOfAnyRank) {
+TEST(Layer, OfTheLastAxisTakesInputsOfAnyRank) {
   for (const Shape& shape : {Shape{5, 3}, Shape{5, 4, 3}, Shape{5, 2, 2, 3}}) {
     seed(3);
     nn::Sequential model{nn::Dense(3, 4, Activation::relu), nn::LayerNorm(4), nn::BatchNorm(4), nn::Dropout(0.5), nn::Dense(4, 2)};
@@ -195,7 +195,7 @@ TEST(Layers, OfTheLastAxisTakeInputsOfAnyRank) {
   }
 }
 
-TEST(Layers, CombineAndReshape) {
+TEST(Layer, CombinesAndReshapes) {
   const Tensor x = random({3, 4}, 2);
   nn::Add residual{nn::Identity(), nn::Lambda([](const Tensor& t) { return t * 2; })};
   EXPECT_THAT(residual(x).to_vector<float>(), testing::Pointwise(testing::FloatNear(1e-6f), (x * 3).to_vector<float>()));
@@ -207,7 +207,7 @@ TEST(Layers, CombineAndReshape) {
   EXPECT_EQ(shapes(x).to_vector<float>(), x.to_vector<float>());
 }
 
-TEST(Module, FreezesAndPenalizes) {
+TEST(Layer, FreezesAndPenalizes) {
   nn::Sequential model{nn::Dense(3, 2, nn::Activation::none, {.weight = init::constant(0.5f), .penalty = {.l1 = 0.1f, .l2 = 0.01f}}),
                        nn::BatchNorm(2)};
   EXPECT_NEAR(model.penalty().item(), 6 * (0.1 * 0.5 + 0.01 * 0.25), 1e-6);
@@ -222,7 +222,7 @@ TEST(Module, FreezesAndPenalizes) {
               HasSubstr("penalties must be at least 0, got l1 = 0 and l2 = -1"));
 }
 
-TEST(Module, SummaryIsATable) {
+TEST(Layer, SummaryIsATable) {
   nn::Dense shared(8, 8);
   nn::Sequential model{nn::Dense(784, 70, nn::Activation::relu), nn::BatchNorm(70), nn::Dropout(0.2), nn::Dense(70, 10)};
   EXPECT_EQ(model.summary({DType::f32, {Dim::batch(), 784}}),

@@ -93,7 +93,7 @@ TEST(LoopState, PartsSayWhatTheyHold) {
   EXPECT_EQ(StatePart(adam).optimizer(), &adam);
 }
 
-TEST(OptimizerState, IsLoadedByName) {
+TEST(LoopState, OfAnOptimizerIsLoadedByName) {
   const Parameter w("w", Tensor({1, 2}, {2}));
   const Tensor g({1, -1}, {2});
   optim::Adam first, second;

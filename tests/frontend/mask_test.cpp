@@ -134,6 +134,7 @@ TEST(Mask, GoesThroughLayersThatTreatEachStepForItself) {
     const Tensor mask = nn::mask_of((*layer)(x));
     ASSERT_TRUE(mask.defined()) << layer->kind();
     EXPECT_EQ(mask.to_vector<std::uint8_t>(), x.mask()->to_vector<std::uint8_t>());
+    EXPECT_TRUE(nn::mask_of(layer->call_all({&x, 1})[0]).defined()) << layer->kind();
   }
   const std::vector<std::shared_ptr<nn::Module>> lose{std::make_shared<nn::Flatten>(),
                                                       std::make_shared<nn::Conv1D>(4, 2, 2),

@@ -104,7 +104,7 @@ TEST(Module, AndItsTrainerCanMoveTogether) {
   EXPECT_EQ(owners[0].trainer.predict(x).to_vector<float>(), owners[0].model(x).to_vector<float>());
 }
 
-TEST(Trainer, KeepsItsModelAlive) {
+TEST(TrainedModule, IsKeptAlive) {
   std::optional<Deep> model(std::in_place, 1);
   Trainer trainer(*model, loss::mean_squared_error, optim::SGD(), {.mode = modes().back()});
   const Tensor x = random({4, 8}, 1);
@@ -162,7 +162,7 @@ struct Forgetful : nn::Module {
   Tensor forward(const Tensor& x) override { return forgotten(known(x)); }
 };
 
-TEST(Trainer, RefusesAModelThatUsesUnregisteredParameters) {
+TEST(TrainedModule, HasNoUnregisteredParameters) {
   Trainer trainer(Forgetful(), loss::mean_squared_error, optim::SGD());
   EXPECT_THAT(
       error_of([&] { trainer.train_on_batch(random({4, 2}, 1), random({4, 1}, 2)); }),
@@ -184,7 +184,7 @@ struct Shifted : nn::Module {
 
 TEST(Module, LeavesNamesOfTypesToItsUsers) { EXPECT_EQ(Shifted()(Tensor({1, 2}, {2, 1})).to_vector<float>(), (std::vector<float>{4, 7})); }
 
-TEST(Init, IsRefusedInACompiledFunction) {
+TEST(Initializer, IsRefusedInACompiledFunction) {
   auto step = compile([](const Tensor& x) { return x + init::normal(1)({3}); }, {.mode = modes().back()});
   if (codegen::is_built()) {
     EXPECT_THAT(error_of([&] { step(random({2, 3}, 1)); }),
@@ -193,7 +193,7 @@ TEST(Init, IsRefusedInACompiledFunction) {
   }
 }
 
-TEST(Optimizer, CopiesShareTheirSlots) {
+TEST(OptimizerCopies, ShareTheirSlots) {
   const Parameter w("w", Tensor({1, 2}, {2}));
   optim::Adam first, second = first;
   for (optim::Adam* optimizer : {&first, &second}) optimizer->update(std::array{w}, std::array{Tensor({1, 1}, {2})});

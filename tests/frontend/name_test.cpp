@@ -71,7 +71,7 @@ TEST(Name, OfAParameterIsNoPath) {
 
 // ---- moved modules ----
 
-TEST(Module, StaysUsableWhenMovedFrom) {
+TEST(NamedModule, StaysUsableWhenMovedFrom) {
   const Tensor x = random({3, 4}, 1);
   const auto check = [&](auto module, const Tensor& in) {
     const auto wanted = module(in).template to_vector<float>();

@@ -151,7 +151,7 @@ TEST(NanMetric, HasRoomForManyClasses) {
               HasSubstr("[confusion_matrix] needs at least 2 classes and at most 2147483647, got 2147483648"));
 }
 
-TEST(Metric, TakesNoTargetBetweenClasses) {
+TEST(NanMetric, TakesNoTargetBetweenClasses) {
   EXPECT_THAT(error_of([] { metric::accuracy()->add(Tensor({0.5f, 0.5f}, {1, 2}), Tensor({0.5f}, {1})); }),
               HasSubstr("[accuracy] needs class numbers, got 0.5"));
 }

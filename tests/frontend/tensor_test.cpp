@@ -200,7 +200,7 @@ TEST(TensorErrors, NameRuleAndValuesAndLine) {
   EXPECT_THAT(error_of([&] { one_hot(Tensor(std::vector<std::int32_t>{3}, {1}), 3); }), HasSubstr("[0, 3)"));
 }
 
-TEST(Parameter, SnapshotsDoNotChange) {
+TEST(ParameterSnapshots, DoNotChange) {
   const Parameter p("p", Tensor({1, 2}, {2}));
   const Tensor before = p;
   p.assign(before * 3.0f);
@@ -210,7 +210,7 @@ TEST(Parameter, SnapshotsDoNotChange) {
   EXPECT_THAT(error_of([&] { p.assign(Tensor(1.0f)); }), HasSubstr("cannot assign f32[] to 'p', which is f32[2]"));
 }
 
-TEST(Module, NamesParametersByPath) {
+TEST(ParameterNames, AreTheirPaths) {
   nn::Sequential model{nn::Dense(4, 3), nn::Dense(3, 2), nn::Sequential{nn::Dense(2, 2)}};
   std::vector<std::string> names;
   for (const Parameter& p : model.parameters()) names.push_back(p.name());
@@ -252,7 +252,7 @@ TEST(Random, DrawsAreSpreadAsTheySay) {
   EXPECT_NE(bits(3, 1), bits(3, 2));
 }
 
-TEST(Init, ValuesHaveTheirVariance) {
+TEST(InitialValues, HaveTheirVariance) {
   const Shape shape{120, 80};
   const auto check = [&](const Initializer& make, double mean_wanted, double variance_wanted) {
     seed(11);

@@ -80,7 +80,7 @@ TEST(FitOptions, AveragesAreExchangedThroughTheTrainer) {
   EXPECT_EQ(trainer.evaluate(data).loss, loss);
 }
 
-TEST(Trainer, HasMetadataAndItsSteps) {
+TEST(TrainerParts, AreMetadataAndSteps) {
   nn::Sequential model = linear();
   Trainer trainer = trainer_of(model);
   EXPECT_FALSE(trainer.has_metadata("units"));
@@ -183,7 +183,7 @@ struct Forgetful : Worst {
   void restore(const SavedState& state) override { Metric::restore(state); }
 };
 
-TEST(Metric, MayBeOnesOwn) {
+TEST(MetricOptions, MayBeOnesOwn) {
   Worst metric;
   metric.add(Tensor({1, 2, 3, 4}, {2, 2}), Tensor({1, 5, 3, 4.5f}, {2, 2}));
   EXPECT_EQ(metric.result(), 3);
@@ -331,7 +331,7 @@ TEST(RunStateErrors, SayWhatIsWrong) {
                  {"[checkpoint] the history of '1000.auc' is incomplete", with("history.metric.1000.auc", {1})}});
 }
 
-TEST(TrainerErrors, OfItsCalls) {
+TEST(TrainerCallErrors, SayWhatIsWrong) {
   const TemporaryFolder folder;
   nn::Sequential model = linear();
   Trainer trainer = trainer_of(model);

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::ObjectCache;
 using testing::IsEmpty;
+using ObjectCacheSharing = ObjectCacheTest;
 
 /// Code that tells which key it was kept under.
 std::string code_of(int i) { return str("code of ", i, std::string(static_cast<std::size_t>(1000 + 37 * i), static_cast<char>('a' + i % 26))); }
@@ -30,7 +31,7 @@ void work(const fs::path& folder, unsigned seed, std::atomic<int>& wrong) {
   }
 }
 
-TEST_F(ObjectCacheTest, ManyProcessesAtOnce) {
+TEST_F(ObjectCacheSharing, ManyProcessesAtOnce) {
   std::vector<pid_t> children;
   for (unsigned i = 0; i < 4; ++i) {
     children.push_back(::fork());
@@ -56,7 +57,7 @@ TEST_F(ObjectCacheTest, ManyProcessesAtOnce) {
   EXPECT_THAT(lines, IsEmpty());
 }
 
-TEST_F(ObjectCacheTest, ManyThreadsAtOnce) {
+TEST_F(ObjectCacheSharing, ManyThreadsAtOnce) {
   const auto before = ObjectCache::statistics();
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
