@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "ir/long_sum.h"
+
 namespace sinter::codegen {
 
 namespace {
@@ -19,6 +21,15 @@ std::int64_t ConvolutionPlan::block() const {
   if (h.copy * copy_row() <= most) return h.windows;
   const std::int64_t fitting = (most / copy_row() - rows_under(1)) / h.step + 1, worth = copied_once * rows_under(1) / h.step;
   return std::clamp<std::int64_t>(std::max(fitting, worth), 1, h.windows);
+}
+
+std::int64_t ConvolutionPlan::chain_rows() const {
+  const std::int64_t most = std::min(h.windows * w.windows, ir::chain_products);
+  return std::max<std::int64_t>(1, most / w.windows);
+}
+
+std::int64_t ConvolutionPlan::weight_block() const {
+  return block() == h.windows ? h.windows : std::min(h.windows, divide_up(block(), chain_rows()) * chain_rows());
 }
 
 std::int64_t most_slots(const Shape& weight) {

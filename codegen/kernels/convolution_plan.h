@@ -48,11 +48,17 @@ struct ConvolutionPlan {
   /// Rows of windows that are computed over one copy: all, or of a large image so many that their copy stays in the second-level cache, and few of
   /// its rows are copied twice.
   std::int64_t block() const;
+  /// Rows of windows that are one chain of a weight gradient; several images are if all of one are fewer.
+  std::int64_t chain_rows() const;
+  /// Whole chains of which a weight gradient copies the rows together.
+  std::int64_t weight_block() const;
   /// Floats of the copy of the whole image, or of what so many rows of windows lie over: vectors may reach past its end.
   std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
   std::int64_t block_elements(std::int64_t rows) const { return rows_under(rows) * copy_row() + 16; }
-  /// The most floats of the runs of one tile.
-  std::int64_t tile_elements() const { return most_convolution_rows * ((run() + 15) / 16 * 16); }
+  /// Whether the columns of any tile, of at most five vectors, fit between the first numbers of adjacent windows.
+  bool windows_are_apart() const { return w.step * channels >= 80; }
+  /// The most floats of the runs of one tile, where windows overlap.
+  std::int64_t tile_elements() const { return windows_are_apart() ? 0 : most_convolution_rows * ((run() + 15) / 16 * 16); }
 };
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
 

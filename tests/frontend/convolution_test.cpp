@@ -114,6 +114,29 @@ TEST(Convolution, ThreeHundredRandomShapes) {
   }
 }
 
+/// Rows of a kernel that are contracted in parts, since one panel of them fills the second-level cache; windows that overlap and that do not.
+Case long_kernel(RandomStream& random) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
+  };
+  const std::int64_t height = pick(1, 3), taps = pick(20, 60), before = pick(0, taps - 1);
+  Case c{2, height, taps + pick(20, 60), pick(40, 100), pick(30, 90), pick(1, height), taps, 1, {1, pick(1, 4)}, {1, 1}, {}};
+  c.pads = {0, before, 0, taps - 1 - before};
+  return c;
+}
+
+TEST(Convolution, LongRowsOfAKernel) {
+  NEEDS_CODEGEN();
+  RandomStream random(14, 1);
+  for (int i = 0; i < 12; ++i) {
+    const Case c = long_kernel(random);
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    conv.expect(conv.run(Mode::graph));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 /// One that may be computed with few multiplications.
 Case small_kernel(RandomStream& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
@@ -166,7 +189,7 @@ TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
   NEEDS_CODEGEN();
   RandomStream random(12, 1);
   for (int i = 0; i < 40; ++i) {
-    Case c = i < 30 ? random_case(random) : small_kernel(random);
+    Case c = i < 30 ? random_case(random) : i < 37 ? small_kernel(random) : long_kernel(random);
     c.images = 9;
     SCOPED_TRACE(c.text());
     const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));

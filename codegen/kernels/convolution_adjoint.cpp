@@ -1,0 +1,144 @@
+// conv2d_transpose: each gradient, times the kernel, gives a window's runs, which are added to a copy of the image that then becomes the result.
+#include "codegen/kernels/convolution_emit.h"
+#include "codegen/kernels/convolution_words.h"
+#include "codegen/kernels/product_tile.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+namespace {
+
+class AdjointEmitter : ConvolutionWords {
+ public:
+  explicit AdjointEmitter(Emitter& emitter) : ConvolutionWords(emitter) {}
+
+  void emit() {
+    source_ = e_.value_of(node_.inputs[0]);
+    const std::int64_t stride = symbolic_layout(type(e_.memory(Memory::packed)).shape).stride.factor();
+    tile(plan_.w.windows, stride);
+    for_each_image([&](Value* image) {
+      zero_from(copy_at(number(0)), plan_.h.copy * plan_.copy_row());
+      e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
+        Value* gradients = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
+        e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1, [&](Value* part) { scatter_row(gradients, oh, part, stride); });
+      });
+      copy_back(image);
+      Value* first = mul(image, plan_.h.source * plan_.w.source);
+      e_.store_results({first, add(first, number(plan_.h.source * plan_.w.source))});
+    });
+  }
+
+  /// Rows [begin, end) of the rotated kernel: by (kernel row, part of it, feature) and index in the run.
+  void emit_pack() {
+    const ValueId w = e_.value_of(node_.inputs[1]), packed = e_.memory(Memory::packed);
+    const SymbolicLayout at = symbolic_layout(e_.kernel().shape);
+    const bool flat_w = is_flat(type(w).shape), flat = is_flat(e_.kernel().shape);
+    e_.loop(e_.begin(), e_.end(), 1, [&](Value* row) {
+      Value *first = mul(div(row, conv_.features), plan_.run()), *f = rem(row, conv_.features);
+      e_.loop(number(0), number(plan_.run()), 1, [&](Value* i) {
+        Value* from = add(first, i);
+        Value* x = b_.CreateLoad(b_.getFloatTy(), flat_w ? e_.address(w, number(0), from) : e_.address(w, from, f));
+        b_.CreateStore(x, flat ? e_.address(packed, number(0), row) : e_.address(packed, row, i));
+      });
+      if (!flat)
+        e_.loop(number(plan_.run()), number(at.stride.factor()), 1,
+                [&](Value* i) { b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), e_.address(packed, row, i)); });
+    });
+  }
+
+ private:
+  /// Where row h of the image begins in the copy.
+  Value* place_of(Value* h) { return copy_at(add(mul(add(h, number(plan_.h.first)), plan_.copy_row()), number(plan_.w.first * plan_.channels))); }
+
+  /// The copy as the image that is collected: zeros where no window was.
+  void copy_back(Value* image) {
+    const Shape& shape = e_.kernel().shape;
+    const bool flat = is_flat(shape);
+    const std::int64_t rows = plan_.h.kept(), columns = plan_.w.kept(), stride = symbolic_layout(shape).stride.factor();
+    const Vec zero(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32);
+    const auto pixel = [&](Value* from, Value* row) {
+      for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
+        const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, stride - c)),
+                   valid = static_cast<unsigned>(std::min<std::int64_t>(width, plan_.channels - c));
+        const Vec x = from ? e_.load(float_at(from, number(c)), DType::f32, width) : splat(zero, width);
+        e_.store(x, e_.memory(Memory::collected), flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
+      }
+    };
+    const auto line = [&](Value* h, std::int64_t covered) {
+      Value *row = mul(add(mul(image, plan_.h.source), h), plan_.w.source), *from = place_of(h);
+      e_.loop(number(0), number(covered), 1, [&](Value* w) { pixel(float_at(from, mul(w, plan_.channels)), add(row, w)); });
+      e_.loop(number(covered), number(plan_.w.source), 1, [&](Value* w) { pixel(nullptr, add(row, w)); });
+    };
+    e_.loop(number(0), number(rows), 1, [&](Value* h) { line(h, columns); });
+    e_.loop(number(rows), number(plan_.h.source), 1, [&](Value* h) { line(h, 0); });
+  }
+
+  /// Adds the runs of part `part` of the kernel to the copy, for the windows of the gradients from row `first` on.
+  void scatter_row(Value* first, Value* oh, Value* part, std::int64_t stride) {
+    Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
+    Value* to =
+        copy_at(add(mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row()), mul(kw, plan_.w.dilation * plan_.channels)));
+    Value* packed = float_at(e_.pointer(e_.memory(Memory::packed)), mul(part, conv_.features * stride));
+    if (plan_.windows_are_apart()) add_runs(first, to, packed, stride);
+    else add_tiles_of_runs(first, to, packed, stride);
+  }
+
+  /// Windows far enough apart that a tile's rows don't meet: it adds to the copy itself. A panel of the kernel stays in the first-level cache.
+  void add_runs(Value* first, Value* to, Value* packed, std::int64_t stride) {
+    const std::int64_t step = plan_.w.step * plan_.channels;
+    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
+      for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
+        product_of_gradients(panels, rows, {float_at(to, add(mul(ow, step), column)), step, true}, float_at(packed, column), stride, add(first, ow));
+      });
+    });
+  }
+
+  /// Windows that overlap: the runs of a tile lie after the copy, and are added window by window.
+  void add_tiles_of_runs(Value* first, Value* to, Value* packed, std::int64_t stride) {
+    Value* runs = copy_at(number(plan_.copy_elements()));
+    for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
+      for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
+        product_of_gradients(panels, rows, {float_at(runs, column), stride, false}, float_at(packed, column), stride, add(first, ow));
+      });
+      for (unsigned i = 0; i < rows; ++i) {
+        Value* window = float_at(to, mul(add(ow, number(i)), plan_.w.step * plan_.channels));
+        const auto more = [&](Value* j, unsigned width) {  // pad lanes of a run are zeros
+          const Vec x = e_.load(float_at(runs, add(j, number(i * stride))), DType::f32, width),
+                    before = e_.load(float_at(window, j), DType::f32, width);
+          b_.CreateAlignedStore((before + x).value, float_at(window, j), llvm::Align(4));
+        };
+        const std::int64_t whole = stride / lanes * lanes;
+        e_.loop(number(0), number(whole), lanes, [&](Value* j) { more(j, lanes); });
+        if (whole < stride) more(number(whole), static_cast<unsigned>(stride - whole));
+      }
+    });
+  }
+
+  /// Where a tile of runs goes: rows `stride` floats apart, to what is there already or in its place.
+  struct Runs {
+    Value* begin;
+    std::int64_t stride;
+    bool add;
+  };
+  /// `rows` rows of gradients from `row` on, times a panel of the packed kernel.
+  void product_of_gradients(const Panels& panels, unsigned rows, const Runs& to, Value* b, std::int64_t ldb, Value* row) {
+    const Type& gradients = type(source_);
+    const bool flat = is_flat(gradients.shape);
+    Value* a = flat ? e_.address(source_, number(0), row) : e_.address(source_, row, number(0));
+    llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                        .rows = rows,
+                                                        .ldc = to.stride,
+                                                        .walk = Tile::Walk::spread,
+                                                        .lda = symbolic_layout(gradients.shape).stride.factor(),
+                                                        .accumulate = to.add});
+    b_.CreateCall(tile, {to.begin, b, number(ldb), number(conv_.features), number(to.add), a});
+  }
+};
+
+}  // namespace
+
+void emit_convolution_adjoint(Emitter& e) { AdjointEmitter(e).emit(); }
+void emit_convolution_pack(Emitter& e) { AdjointEmitter(e).emit_pack(); }
+
+}  // namespace sinter::codegen

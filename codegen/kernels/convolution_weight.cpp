@@ -1,0 +1,112 @@
+// conv2d_weight: windows as columns, times the gradients of their pixels.
+#include "codegen/kernels/chains.h"
+#include "codegen/kernels/convolution_emit.h"
+#include "codegen/kernels/convolution_words.h"
+#include "codegen/kernels/product_tile.h"
+#include "ir/long_sum.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+namespace {
+
+class WeightEmitter : ConvolutionWords {
+ public:
+  explicit WeightEmitter(Emitter& emitter) : ConvolutionWords(emitter) {}
+
+  /// This chunk's part of a conv2d_weight, into its slot.
+  void emit() {
+    source_ = e_.value_of(node_.inputs[0]);
+    gradient_ = e_.value_of(node_.inputs[1]);
+    const bool flat = conv_.features == 1;
+    if (!flat) tile(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor());
+    // A chain has the terms of several images, or of some rows of windows of one.
+    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), groups = divide_up(plan_.h.windows, rows);
+    const Rows images = e_.indices(1);
+    const ChainSteps steps(e_, mul(sub(images.last, images.first), groups), groups > 1 ? 1 : std::max<std::int64_t>(1, ir::chain_products / pixels));
+    const Chains chains = chains_of_weight(flat);
+    for_each_image([&](Value* image) {
+      for_each_block(image, number(0), number(plan_.h.windows), plan_.weight_block(), [&](Value* block, Value* block_end) {
+        e_.loop(block, block_end, rows, [&](Value* oh) {
+          const WindowRows windows{image, oh, least(number(rows), sub(block_end, oh))};
+          Value* step = add(mul(sub(image, images.first), groups), div(oh, rows));
+          e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+            e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+              Value* line = add(mul(kh, plan_.h.dilation), mul(sub(oh, block), plan_.h.step));
+              Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
+              Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+              if (flat) weight_column(windows, steps.place(step), from, row);
+              else weight_rows(windows, steps.place(step), from, row);
+            });
+          });
+          steps.add(step, chains);
+        });
+      });
+    });
+    steps.finish(chains);
+  }
+
+ private:
+  /// Some rows of windows of an image.
+  struct WindowRows {
+    Value *image, *first, *count;
+  };
+  Value* first_pixel(const WindowRows& windows) { return mul(add(mul(windows.image, plan_.h.windows), windows.first), plan_.w.windows); }
+
+  Chains chains_of_weight(bool flat) {
+    const ValueId slots = e_.memory(Memory::slots);
+    Value *first = mul(e_.chunk(), plan_.taps()), *sums = e_.pointer(e_.memory(Memory::sums));
+    if (flat) return {e_.address(slots, number(0), first), sums, number(1), number(plan_.taps()), plan_.taps()};
+    const std::int64_t stride = symbolic_layout(type(slots).shape).stride.factor();
+    return {e_.address(slots, first, number(0)), sums, number(plan_.taps()), number(stride), stride};
+  }
+
+  /// Adds the part of some windows to the rows of the slots from `row`, those of one run: windows as columns, times the gradients of their pixels.
+  /// `place` is 0 where a chain begins.
+  void weight_rows(const WindowRows& windows, Value* place, Value* from, Value* row) {
+    const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
+    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
+      Value* b = e_.address(gradient_, first_pixel(windows), column);
+      for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
+        llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
+                                                            .rows = rows,
+                                                            .ldc = symbolic_layout(type(e_.memory(Memory::slots)).shape).stride.factor(),
+                                                            .walk = Tile::Walk::columns,
+                                                            .lda = step,
+                                                            .accumulate = true,
+                                                            .runs = true});
+        b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), add(row, i), column), b, number(ldb), number(plan_.w.windows), place,
+                             float_at(from, i), windows.count, number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
+      });
+    });
+  }
+
+  /// The same for one feature: the run's numbers in lanes, times each pixel's gradient.
+  void weight_column(const WindowRows& windows, Value* place, Value* from, Value* row) {
+    const std::int64_t step = plan_.w.step * plan_.channels;
+    Value* a = e_.address(gradient_, number(0), first_pixel(windows));
+    const auto part = [&](Value* i, unsigned width) {
+      llvm::Function* tile = tile_function(
+          e_.context(), {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
+      b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
+                           place, a, windows.count, number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
+    };
+    const std::int64_t whole = plan_.run() / e_.unit().lanes * e_.unit().lanes;
+    e_.loop(number(0), number(whole), e_.unit().lanes, [&](Value* i) { part(i, e_.unit().lanes); });
+    std::int64_t at = whole;
+    for (unsigned width = e_.unit().lanes / 2; width > 0; width /= 2)
+      if (plan_.run() - at >= width) {
+        part(number(at), width);
+        at += width;
+      }
+  }
+
+  ValueId gradient_ = no_value;
+};
+
+}  // namespace
+
+void emit_convolution_weight(Emitter& e) { WeightEmitter(e).emit(); }
+
+}  // namespace sinter::codegen
