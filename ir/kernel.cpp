@@ -20,8 +20,7 @@ bool is_anchor(const Op& op) {
 std::optional<std::size_t> prologue_operand(const Op& op) {
   return std::visit(
       []<class O>(const O&) -> std::optional<std::size_t> {
-        if constexpr (IsReduction<O>) return 0;
-        else if constexpr (std::is_same_v<O, ScatterAddRows>) return 1;
+        if constexpr (Combines<O>) return O::combined;
         else return std::nullopt;
       },
       op);

@@ -46,6 +46,9 @@ concept IsLeaf = requires { typename O::leaf; };
 /// Each element of the result is one of an operand, or a constant, at a place that the walk says.
 template <class O>
 concept IsMovement = requires { typename O::movement; };
+/// Reads each element of operand `combined` once, and combines it with others.
+template <class O>
+concept Combines = requires { O::combined; };
 template <class O>
 concept HasNoGradient = requires { typename O::no_gradient; };
 template <class O>

@@ -22,11 +22,8 @@ class Elements {
   }
 
   Vec operator()(const ir::OneHot& op) {
-    const bool one_row = symbolic_layout(shape_).rows == Dim(1);
-    Value *place = is_flat(shape_) ? site_.last : one_row ? e_.number(0) : site_.row, *first = is_flat(shape_) ? e_.number(0) : site_.last;
-    Value* hot = checked_index(e_, id_, element_of(e_, node_.inputs[0], place), e_.number(op.depth));
-    Value* same = b_.CreateICmpEQ(lane_numbers(first, site_.width), site_.width == 1 ? hot : b_.CreateVectorSplat(site_.width, hot));
-    return {b_.CreateUIToFP(same, e_.memory_type(DType::f32, site_.width)), DType::f32};
+    Value* hot = checked_index(e_, id_, element_of(e_, node_.inputs[0], row()), e_.number(op.depth));
+    return {b_.CreateUIToFP(lanes_at(hot), e_.memory_type(DType::f32, site_.width)), DType::f32};
   }
 
   Vec operator()(const ir::ExactTotal&) {
@@ -39,33 +36,33 @@ class Elements {
 
   Vec operator()(const ir::ScatterAddAlong& op) {
     Value* count = e_.extent(e_.type_of(node_.inputs[0]).shape.back());
-    Value *place = element_at(e_, shape_, site_), *columns = e_.number(op.cols);
-    Value *row = b_.CreateUDiv(place, columns), *column = b_.CreateURem(place, columns);
-    llvm::AllocaInst* total = e_.variable(b_.getFloatTy(), "total");
-    b_.CreateStore(llvm::ConstantFP::get(b_.getFloatTy(), 0), total);
+    llvm::Type* type = e_.memory_type(DType::f32, site_.width);
+    llvm::AllocaInst* total = e_.variable(type, "total");
+    b_.CreateStore(llvm::Constant::getNullValue(type), total);
     e_.loop(e_.number(0), count, 1, [&](Value* j) {
-      Value* from = b_.CreateAdd(b_.CreateMul(row, count), j);
-      Value* at = checked_index(e_, id_, element_of(e_, node_.inputs[0], from), columns);
-      const Vec x = element_of(e_, node_.inputs[1], from), sum(b_.CreateLoad(b_.getFloatTy(), total), DType::f32);
-      b_.CreateStore(b_.CreateSelect(b_.CreateICmpEQ(at, column), (sum + x).value, sum.value), total);
+      Value* from = b_.CreateAdd(b_.CreateMul(row(), count), j);
+      Value* at = checked_index(e_, id_, element_of(e_, node_.inputs[0], from), e_.number(op.cols));
+      const Vec x = splat(element_of(e_, node_.inputs[1], from), site_.width), sum(b_.CreateLoad(type, total), DType::f32);
+      b_.CreateStore(b_.CreateSelect(lanes_at(at), (sum + x).value, sum.value), total);
     });
-    return {b_.CreateLoad(b_.getFloatTy(), total), DType::f32};
+    return {b_.CreateLoad(type, total), DType::f32};
   }
 
   /// Whether all lanes of a vector are computed at once.
   bool has_vectors() const {
-    if (kind_is<ir::OneHot>()) return !is_flat(shape_);
-    if (kind_is<ir::ScatterAddAlong>()) return false;
     const ir::Access access = ir::access_of(e_.graph(), id_);
+    if (!access.axes.empty() && access.axes[shape_.rank() - 1].kind == ir::Axis::Kind::scattered) return !is_flat(shape_);
     for (std::size_t k = 0; k < node_.inputs.size(); ++k)
       if (!is_index(access, k) && lanes_of(access, k, shape_, e_.type_of(node_.inputs[k]).shape) == Lanes::scattered) return false;
     return true;
   }
 
  private:
-  template <class O>
-  bool kind_is() const {
-    return std::holds_alternative<O>(node_.op);
+  /// Of an op whose last axis is scattered: the row of the site among all rows, and which lanes of the site are its element `index`.
+  Value* row() const { return is_flat(shape_) ? site_.last : symbolic_layout(shape_).rows == Dim(1) ? e_.number(0) : site_.row; }
+  Value* lanes_at(Value* index) const {
+    Value* first = is_flat(shape_) ? e_.number(0) : site_.last;
+    return b_.CreateICmpEQ(lane_numbers(first, site_.width), site_.width == 1 ? index : b_.CreateVectorSplat(site_.width, index));
   }
 
   std::vector<Type> operand_types() const {

@@ -11,7 +11,6 @@ namespace sinter {
 std::optional<std::pair<std::size_t, Dim>> index_of(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (ir::is_leaf(node.op)) return std::nullopt;
-  if (std::holds_alternative<ir::OneHot>(node.op)) return std::pair{std::size_t{0}, node.type.shape.back()};
   const ir::Access access = ir::access_of(graph, id);
   for (std::size_t k = 0; k < access.operands.size(); ++k)
     for (std::size_t d = 0; d < access.operands[k].size(); ++d)

@@ -118,6 +118,7 @@ Type OneHot::infer(std::span<const Type> in) const {
 
 Access OneHot::access(std::span<const Type> in, const Shape& result) const {
   Access access = Access::over(result, 1);
+  access.axes.back().kind = Axis::Kind::scattered;
   access.add_aligned(in[0].shape.rank());
   return access;
 }

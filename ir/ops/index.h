@@ -20,6 +20,7 @@ struct GatherRows {
 /// A zero table [rows, row dims...] to which each row of the updates is added at its index, in the order of the updates: the gradient of gather_rows.
 struct ScatterAddRows {
   static constexpr std::string_view name = "scatter_add_rows";
+  static constexpr std::size_t combined = 1;
   std::int64_t rows = 0;
   static constexpr auto fields = std::tuple{field("rows", &ScatterAddRows::rows)};
   Type infer(std::span<const Type> in) const;  ///< index, updates

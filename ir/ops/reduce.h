@@ -15,6 +15,7 @@ Shape infer_reduce(const Shape& shape, std::int64_t first, std::int64_t last);
 
 struct Sum {
   static constexpr std::string_view name = "sum";
+  static constexpr std::size_t combined = 0;
   std::int64_t first = 0, last = 0;
   static constexpr auto fields = std::tuple{field("first", &Sum::first), field("last", &Sum::last)};
   Type infer(std::span<const Type> in) const;
@@ -27,6 +28,7 @@ struct Sum {
 /// The greatest element; NaN if there is one. The gradient is shared equally among equal greatest elements.
 struct Max {
   static constexpr std::string_view name = "max";
+  static constexpr std::size_t combined = 0;
   std::int64_t first = 0, last = 0;
   static constexpr auto fields = std::tuple{field("first", &Max::first), field("last", &Max::last)};
   Type infer(std::span<const Type> in) const;
@@ -39,6 +41,7 @@ struct Max {
 /// The product of the elements. The gradient is exact where elements are 0 too.
 struct Prod {
   static constexpr std::string_view name = "prod";
+  static constexpr std::size_t combined = 0;
   std::int64_t first = 0, last = 0;
   static constexpr auto fields = std::tuple{field("first", &Prod::first), field("last", &Prod::last)};
   Type infer(std::span<const Type> in) const;
