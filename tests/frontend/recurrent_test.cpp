@@ -213,6 +213,32 @@ TEST(Recurrent, OneCompileServesEveryLength) {
   EXPECT_EQ(step.compile_count(), 1u);
 }
 
+TEST(Recurrent, SameBytesOnAnyNumberOfThreadsAndTarget) {
+  NEEDS_CODEGEN();
+  seed(5);
+  nn::Sequential model{nn::Bidirectional(nn::LSTM(20, 37, {.return_sequences = true})), nn::GRU(74, 33)};
+  const std::vector<Parameter> parameters = model.parameters();
+  const Tensor x = random({70, 9, 20}, 6);
+  const auto bytes = [&](int threads, const char* target) {
+    const Environment environment("SINTER_TARGET", target);
+    auto step = compile(
+        [&](const Tensor& x) {
+          std::vector<Tensor> results{model(x)};
+          for (const Tensor& gradient : grad(mean(square(results[0])), parameters)) results.push_back(gradient);
+          return results;
+        },
+        {.threads = threads, .force = true});
+    std::vector<std::vector<float>> all;
+    for (const Tensor& result : step(x)) all.push_back(result.to_vector<float>());
+    return all;
+  };
+  const std::vector<std::vector<float>> one = bytes(1, "x86-64-v3");
+  for (const int threads : {2, 3, 4}) {
+    EXPECT_EQ(bytes(threads, "x86-64-v3"), one) << threads;
+    EXPECT_EQ(bytes(threads, ""), one) << threads;
+  }
+}
+
 TEST(Recurrent, MemoryGrowsByAsMuchAsExplainSays) {
   NEEDS_CODEGEN();
   nn::LSTM lstm(3, 8);
