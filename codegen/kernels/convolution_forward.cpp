@@ -53,21 +53,12 @@ class ForwardEmitter : ConvolutionWords {
   struct Taps {
     Value *h, *w, *count, *runs, *jump, *place;
   };
-  /// Places of a row of the kernel that are contracted at a time: of a long row so many that what a panel has of them stays in the second-level cache
-  /// while tiles pass.
-  std::int64_t taps_at_a_time() const {
-    constexpr std::int64_t most = 64 * 1024;  // floats
-    std::int64_t columns = 0;
-    for (const Panels& p : tiles_.panels) columns = std::max(columns, p.columns);
-    const bool one_tile = tiles_.rows.large + tiles_.rows.small == 1;
-    return one_tile ? plan_.w.size : std::clamp<std::int64_t>(most / (columns * plan_.channels), 1, plan_.w.size);
-  }
 
   /// The pixels from row `first` of the result on, whose windows begin at `from`.
   void tile_row(Value* first, Value* from, std::pair<Value*, Value*> rows_of_window) {
     const auto [begin, end] = rows_of_window;
     Value *zero = number(0), *channels = number(plan_.channels);
-    const std::int64_t most = taps_at_a_time();
+    const std::int64_t most = plan_.taps_at_a_time(symbolic_layout(e_.kernel().shape).stride.factor());
     if (plan_.runs_a_row() > 1) {
       e_.loop(begin, end, 1, [&](Value* h) {
         tile_taps(first, from, {h, zero, channels, number(plan_.w.size), number((plan_.w.dilation - 1) * plan_.channels), b_.CreateSub(h, begin)},

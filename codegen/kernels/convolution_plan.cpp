@@ -23,6 +23,12 @@ std::int64_t ConvolutionPlan::block() const {
   return std::clamp<std::int64_t>(std::max(fitting, worth), 1, h.windows);
 }
 
+std::int64_t ConvolutionPlan::taps_at_a_time(std::int64_t columns) const {
+  constexpr std::int64_t most = 64 * 1024;                // floats
+  if (w.windows <= most_convolution_rows) return w.size;  // hardly more than one tile
+  return std::clamp<std::int64_t>(most / (std::min(columns, most_convolution_columns) * channels), 1, w.size);
+}
+
 std::int64_t ConvolutionPlan::chain_rows() const {
   const std::int64_t most = std::min(h.windows * w.windows, ir::chain_products);
   return std::max<std::int64_t>(1, most / w.windows);

@@ -20,8 +20,8 @@ bool is_convolution(const ir::Op& op);
 /// Whether tiles can compute it: convolutions of one group. The others are computed element by element.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
-/// The most rows of a tile.
-inline constexpr std::int64_t most_convolution_rows = 14;
+/// The most rows of a tile, and the most columns, on any vector unit.
+inline constexpr std::int64_t most_convolution_rows = 14, most_convolution_columns = 5 * 16;
 
 /// Along one axis of an image.
 struct CopyAxis {
@@ -55,8 +55,11 @@ struct ConvolutionPlan {
   /// Floats of the copy of the whole image, or of what so many rows of windows lie over: vectors may reach past its end.
   std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
   std::int64_t block_elements(std::int64_t rows) const { return rows_under(rows) * copy_row() + 16; }
-  /// Whether the columns of any tile, of at most five vectors, fit between the first numbers of adjacent windows.
-  bool windows_are_apart() const { return w.step * channels >= 80; }
+  /// Places of a row of the kernel that rows of results, `columns` wide, contract at a time: of a long row so many that what a panel has of them
+  /// stays in the second-level cache while tiles pass.
+  std::int64_t taps_at_a_time(std::int64_t columns) const;
+  /// Whether the columns of any tile fit between the first numbers of adjacent windows.
+  bool windows_are_apart() const { return w.step * channels >= most_convolution_columns; }
   /// The most floats of the runs of one tile, where windows overlap.
   std::int64_t tile_elements() const { return windows_are_apart() ? 0 : most_convolution_rows * ((run() + 15) / 16 * 16); }
 };

@@ -23,6 +23,7 @@ constexpr Motif motifs[] = {
     {motif::dense_layer, 4},
     {motif::transposed_product},
     {motif::image_layer, 3},
+    {motif::convolution_of_long_kernel, 3},
     {motif::rectified_pool},
     {motif::log_of_softmax},
     {motif::reshapes},

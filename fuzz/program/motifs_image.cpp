@@ -58,6 +58,20 @@ Value convolution_of_many_channels(Builder& b) {
   }
 }
 
+/// A convolution whose kernel has long rows, or the gradient of its image: windows overlap or lie apart.
+Value convolution_of_long_kernel(Builder& b) {
+  b.allow(400'000, 3e7);
+  const std::int64_t size = b.number(20, 40), channels = b.number(30, 90);
+  const Shape x{1, b.number(1, 2), size + b.number(20, 40), channels}, w{1, size, channels, b.number(40, 90)};
+  ir::Conv2D op;
+  op.pads = {0, b.number(0, size - 1), 0, b.number(0, size - 1)};
+  op.strides = {1, b.number(1, 3)};
+  const Value kernel = b.leaf({DType::f32, w});
+  if (b.choose.below(2)) return arithmetic(b, b.add(op, {b.leaf({DType::f32, x}), kernel}));
+  const Value y = b.leaf({DType::f32, ir::convolution_of(op, x, w).y()});
+  return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y, kernel}));
+}
+
 /// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.
 Value rectified_pool(Builder& b) {
   const Value image = b.floats(is_image, image_shape(b)), y = b.add(ir::Relu{}, {image});

@@ -134,6 +134,18 @@ constexpr Pattern kernel_patterns[] = {
        const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
        return !s.kernel.is<Kernel::Combine>() && plan.block() < plan.h.windows;
      }},
+    {"kernel of a convolution read in parts",
+     [](const Site& s) {
+       if (!s.has_anchor<ir::Conv2D>() || s.is_winograd() || !codegen::tiles_convolution(s.graph, s.kernel.anchor)) return false;
+       const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
+       return plan.runs_a_row() == 1 && s.kernel.shape[3] != Dim(1) &&
+              plan.taps_at_a_time(symbolic_layout(s.kernel.shape).stride.factor()) < plan.w.size;
+     }},
+    {"gradient added to the image itself",
+     [](const Site& s) {
+       return s.has_anchor<ir::Conv2DTranspose>() && s.kernel.is<Kernel::Group>() && !s.is_winograd() &&
+              codegen::tiles_convolution(s.graph, s.kernel.anchor) && codegen::plan_convolution(s.graph, s.kernel.anchor).windows_are_apart();
+     }},
     {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
