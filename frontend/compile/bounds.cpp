@@ -58,6 +58,15 @@ void carry_pole(Bounded& result, const Type& type, const Bounded& divisor, const
     if (poles[i] != 0) result.error[i] = std::numeric_limits<double>::infinity();
 }
 
+/// A power of what may be negative is a number where the exponent is whole, else NaN: where the exponent may be whole, it may be either.
+void carry_whole_power(Bounded& result, const Type& type, const Bounded& base, const Bounded& power, Sizes sizes) {
+  const auto where_it = [&](const Bounded& x, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(x, f)}, sizes).data; };
+  const std::vector<double> negative = where_it(base, [](double v, double e) { return v - e < 0 ? 1 : 0; }),
+                            whole = where_it(power, [](double v, double e) { return e > 0 && std::floor(v + e) >= std::ceil(v - e) ? 1 : 0; });
+  for (std::size_t i = 0; i < result.error.size(); ++i)
+    if (negative[i] != 0 && whole[i] != 0) result.error[i] = std::numeric_limits<double>::infinity();
+}
+
 /// Sine and cosine move no further than their operand, and by 2 at most; at the ends of an error of several turns they may not have moved at all.
 void carry_angle(Bounded& result, const Bounded& in) {
   for (std::size_t i = 0; i < result.error.size(); ++i) result.error[i] = std::max(result.error[i], std::min(in.error[i], 2.0));
@@ -326,7 +335,9 @@ struct Carry {
     if (moved<ir::Div>()) carry_pole(result, type, *in[1], nullptr, sizes);
   }
   void operator()(const ir::Pow&) const {
-    if (moved<ir::Pow>()) carry_pole(result, type, *in[0], in[1], sizes);
+    if (!moved<ir::Pow>()) return;
+    carry_pole(result, type, *in[0], in[1], sizes);
+    carry_whole_power(result, type, *in[0], *in[1], sizes);
   }
   void operator()(const ir::Sin&) const { carry_by_moving(result, op, type, in, sizes), carry_angle(result, *in[0]); }
   void operator()(const ir::Cos&) const { carry_by_moving(result, op, type, in, sizes), carry_angle(result, *in[0]); }
