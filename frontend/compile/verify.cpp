@@ -132,7 +132,7 @@ std::vector<Bounded> bounded_scan(const ir::Graph& graph, ir::NodeId id, std::sp
 /// The results of a scan, those that are wrong in an earlier step first.
 void judge_scan(VerifyReport& report, const std::string& part, const ir::Graph& graph, ir::NodeId id, std::span<const Bounded> results,
                 std::span<const Tensor> values, const std::vector<std::string>& names) {
-  std::vector<std::pair<std::int64_t, Disagreement>> found;
+  std::multimap<std::int64_t, Disagreement> found;
   for (const ir::NodeId user : graph.node(id).users) {
     if (!values[user].defined()) continue;
     VerifyReport one;
@@ -141,9 +141,8 @@ void judge_scan(VerifyReport& report, const std::string& part, const ir::Graph& 
     const std::int64_t turn = judge_value(one, part, described(graph, user, names), values[user], wanted, scan_of_steps(graph, user));
     report.nodes += one.nodes;
     report.worst = one.worst;
-    for (const Disagreement& disagreement : one.disagreements) found.emplace_back(turn, disagreement);
+    for (const Disagreement& disagreement : one.disagreements) found.emplace(turn, disagreement);
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [turn, disagreement] : found) report.disagreements.push_back(std::move(disagreement));
 }
 
