@@ -72,8 +72,10 @@ class ProductEmitter : ProductWords {
     k_end_ = terms.last;
     slot_row_ = b_.CreateMul(e_.chunk(), e_.extent(product_.sizes.m));
     const auto row_of = [&](Value* piece) { return least(b_.CreateMul(piece, number(parts_.piece_rows)), e_.extent(product_.sizes.m)); };
-    set_rows(row_of(e_.piece_begin()), row_of(e_.piece_end()));
-    emit_rows();
+    e_.loop(e_.piece_begin(), e_.piece_end(), 1, [&](Value* piece) {  // the last tile of a piece has rows of its own
+      set_rows(row_of(piece), row_of(b_.CreateAdd(piece, number(1))));
+      emit_rows();
+    });
   }
 
   /// Of several products, the matrix of the left operand begins at `left_first`.
