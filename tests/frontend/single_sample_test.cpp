@@ -128,5 +128,22 @@ TEST(SingleSample, StepsThatUpdateAreNotCut) {
   EXPECT_THAT(step.explain(), testing::Not(HasSubstr("a single sample in")));
 }
 
+// A weight's gradient in pieces of 41 rows that another phase finishes, beside a product whose columns are cut: a thread has several pieces in a row.
+TEST(SingleSample, SeveralPiecesOfAWeightGradientInACall) {
+  NEEDS_CODEGEN();
+  const Parameter w("w", random({64, 300}, 1));
+  const Tensor x = random({1, 64}, 2), a = random({1, 121}, 3), b = random({1, 70}, 4), c = random({3000}, 5);
+  const auto function = [&](const Tensor& x, const Tensor& a, const Tensor& b, const Tensor& c) {
+    return std::pair(sigmoid(matmul(x, w)), max(c) - matmul(transpose(a), b));
+  };
+  const Tensor expected = function(x, a, b, c).second;
+  for (const int threads : {1, 2, 3}) {
+    auto step =
+        compile(function, {.threads = threads, .force = true, .kinds = {InputKind::batch, InputKind::batch, InputKind::batch, InputKind::fixed}});
+    const std::vector<float> got = step(x, a, b, c).second.to_vector<float>(), wanted = expected.to_vector<float>();
+    for (std::size_t i = 0; i < wanted.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-5) << i << ", " << threads << " threads";
+  }
+}
+
 }  // namespace
 }  // namespace sinter::test
