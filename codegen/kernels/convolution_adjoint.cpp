@@ -16,7 +16,7 @@ class AdjointEmitter : ConvolutionWords {
   void emit() {
     source_ = e_.value_of(node_.inputs[0]);
     const std::int64_t stride = symbolic_layout(type(e_.memory(Memory::packed)).shape).stride.factor();
-    tile(plan_.w.windows, stride);
+    choose_tiles(plan_.w.windows, stride);
     for_each_image([&](Value* image) {
       zero_from(copy_at(number(0)), plan_.h.copy * plan_.copy_row());
       e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {

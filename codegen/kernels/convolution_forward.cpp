@@ -20,7 +20,7 @@ class ForwardEmitter : ConvolutionWords {
   void emit() {
     const Shape& shape = e_.kernel().shape;
     source_ = e_.value_of(node_.inputs[0]);
-    if (!is_flat(shape)) tile(plan_.w.windows, symbolic_layout(shape).stride.factor());
+    if (!is_flat(shape)) choose_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor());
     const bool cut = e_.kernel().cut.along == Cut::Along::rows;  // of windows
     Value *begin = cut ? e_.piece_begin() : number(0), *end = cut ? e_.piece_end() : number(plan_.h.windows);
     for_each_image([&](Value* image) {

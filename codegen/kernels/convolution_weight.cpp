@@ -20,7 +20,7 @@ class WeightEmitter : ConvolutionWords {
     source_ = e_.value_of(node_.inputs[0]);
     gradient_ = e_.value_of(node_.inputs[1]);
     const bool flat = conv_.features == 1;
-    if (!flat) tile(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor());
+    if (!flat) choose_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor());
     // A chain has the terms of several images, or of some rows of windows of one.
     const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), groups = divide_up(plan_.h.windows, rows);
     const Rows images = e_.indices(1);

@@ -4,7 +4,7 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-void ConvolutionWords::tile(std::int64_t rows, std::int64_t stride) {
+void ConvolutionWords::choose_tiles(std::int64_t rows, std::int64_t stride) {
   tiles_ = plan_tiles(rows, stride, e_.unit());
   e_.note(str(ir::name(node_.op), ", ", to_text(plan_, tiles_)));
 }

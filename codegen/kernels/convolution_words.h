@@ -12,8 +12,8 @@ class ConvolutionWords : protected ImageWords {
       : ImageWords(emitter), node_(emitter.anchor()), plan_(plan_convolution(emitter.graph(), emitter.kernel().anchor)) {}
 
   llvm::Value* copy_at(llvm::Value* offset) { return float_at(e_.pointer(e_.memory(Memory::staging)), offset); }
-  /// Chooses tiles for `rows` rows of a stride of `stride` floats.
-  void tile(std::int64_t rows, std::int64_t stride);
+  /// Tiles for `rows` rows of a stride of `stride` floats.
+  void choose_tiles(std::int64_t rows, std::int64_t stride);
   /// Calls body with each image of the chunk.
   void for_each_image(const std::function<void(llvm::Value*)>& body);
   /// Calls body with `most` rows of windows after the other of [begin, end), when what they lie over is copied.

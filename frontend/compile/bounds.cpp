@@ -45,26 +45,28 @@ std::vector<double> moved(const Bounded& result, const ir::Op& op, const Type& t
   return differences;
 }
 
+/// Where an operand of a result of this type, of this value and error, is as asked.
+std::vector<bool> where(const Bounded& x, const Type& type, Sizes sizes, bool (*asked)(double value, double error)) {
+  const ir::Array found = evaluate(ir::Broadcast{type.shape}, type, {mapped(x, [&](double v, double e) { return asked(v, e) ? 1.0 : 0.0; })}, sizes);
+  return {found.data.begin(), found.data.end()};
+}
+bool may_be_negative(double value, double error) { return value - error < 0; }
+
 /// A quotient by what may be 0 may be any number, and so may a power of it if the exponent, `power`, may be negative: moving the operands to the ends
 /// of their errors does not find out what is between them.
 void carry_pole(Bounded& result, const Type& type, const Bounded& divisor, const Bounded* power, Sizes sizes) {
-  const auto where_it = [&](const Bounded& x, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(x, f)}, sizes).data; };
-  std::vector<double> poles = where_it(divisor, [](double v, double e) { return e > 0 && std::abs(v) <= e ? 1 : 0; });
-  if (power) {
-    const std::vector<double> negative = where_it(*power, [](double v, double e) { return v - e < 0 ? 1 : 0; });
-    for (std::size_t i = 0; i < poles.size(); ++i) poles[i] *= negative[i];
-  }
+  const std::vector<bool> poles = where(divisor, type, sizes, [](double v, double e) { return e > 0 && std::abs(v) <= e; }),
+                          negative = power ? where(*power, type, sizes, may_be_negative) : poles;
   for (std::size_t i = 0; i < poles.size(); ++i)
-    if (poles[i] != 0) result.error[i] = std::numeric_limits<double>::infinity();
+    if (poles[i] && negative[i]) result.error[i] = std::numeric_limits<double>::infinity();
 }
 
 /// A power of what may be negative is a number where the exponent is whole, else NaN: where the exponent may be whole, it may be either.
 void carry_whole_power(Bounded& result, const Type& type, const Bounded& base, const Bounded& power, Sizes sizes) {
-  const auto where_it = [&](const Bounded& x, auto&& f) { return evaluate(ir::Broadcast{type.shape}, type, {mapped(x, f)}, sizes).data; };
-  const std::vector<double> negative = where_it(base, [](double v, double e) { return v - e < 0 ? 1 : 0; }),
-                            whole = where_it(power, [](double v, double e) { return e > 0 && std::floor(v + e) >= std::ceil(v - e) ? 1 : 0; });
+  const std::vector<bool> negative = where(base, type, sizes, may_be_negative),
+                          whole = where(power, type, sizes, [](double v, double e) { return e > 0 && std::floor(v + e) >= std::ceil(v - e); });
   for (std::size_t i = 0; i < result.error.size(); ++i)
-    if (negative[i] != 0 && whole[i] != 0) result.error[i] = std::numeric_limits<double>::infinity();
+    if (negative[i] && whole[i]) result.error[i] = std::numeric_limits<double>::infinity();
 }
 
 /// Sine and cosine move no further than their operand, and by 2 at most; at the ends of an error of several turns they may not have moved at all.

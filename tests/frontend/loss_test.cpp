@@ -105,7 +105,7 @@ TEST(Loss, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error_of([] { loss::categorical({.label_smoothing = 1}); }), HasSubstr("label_smoothing must be in [0, 1), got 1"));
 }
 
-TEST(Schedule, GivesTheRates) {
+TEST(LearningRateSchedule, GivesTheRates) {
   using namespace schedule;
   const auto rates = [](const Schedule& s, std::initializer_list<std::int64_t> steps) {
     std::vector<double> result;

@@ -97,7 +97,7 @@ TEST(PermuteErrors, SayWhatIsWrong) {
 
 // ---- products ----
 
-TEST(Products, OfVectorsAndMatrices) {
+TEST(MatrixProducts, OfVectorsAndMatrices) {
   const Tensor m({1, 2, 3, 4, 5, 6}, {2, 3}), v({1, 10, 100}, {3}), u({1, 10}, {2});
   EXPECT_THAT(matmul(m, v).to_vector<float>(), ElementsAre(321, 654));
   EXPECT_THAT(matmul(u, m).to_vector<float>(), ElementsAre(41, 52, 63));
@@ -111,7 +111,7 @@ TEST(Products, OfVectorsAndMatrices) {
 }
 
 /// The elements of the product of each pair of matrices, the leading axes repeated.
-TEST(Products, BroadcastTheirLeadingAxes) {
+TEST(MatrixProducts, BroadcastTheirLeadingAxes) {
   struct Case {
     Shape a, b;
     const char* shape;
@@ -134,7 +134,7 @@ TEST(Products, BroadcastTheirLeadingAxes) {
   }
 }
 
-TEST(Products, AreRightCompiledAndSoAreTheirGradients) {
+TEST(MatrixProducts, AreRightCompiledAndSoAreTheirGradients) {
   expect_right([](const Tensor& x, const auto& o) { return matmul(x, o[0]); }, random({5, 4, 3}, 1), {random({3, 2}, 2)});
   expect_right([](const Tensor& x, const auto& o) { return matmul(x, o[0], true, true); }, random({5, 4, 3}, 1), {random({2, 4}, 2)});
   expect_right([](const Tensor& x, const auto& o) { return matmul(x, o[0]); }, random({5, 3}, 1), {random({3}, 2)});

@@ -250,7 +250,7 @@ TEST(Team, AForkedChildRunsAloneAndLeaves) {
   expect_team(4);
 }
 
-TEST(Threads, LittleWorkIsNotShared) {
+TEST(ThreadCount, LittleWorkIsNotShared) {
   EXPECT_EQ(threads_for(1e5, 1e4, 8), 1);
   EXPECT_EQ(threads_for(1e9, 0, 8), 8);
   EXPECT_EQ(threads_for(0, 1e9, 8), 8);
@@ -259,7 +259,7 @@ TEST(Threads, LittleWorkIsNotShared) {
   EXPECT_GE(default_threads(), 1);
 }
 
-TEST(Threads, TheEnvironmentVariableIsChecked) {
+TEST(ThreadCount, TheEnvironmentVariableIsChecked) {
   EXPECT_EQ(parse_thread_count("3"), 3);
   EXPECT_EQ(parse_thread_count(" 4,2"), 4);
   EXPECT_EQ(parse_thread_count("1000"), max_threads);
