@@ -237,11 +237,12 @@ class LoopBuilder {
     };
     for (const NodeId id : order_)
       if (need_inside_[id] && part_[id] == StepPart::sequence && (is_leaf_of_step(id) || enters(id)))
-        add_sequence(id, is_leaf_of_step(id) ? step_.inputs()[input_number(id)].name : str("x", id),
+        add_sequence(id, is_leaf_of_step(id) ? step_.inputs()[input_number(id)].name : str("sequence_", sequences.size()),
                      is_leaf_of_step(id) ? operand(id) : outside_[id]);
     for (const NodeId id : order_)
       if (need_inside_[id] && part_[id] == StepPart::invariant && (is_leaf_of_step(id) || enters(id))) {
-        inside_.set(id, add_input(is_leaf_of_step(id) ? step_.inputs()[input_number(id)].name : str("v", id), step_.node(id).type));
+        inside_.set(id,
+                    add_input(is_leaf_of_step(id) ? step_.inputs()[input_number(id)].name : str("invariant_", others.size()), step_.node(id).type));
         others.push_back(outside_[id]);
       }
     for (const auto& [id, leaf] : reshaped_) inside_.set(id, reshape(leaf, shape(id)));
