@@ -89,7 +89,7 @@ class Builder {
     return add_value({StoredValue::Home::output, i, type, id, str("output ", i), no_value, false, length});
   }
 
-  /// The destinations of a node's value: its outputs and states, or memory if another kernel reads it.
+  /// The destinations of a node's value: its outputs and states, or memory if another kernel reads it or it is kept.
   std::vector<Write> writes_of(NodeId id) {
     std::vector<Write> writes;
     const Type& type = graph_.node(id).type;
@@ -98,7 +98,7 @@ class Builder {
       if (graph_.outputs()[i] == id) writes.push_back({id, add_output(i, id)});
     for (std::uint32_t i = 0; is_result && i < graph_.states().size(); ++i)
       if (graph_.updates()[i] == id) writes.push_back({id, add_value({StoredValue::Home::state, i, type, id, str("new ", graph_.states()[i].name)})});
-    const bool read = read_from_memory(id);
+    const bool read = read_from_memory(id) || graph_.node(id).kept;
     if (writes.empty() ? read : keep_all_) writes.push_back({id, add_value({StoredValue::Home::memory, 0, type, id, str("node ", id)})});
     if (!writes.empty()) s_.value_of[id] = writes.back().value;
     return writes;

@@ -25,7 +25,7 @@ Value Graph::add(Op op, std::span<const NodeId> inputs, Origin origin) {
     throw UserError(origin.text(), str(ir::name(op), ": ", error.message()));
   }
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({std::move(op), {inputs.begin(), inputs.end()}, type, std::move(origin), {}, no_kernel, false, no_node, 0});
+  nodes_.push_back({std::move(op), {inputs.begin(), inputs.end()}, type, std::move(origin), {}});
   for (const NodeId input : inputs) nodes_[input].users.push_back(id);
   return {this, id};
 }
@@ -41,7 +41,7 @@ Value Graph::add(Op op, std::initializer_list<Value> inputs) {
 
 Value Graph::add_input(InputSpec spec) {
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({Input{static_cast<std::int64_t>(inputs_.size())}, {}, spec.type, origin_, {}, no_kernel, false, no_node, 0});
+  nodes_.push_back({Input{static_cast<std::int64_t>(inputs_.size())}, {}, spec.type, origin_, {}});
   inputs_.push_back(std::move(spec));
   input_nodes_.push_back(id);
   return {this, id};
@@ -50,7 +50,7 @@ Value Graph::add_input(InputSpec spec) {
 Value Graph::add_state(StateSpec spec) {
   if (!spec.type.shape.is_fixed()) throw UserError(spec.name, str("a state cannot have a batch dimension, got ", spec.type));
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({State{static_cast<std::int64_t>(states_.size())}, {}, spec.type, origin_, {}, no_kernel, false, no_node, 0});
+  nodes_.push_back({State{static_cast<std::int64_t>(states_.size())}, {}, spec.type, origin_, {}});
   states_.push_back(std::move(spec));
   state_nodes_.push_back(id);
   updates_.push_back(no_node);
@@ -80,6 +80,11 @@ void Graph::set_outputs(std::vector<NodeId> ids) {
   for (const NodeId id : outputs_) count_result(id, false);
   outputs_ = std::move(ids);
   for (const NodeId id : outputs_) count_result(id, true);
+}
+
+void Graph::keep(NodeId id) {
+  if (std::exchange(nodes_[id].kept, true)) return;
+  count_result(id, true);
 }
 
 /// Of a file, a node need not exist before verify has looked.
@@ -130,6 +135,10 @@ void Graph::replace_all_uses(NodeId from, NodeId to) {
   if (!nodes_[from].results) return;
   std::replace(outputs_.begin(), outputs_.end(), from, to);
   std::replace(updates_.begin(), updates_.end(), from, to);
+  if (std::exchange(nodes_[from].kept, false)) {
+    count_result(from, false);
+    keep(to);
+  }
   nodes_[to].results += std::exchange(nodes_[from].results, 0);
 }
 
@@ -146,6 +155,8 @@ std::vector<NodeId> Graph::erase_dead() {
   std::vector<NodeId> stack(outputs_.begin(), outputs_.end());
   for (const NodeId id : updates_)
     if (id != no_node) stack.push_back(id);
+  for (NodeId id = 0; id < nodes_.size(); ++id)
+    if (nodes_[id].kept) stack.push_back(id);
   while (!stack.empty()) {
     const NodeId id = stack.back();
     stack.pop_back();

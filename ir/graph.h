@@ -28,8 +28,9 @@ struct Node {
   std::vector<NodeId> users;        ///< one entry per use; outputs and state updates are not in it
   std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
   bool dead = false;
+  bool kept = false;             ///< computed and stored although nothing needs it
   NodeId gradient_of = no_node;  ///< the value whose final gradient this node is, set by differentiate: for reports about removed gradients
-  std::uint32_t results = 0;     ///< outputs and updates that are this node
+  std::uint32_t results = 0;     ///< outputs and updates that are this node; one more if it is kept
 };
 
 /// A cell: a value that persists between calls. Its shape has no N.
@@ -76,9 +77,9 @@ class Graph {
   std::span<const NodeId> outputs() const { return outputs_; }
   /// One per state: no_node where the call does not change it.
   std::span<const NodeId> updates() const { return updates_; }
-  /// Uses by live nodes, outputs and updates together.
+  /// Uses by live nodes, outputs, updates and being kept together.
   std::size_t use_count(NodeId id) const { return nodes_[id].users.size() + nodes_[id].results; }
-  /// Whether it is an output or update.
+  /// Whether it is an output, an update or kept.
   bool is_output(NodeId id) const { return nodes_[id].results > 0; }
   /// Live nodes, each after its inputs; among the candidates for the next the lowest id first.
   std::vector<NodeId> topological_order() const;
@@ -90,11 +91,13 @@ class Graph {
   void replace_input(NodeId user, std::size_t operand, NodeId to);
   void set_unpadded(std::size_t input) { inputs_[input].unpadded = true; }
   void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
+  /// Counts as needed from now on: to measure what the removal of unused nodes saves.
+  void keep(NodeId id);
   void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }
   /// Of a scan: another body with inputs and outputs of the same types.
   void set_body(NodeId scan, Body body) { std::get<Scan>(nodes_[scan].op).body = std::move(body); }
   void set_origin(NodeId id, Origin origin) { nodes_[id].origin = std::move(origin); }
-  /// Marks nodes as dead that no output and no update needs, except leaves. Returns their ids.
+  /// Marks nodes as dead that no output, no update and no kept node needs, except leaves. Returns their ids.
   std::vector<NodeId> erase_dead();
 
   // ---- origin of new nodes ----

@@ -72,4 +72,16 @@ bool dead_gradients(ir::Graph& graph, PassContext& context) {
   return true;
 }
 
+bool keep_gradients(ir::Graph& graph, PassContext& context) {
+  std::size_t kept = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (node.gradient_of == ir::no_node || ir::is_leaf(node.op) || graph.use_count(id)) continue;
+    graph.keep(id);
+    ++kept;
+  }
+  if (kept) context.notes.push_back("kept " + counted(kept, "gradient", "gradients") + " that nothing needs");
+  return !graph.erase_dead().empty() || kept > 0;
+}
+
 }  // namespace sinter::passes

@@ -246,10 +246,10 @@ void note_refusals(const ir::Graph& graph, const Grouping& grouping, PassContext
 
 }  // namespace
 
-bool group(ir::Graph& graph, PassContext& context) {
-  Grouping grouping(graph);
-  grouping.form();
-  const Partition& partition = grouping.partition();
+namespace {
+
+/// Numbers the kernels.
+bool assign_kernels(ir::Graph& graph, const Partition& partition, PassContext& context) {
   for (const NodeId id : partition.order())
     graph.set_kernel(id, partition.recomputable(id) && partition.group(id) == no_group ? ir::inlined : ir::no_kernel);
   std::int32_t kernel = 0;
@@ -266,16 +266,19 @@ bool group(ir::Graph& graph, PassContext& context) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     note += str(i ? ", " : ": ", labels[i].first, labels[i].second > 1 ? str(" ×", labels[i].second) : "");
   context.notes.push_back(std::move(note));
-  note_refusals(graph, grouping, context);
   return kernel > 0;
 }
 
-void group_each_alone(ir::Graph& graph) {
-  std::int32_t kernel = 0;
-  for (const NodeId id : graph.topological_order()) {
-    if (ir::is_leaf(graph.node(id).op)) continue;
-    graph.set_kernel(id, ir::is_recomputable(graph, id) && !graph.is_output(id) ? ir::inlined : kernel++);
-  }
+}  // namespace
+
+bool group(ir::Graph& graph, PassContext& context) {
+  Grouping grouping(graph);
+  grouping.form();
+  const bool any = assign_kernels(graph, grouping.partition(), context);
+  note_refusals(graph, grouping, context);
+  return any;
 }
+
+bool group_each_alone(ir::Graph& graph, PassContext& context) { return assign_kernels(graph, Partition(graph), context); }
 
 }  // namespace sinter::passes

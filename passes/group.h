@@ -29,7 +29,4 @@ inline constexpr std::size_t max_group_buffers = 24;
 ///    elements of the result that loads an element's operands before it stores, updates may be written in place.
 void verify_groups(const ir::Graph& graph);
 
-/// One kernel per node, recomputable scalars inlined: for the code generator if the pipeline stopped before `group`.
-void group_each_alone(ir::Graph& graph);
-
 }  // namespace sinter::passes

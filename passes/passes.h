@@ -2,7 +2,9 @@
 // returns whether it changed anything. Nodes that it leaves unused are removed by dead_code, which runs after each. pipeline.cpp gives the order.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "passes/pipeline.h"
@@ -14,8 +16,23 @@ struct PassContext {
   std::vector<std::string> notes;
 };
 
+/// A pass by its name. Where it is switched off, `plain` runs in its place, if the others or the code generator need something there.
+struct Pass {
+  using Function = bool (*)(ir::Graph&, PassContext&);
+  std::string_view name;
+  Function run, plain = nullptr;
+  bool in_steps = false;   ///< runs on the steps of loops over time, too
+  bool is_needed = false;  ///< the code generator needs it: it cannot be switched off
+};
+/// All of them, in the order in which they run.
+std::span<const Pass> pipeline();
+/// What runs in the place of a pass: itself, its plain form or, where it is switched off and has none, null.
+Pass::Function chosen(const Pass& pass, const PipelineOptions& options);
+
 /// Removes what no output and no update needs, and reports the removed gradients with their cost.
 bool dead_gradients(ir::Graph& graph, PassContext& context);
+/// Its plain form: gradients that nothing needs are kept.
+bool keep_gradients(ir::Graph& graph, PassContext& context);
 /// Computes ops of constants, through options.evaluate.
 bool constant_fold(ir::Graph& graph, PassContext& context);
 /// Identities that hold for every number, infinities and NaN included; most come from gradient rules.
@@ -43,8 +60,12 @@ bool merge_scans(ir::Graph& graph, PassContext& context);
 bool trim_scans(ir::Graph& graph, PassContext& context);
 /// Runs the passes that make sense there, and `group`, on the steps of loops over time.
 bool step_bodies(ir::Graph& graph, PassContext& context);
+/// Its plain form: each node of a step is a kernel of its own.
+bool plain_step_bodies(ir::Graph& graph, PassContext& context);
 /// Assigns kernels to nodes; passes/group.h has the rules.
 bool group(ir::Graph& graph, PassContext& context);
+/// Its plain form: each node is a kernel of its own, a loop over time together with its results; recomputable scalars are inlined.
+bool group_each_alone(ir::Graph& graph, PassContext& context);
 /// Removes what no output and no update needs.
 bool dead_code(ir::Graph& graph, PassContext& context);
 

@@ -60,7 +60,8 @@ std::string StepCore::explain() const {
   out << "passes:\n";
   for (const passes::PassReport& pass : compiled.passes) {
     out << "  " << std::left << std::setw(22) << pass.name << std::right << std::setw(5) << pass.nodes_before << " -> " << std::setw(5)
-        << pass.nodes_after << " nodes, " << std::fixed << std::setprecision(2) << pass.seconds * 1e3 << " ms\n";
+        << pass.nodes_after << " nodes, " << std::fixed << std::setprecision(2) << pass.seconds * 1e3 << " ms"
+        << (pass.is_off ? ", switched off" : "") << "\n";
     for (const std::string& note : pass.notes) out << "    " << note << "\n";
   }
   ir::Cost flops;

@@ -1,5 +1,6 @@
 #include "frontend/compile/settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -33,6 +34,16 @@ std::uint64_t bytes_of(const char* name, const std::string& text) {
   return number * megas * mega;
 }
 
+/// "a,b" as a and b.
+std::vector<std::string> parts(std::string_view list) {
+  std::vector<std::string> result;
+  for (std::size_t end = 0; !list.empty(); list.remove_prefix(std::min(end + 1, list.size()))) {
+    end = std::min(list.find(','), list.size());
+    result.emplace_back(list.substr(0, end));
+  }
+  return result;
+}
+
 CacheSettings cache_settings() {
   const std::string state = environment("SINTER_CACHE"), size = environment("SINTER_CACHE_SIZE");
   if (state != "" && state != "on" && state != "off") throw UserError("SINTER_CACHE", str("must be 'on' or 'off', got '", state, "'"));
@@ -48,6 +59,7 @@ CacheSettings cache_settings() {
 Settings settings() {
   return {.dump_folder = environment("SINTER_DUMP"),
           .stop_after = environment("SINTER_STOP_AFTER"),
+          .without = parts(environment("SINTER_WITHOUT")),
           .target = environment("SINTER_TARGET"),
           .fault = environment("SINTER_FAULT"),
           .profile = environment("SINTER_PROFILE"),

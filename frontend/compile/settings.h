@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sinter {
 
@@ -16,14 +17,15 @@ struct CacheSettings {
 
 /// Compile settings from the environment, read at each compile.
 struct Settings {
-  std::string dump_folder;  ///< SINTER_DUMP: graphs after each pass, schedule and machine code are written there
-  std::string stop_after;   ///< SINTER_STOP_AFTER: last pass to run, to bisect
-  std::string target;       ///< SINTER_TARGET: "x86-64-v3" and the like instead of this machine's CPU
-  std::string fault;        ///< SINTER_FAULT: node of the optimized graph ("%7") whose result is perturbed, to prove that verify finds it
-  std::string profile;      ///< SINTER_PROFILE: Chrome trace of the kernels of every step, written there when the process ends
-  bool perf_map = false;    ///< SINTER_PERF_MAP=1: perf can name the kernels
-  bool checked = false;     ///< SINTER_CHECKED=1: compiled steps check every access to memory, and that no two threads touch the same
-  bool verify = false;      ///< SINTER_VERIFY=1: every compiled step is verified on the inputs of the call that made it
+  std::string dump_folder;           ///< SINTER_DUMP: graphs after each pass, schedule and machine code are written there
+  std::string stop_after;            ///< SINTER_STOP_AFTER: last pass to run, to bisect
+  std::vector<std::string> without;  ///< SINTER_WITHOUT: passes that are switched off, with commas between; those of StepOptions::without besides
+  std::string target;                ///< SINTER_TARGET: "x86-64-v3" and the like instead of this machine's CPU
+  std::string fault;                 ///< SINTER_FAULT: node of the optimized graph ("%7") whose result is perturbed, to prove that verify finds it
+  std::string profile;               ///< SINTER_PROFILE: Chrome trace of the kernels of every step, written there when the process ends
+  bool perf_map = false;             ///< SINTER_PERF_MAP=1: perf can name the kernels
+  bool checked = false;              ///< SINTER_CHECKED=1: compiled steps check every access to memory, and that no two threads touch the same
+  bool verify = false;               ///< SINTER_VERIFY=1: every compiled step is verified on the inputs of the call that made it
   CacheSettings cache = {};
 };
 /// Throws UserError for values that are not allowed.

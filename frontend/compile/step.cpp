@@ -88,6 +88,12 @@ StepCore::~StepCore() = default;
 
 // ---- variants ----
 
+Settings StepCore::Impl::compile_settings() const {
+  Settings result = settings();
+  result.without.insert(result.without.end(), options.without.begin(), options.without.end());
+  return result;
+}
+
 std::vector<Spec> StepCore::Impl::specs_of(std::span<const Tensor* const> in) const {
   std::vector<Spec> specs;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -150,7 +156,8 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   Traced traced = kept(trace(specs));
   const Sizes sizes = in.empty() ? Sizes(0) : sizes_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto compiled = std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sizes = sizes, .settings = settings(), .log = options.log}));
+  auto compiled =
+      std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sizes = sizes, .settings = compile_settings(), .log = options.log}));
   compiled->trace_seconds = seconds;
   const std::lock_guard lock(changing);
   ++compiles;

@@ -52,6 +52,9 @@ struct StepOptions {
   std::vector<InputKind> kinds = {};                 ///< one per input; those not listed are batch (scalars: fixed)
   std::function<void(const std::string&)> log = {};  ///< receives warnings; without it they are dropped
   bool find_non_finite = false;                      ///< see Step::find_non_finite
+  /// Passes that are switched off by name, as `fold_bias`, to see what each gains (passes/pipeline.cpp lists them); SINTER_WITHOUT names more. An
+  /// unknown name is an error when the step is compiled.
+  std::vector<std::string> without = {};
 };
 
 /// What a Step is inside: the function, its compiled variants and their buffers. One caller at a time; clone() for more.

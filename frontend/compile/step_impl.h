@@ -30,6 +30,8 @@ struct StepCore::Impl {
   double compile_seconds = 0;
   Tensor sample;  ///< input buffer of call_one
 
+  /// What is compiled with: what the environment says, and what the options switch off.
+  Settings compile_settings() const;
   std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
   Traced trace(std::span<const Spec> specs) const;
   /// What was recorded with the outputs that are asked for.

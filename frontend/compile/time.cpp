@@ -49,8 +49,8 @@ std::vector<double> node_seconds(const CompiledGraph& compiled, std::span<const 
 
 /// Each kernel group's share of a step's time, as a share of its seconds on all threads; and how well the kernels fit more threads.
 void add_kernels(TimeReport& report, const CompiledGraph& compiled, std::span<const Tensor* const> in, StepCore::Impl& step, int repeats) {
-  Variant profiled(
-      std::make_shared<CompiledGraph>(compile_graph(compiled.traced, {.profile = true, .settings = settings(), .log = step.options.log})));
+  Variant profiled(std::make_shared<CompiledGraph>(
+      compile_graph(compiled.traced, {.profile = true, .settings = step.compile_settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(profiled.output_count());
   std::vector<std::atomic<std::uint64_t>> spent(profiled.compiled().image.kernels.size());
   profiled.executor().observe([&](const runtime::Span& span) { spent[span.kernel] += span.stop - span.start; });

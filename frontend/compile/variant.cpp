@@ -13,7 +13,6 @@
 #include "ir/positions.h"
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "passes/group.h"
 #include "runtime/file/object_cache.h"
 #include "runtime/interpreter.h"
 #include "runtime/team.h"
@@ -75,13 +74,12 @@ std::vector<passes::PassReport> optimize_graph(ir::Graph& graph, const Settings&
   options.evaluate = evaluate_constant;
   options.dump_folder = settings.dump_folder;
   options.stop_after = settings.stop_after;
+  options.without = settings.without;
   options.sizes = sizes;
 #ifndef NDEBUG
   options.verify = true;
 #endif
-  std::vector<passes::PassReport> reports = passes::optimize(graph, options);
-  if (!settings.stop_after.empty() && settings.stop_after != passes::pass_names().back()) passes::group_each_alone(graph);
-  return reports;
+  return passes::optimize(graph, options);
 }
 
 CompiledGraph compile_graph(Traced traced, const CompileOptions& options) {

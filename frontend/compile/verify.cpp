@@ -330,7 +330,7 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   const bool has_scans = kept.graph.outputs().size() > traced.graph.outputs().size();
 
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
-  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(kept, {.tap = true, .settings = settings(), .log = step.options.log})));
+  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(kept, {.tap = true, .settings = step.compile_settings(), .log = step.options.log})));
   std::vector<Tensor> outputs(tapped.output_count());
   tapped.run(in, outputs, step.options.threads, step.options.force);
   const std::vector<Tensor> kept_outputs = outputs;

@@ -55,8 +55,7 @@ void Trainer::recompute_statistics(const Dataset& data, std::int64_t batch_size)
         (void)impl.forward(in);
         return {};
       },
-      {.name = where, .mode = impl.options.mode, .threads = impl.options.threads, .force = impl.options.force, .log = impl.options.log},
-      std::source_location::current());
+      step_options(impl.options, where), std::source_location::current());
   const auto others = states_of(*impl.model, false);  // training goes on with the random numbers that dropout would have drawn
   Order order(true, batch_size);
   RandomStream random(0, 0);

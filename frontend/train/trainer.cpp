@@ -84,8 +84,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
   impl->metrics = named_metrics(options.metrics, options.weighted_metrics, losses.size());
   impl->returns_predictions = !impl->metrics.empty();
   const auto step = [&](const char* name, StepCore::Function function) {
-    return std::make_shared<StepCore>(std::move(function), StepOptions{name, options.mode, options.threads, options.force, {}, options.log},
-                                      std::source_location::current());
+    return std::make_shared<StepCore>(std::move(function), step_options(options, name), std::source_location::current());
   };
   impl->train = step("train", [impl, model, losses, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
     const nn::TrainingScope training;

@@ -34,6 +34,7 @@ struct TrainerOptions {
   /// other, [fixed_batch, fixed_batch] (in-batch negatives). FitOptions::batch_size must be it; the samples of an epoch, of a piece and of evaluate()
   /// that fill no batch are left out. 0: batches of any size.
   std::int64_t fixed_batch = 0;
+  std::vector<std::string> without = {};  ///< passes that are switched off: StepOptions::without of all its steps
 };
 
 struct EpochResult {

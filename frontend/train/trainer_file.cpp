@@ -83,8 +83,7 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
     impl->weighted = impl->weighted || declared > tables;
     std::vector<InputKind> kinds;
     for (const ir::InputSpec& input : specs) kinds.push_back(input.kind);
-    return std::make_shared<StepCore>(std::move(graph->second),
-                                      StepOptions{name, options.mode, options.threads, options.force, std::move(kinds), options.log});
+    return std::make_shared<StepCore>(std::move(graph->second), step_options(options, name, std::move(kinds)));
   };
   if (inputs < 1 || outputs < 1) throw UserError(path, "the model has no inputs or no outputs; the file is damaged");
   impl->train = step("train", tables, tables + 1);

@@ -12,6 +12,17 @@
 
 namespace sinter {
 
+/// Those of a trainer's step.
+inline StepOptions step_options(const TrainerOptions& of, std::string name, std::vector<InputKind> kinds = {}) {
+  return {.name = std::move(name),
+          .mode = of.mode,
+          .threads = of.threads,
+          .force = of.force,
+          .kinds = std::move(kinds),
+          .log = of.log,
+          .without = of.without};
+}
+
 struct Trainer::Impl {
   static constexpr std::int64_t default_block = 1024;  ///< samples that evaluate and predict take at a time
   TrainerOptions options;

@@ -66,7 +66,7 @@ class Compiled {
     const ir::Graph& graph = program.graph;
     Traced traced{graph, {}, {}};
     const Values values = values_of(program.bindings[0]);
-    StepOptions options{.name = graph.name()};
+    StepOptions options{.name = graph.name(), .without = program.without};
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       options.kinds.push_back(graph.inputs()[i].kind);
       if (graph.inputs()[i].kind == InputKind::hidden) traced.captured.push_back(values.inputs[i]);

@@ -6,6 +6,7 @@
 #include "ir/differentiate.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "passes/pipeline.h"
 
 namespace sinter::fuzz {
 
@@ -132,12 +133,17 @@ Program make_program(std::span<const std::uint8_t> bytes) {
   finish(b);
   tidy(b, program);
   ir::verify(program.graph);
+  if (bytes.size() % 4 == 3) {  // so that other programs are what they are without this choice
+    const std::vector<std::string> passes = passes::optional_pass_names();
+    program.without = {passes[bytes.back() % passes.size()]};
+  }
   return program;
 }
 
 std::string to_text(const Program& program) {
   const Sizes a = program.bindings[0].sizes, b = program.bindings[1].sizes;
-  return str(ir::to_text(program.graph, {.origins = false, .kernels = false}), "N = ", a.n, " and ", b.n, ", T = ", a.t, " and ", b.t, "\n");
+  return str(ir::to_text(program.graph, {.origins = false, .kernels = false}), "N = ", a.n, " and ", b.n, ", T = ", a.t, " and ", b.t,
+             program.without.empty() ? "" : ", without the pass " + program.without[0], "\n");
 }
 
 }  // namespace sinter::fuzz

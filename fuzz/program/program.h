@@ -26,7 +26,8 @@ struct Program {
   std::vector<Binding> bindings;  ///< two, of different sizes: N = 1, and another
   ir::NodeId loss = ir::no_node;  ///< of a program that trains
   std::vector<GradientOf> gradients;
-  bool has_slopes = true;  ///< whether differences of the loss can be told from rounding errors
+  std::vector<std::string> without;  ///< the pass that is switched off in compiling it, of a quarter of the programs
+  bool has_slopes = true;            ///< whether differences of the loss can be told from rounding errors
 };
 
 /// The program that these bytes stand for. All values are finite in both bindings, so that no path overflows where another does not, but for programs

@@ -107,11 +107,58 @@ TEST(Pipeline, StopsAfterTheNamedPass) {
   Graph graph = mlp_step({6, 5, 4, 3});
   auto options = reference_options();
   options.stop_after = "simplify";
-  const auto reports = passes::optimize(graph, options);
-  EXPECT_EQ(reports.back().name, "simplify");
-  EXPECT_THAT(text(graph), ::testing::Not(HasSubstr("kernel=")));
+  bool is_behind = false;
+  for (const passes::PassReport& report : passes::optimize(graph, options)) {
+    EXPECT_EQ(report.is_off, is_behind && report.name != "split_concat") << report.name;
+    is_behind |= report.name == "simplify";
+  }
+  passes::verify_groups(graph);
+  EXPECT_TRUE(nodes<Dense>(graph).empty());
   options.stop_after = "simplfy";
   EXPECT_USER_ERROR(passes::optimize(graph, options), "[stop_after] there is no pass 'simplfy'; name one of dead_gradients, constant_fold, ");
+}
+
+TEST(Pipeline, WithoutAPassTheNumbersAreTheSame) {
+  for (const std::string& pass : passes::optional_pass_names()) {
+    SCOPED_TRACE(pass);
+    Graph graph = mlp_step({6, 5, 4, 3});
+    const Values values = random_values(graph, 3, 21, -0.2, 0.2);
+    const auto before = results(graph, values, 3);
+    auto options = reference_options();
+    options.without = {pass};
+    for (const passes::PassReport& report : passes::optimize(graph, options)) EXPECT_EQ(report.is_off, report.name == pass);
+    passes::verify_groups(graph);
+    expect_equal(results(graph, values, 3), before);
+  }
+}
+
+TEST(Pipeline, WithoutAPassWhatItSavesIsLeft) {
+  const auto optimized = [](const std::string& pass) {
+    Graph graph = mlp_step({6, 5, 4, 3});
+    auto options = reference_options();
+    if (!pass.empty()) options.without = {pass};
+    passes::optimize(graph, options);
+    return graph;
+  };
+  const Graph all = optimized("");
+  EXPECT_EQ(nodes<Dense>(all).size(), 3u);
+  EXPECT_TRUE(nodes<Dense>(optimized("fold_bias")).empty());
+  EXPECT_EQ(nodes<Matmul>(optimized("dead_gradients")).size(), nodes<Matmul>(all).size() + 1);  // of the input
+  const auto kernels = [](const Graph& graph) {
+    std::int32_t count = 0;
+    for (const NodeId id : graph.topological_order()) count = std::max(count, graph.node(id).kernel + 1);
+    return count;
+  };
+  EXPECT_GT(kernels(optimized("group")), 2 * kernels(all));
+}
+
+TEST(Pipeline, NamesWhatCannotBeSwitchedOff) {
+  Graph graph = mlp_step({6, 5, 4, 3});
+  passes::PipelineOptions options;
+  options.without = {"fold_bias", "fold_biases"};
+  EXPECT_USER_ERROR(passes::optimize(graph, options), "[without] there is no pass 'fold_biases'; name one of dead_gradients, constant_fold, ");
+  options.without = {"split_concat"};
+  EXPECT_USER_ERROR(passes::optimize(graph, options), "[without] the code generator needs the pass 'split_concat'; it cannot be switched off");
 }
 
 TEST(Pipeline, ReportsEachPassToTheObserver) {

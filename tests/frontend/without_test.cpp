@@ -1,0 +1,84 @@
+// Passes that are switched off by name: what is trained is the same.
+#include "passes/pipeline.h"
+#include "tests/frontend/helpers.h"
+
+namespace sinter::test {
+namespace {
+
+/// A model with what the passes look for: convolutions with bias, relu and pool, a loop over time, long rows and a softmax before a logarithm.
+struct Everything : nn::Module {
+  nn::Conv2D conv{2, 5, {3, 3}, Activation::none, {.padding = nn::Padding::same()}};
+  nn::GRU gru{20, 6};
+  nn::Dense hidden{6, 7, Activation::sigmoid}, out{7, 4, Activation::softmax};
+  Everything() : Module("everything") {
+    add(conv);
+    add(gru);
+    add(hidden);
+    add(out);
+  }
+  Tensor forward(const Tensor& x) override {
+    const Tensor pooled = max_pool2d(relu(conv(x)), {2, 2});  // [N, 4, 4, 5]
+    return out(hidden(gru(reshape(pooled, {-1, 4, 20}))));
+  }
+};
+
+/// Losses of six steps on the same data, the last batch smaller, with these passes off.
+std::vector<double> losses_without(const std::vector<std::string>& passes) {
+  seed(4);
+  Everything model;
+  Trainer trainer(model, loss::categorical_crossentropy, optim::Adam({.learning_rate = 0.01f}), {.without = passes});
+  const Dataset data{random({11, 8, 8, 2}, 1), random_labels(11, 4, 2)};
+  std::vector<double> losses;
+  for (const EpochResult& epoch : trainer.fit(data, {.epochs = 3, .batch_size = 6, .verbose = false})) losses.push_back(epoch.loss);
+  return losses;
+}
+
+TEST(Without, TrainsTheSameWithoutAnyOneOfThePasses) {
+  NEEDS_CODEGEN();
+  const std::vector<double> all = losses_without({});
+  for (const std::string& pass : passes::optional_pass_names()) {
+    const std::vector<double> some = losses_without({pass});
+    ASSERT_EQ(some.size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(some[i], all[i], 1e-5) << "without " << pass << ", epoch " << i + 1;
+  }
+  const std::vector<double> none = losses_without(passes::optional_pass_names());
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(none[i], all[i], 1e-5) << "without all, epoch " << i + 1;
+}
+
+TEST(Without, EachStepIsVerified) {
+  NEEDS_CODEGEN();
+  for (const std::string& pass : passes::optional_pass_names()) {
+    Everything model;
+    const std::vector<Parameter> parameters = model.parameters();
+    optim::SGD optimizer;
+    auto step = compile(
+        [&](const Tensor& x, const Tensor& y) {
+          const Tensor loss = loss::categorical_crossentropy(model(x), y);
+          optimizer.update(parameters, grad(loss, parameters));
+          return loss;
+        },
+        {.without = {pass}});
+    const auto report = step.verify(random({5, 8, 8, 2}, 2), random_labels(5, 4, 3));
+    EXPECT_TRUE(report.ok()) << "without " << pass << "\n" << report;
+  }
+}
+
+TEST(Without, TheEnvironmentSwitchesMoreOff) {
+  NEEDS_CODEGEN();
+  const Environment without("SINTER_WITHOUT", "group,fold_bias");
+  auto step = compile([](const Tensor& x) { return exp(x) + x; }, {.without = {"simplify"}});
+  (void)step(random({3, 2}, 1));
+  for (const char* pass : {"group", "fold_bias", "simplify"})
+    EXPECT_THAT(step.explain(), ::testing::ContainsRegex(std::string("  ") + pass + " .*switched off"));
+  EXPECT_THAT(step.explain(), ::testing::Not(::testing::ContainsRegex("  constant_fold .*switched off")));
+}
+
+TEST(Without, AnUnknownPassIsAnErrorOfTheFirstCall) {
+  NEEDS_CODEGEN();
+  auto step = compile([](const Tensor& x) { return exp(x); }, {.without = {"fuse"}});
+  EXPECT_THAT(error_of([&] { (void)step(random({3, 2}, 1)); }),
+              ::testing::StartsWith("[without] there is no pass 'fuse'; name one of dead_gradients, "));
+}
+
+}  // namespace
+}  // namespace sinter::test
