@@ -40,6 +40,7 @@
 #include "frontend/report/html.h"
 #include "frontend/report/learning_curves.h"
 #include "frontend/train/callback.h"
+#include "frontend/train/curve.h"
 #include "frontend/train/dataset.h"
 #include "frontend/train/metric.h"
 #include "frontend/train/tensorboard.h"

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "frontend/core/name.h"
+#include "frontend/train/metric_rules.h"
 
 namespace sinter {
 
@@ -27,15 +28,7 @@ void Metric::add(const Tensor& prediction, const Tensor& target, const Tensor& w
   if (samples == 0) return;
   prediction_.resize(static_cast<std::size_t>(prediction.elements()));
   prediction.copy_to(prediction_.data());
-  target_.clear();
-  const auto read = [&]<class T>(T) {
-    const std::vector<T> values = target.to_vector<T>();
-    target_.assign(values.begin(), values.end());
-  };
-  if (target.dtype() == DType::f32) read(float{});
-  else if (target.dtype() == DType::i32) read(std::int32_t{});
-  else if (target.dtype() == DType::u32) read(std::uint32_t{});
-  else read(std::uint8_t{});
+  target_ = metric::as_doubles(target);
   batch.prediction = prediction_;
   batch.width = prediction.elements() / samples;
   batch.target = target_;
@@ -69,6 +62,28 @@ Pointer of_output(std::size_t number, Pointer metric) {
   return metric;
 }
 
+std::vector<double> as_doubles(const Tensor& numbers) {
+  const auto read = [&]<class T>(T) {
+    const std::vector<T> values = numbers.to_vector<T>();
+    return std::vector<double>(values.begin(), values.end());
+  };
+  if (numbers.dtype() == DType::f32) return read(float{});
+  if (numbers.dtype() == DType::i32) return read(std::int32_t{});
+  if (numbers.dtype() == DType::u32) return read(std::uint32_t{});
+  return read(std::uint8_t{});
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN(); }
+
+void require_numbers(const MetricBatch& batch, const std::string& name) {
+  if (batch.width != batch.target_width)
+    throw UserError(name, str("needs as many numbers per sample in predictions as in targets, got ", batch.width, " and ", batch.target_width));
+}
+
+void require_yes_or_no(double target, const std::string& name) {
+  if (target != 0 && target != 1) throw UserError(name, str("targets must be 0 or 1, got ", target));
+}
+
 namespace {
 
 /// Saves and restores sums.
@@ -83,8 +98,6 @@ void restore_sums(const SavedState& state, Sums&... sums) {
   std::size_t i = 0;
   ((sums = saved[i++]), ...);
 }
-
-double ratio(double part, double whole) { return whole > 0 ? part / whole : std::numeric_limits<double>::quiet_NaN(); }
 
 /// The class of a sample's target: its number, or the index of its greatest element.
 std::int64_t target_class(const MetricBatch& batch, std::int64_t sample, const std::string& name) {
@@ -104,16 +117,6 @@ std::span<const float> prediction_of(const MetricBatch& batch, std::int64_t samp
 std::optional<std::int64_t> predicted_class(std::span<const float> prediction) {
   if (has_nan(prediction)) return std::nullopt;
   return std::max_element(prediction.begin(), prediction.end()) - prediction.begin();
-}
-
-void require_numbers(const MetricBatch& batch, const std::string& name) {
-  if (batch.width != batch.target_width)
-    throw UserError(name, str("needs as many numbers per sample in predictions as in targets, got ", batch.width, " and ", batch.target_width));
-}
-
-/// Throws UserError unless a target is 0 or 1.
-void require_yes_or_no(double target, const std::string& name) {
-  if (target != 0 && target != 1) throw UserError(name, str("targets must be 0 or 1, got ", target));
 }
 
 /// A weighted mean of a value per sample, or per number.
@@ -189,56 +192,6 @@ class YesNo : public Metric {
   double threshold_;
   Result result_;
   double counts_[2][2] = {};  ///< [actual][predicted]
-};
-
-class Auc : public Metric {
- public:
-  Auc() : Metric("auc", MonitorMode::max) {}
-  void reset() override { seen_.clear(); }
-  void update(const MetricBatch& batch) override {
-    require_numbers(batch, name());
-    for (std::int64_t i = 0; i < batch.samples * batch.width; ++i) {
-      const double y = batch.target[static_cast<std::size_t>(i)];
-      require_yes_or_no(y, name());
-      seen_.push_back({batch.prediction[static_cast<std::size_t>(i)], y == 1, batch.weight_of(i / batch.width)});
-    }
-  }
-  double result() const override {
-    std::vector<Seen> sorted = seen_;
-    const auto ordered = std::partition(sorted.begin(), sorted.end(), [](const Seen& s) { return !std::isnan(s.prediction); });
-    std::sort(sorted.begin(), ordered, [](const Seen& a, const Seen& b) { return a.prediction < b.prediction; });
-    double no_below = 0, pairs = 0, yes = 0;
-    for (auto i = sorted.begin(); i != ordered;) {
-      double yes_here = 0, no_here = 0;
-      const float prediction = i->prediction;
-      for (; i != ordered && i->prediction == prediction; ++i) (i->yes ? yes_here : no_here) += i->weight;
-      pairs += yes_here * (no_below + no_here / 2);
-      no_below += no_here;
-      yes += yes_here;
-    }
-    double no = no_below;
-    for (auto i = ordered; i != sorted.end(); ++i) (i->yes ? yes : no) += i->weight;
-    return ratio(pairs, yes * no);
-  }
-  void save(SavedState& state) const override {
-    std::vector<double> seen;
-    for (const Seen& s : seen_) seen.insert(seen.end(), {static_cast<double>(s.prediction), static_cast<double>(s.yes), s.weight});
-    state.set("seen", std::move(seen));
-  }
-  void restore(const SavedState& state) override {
-    const std::vector<double>& seen = state.numbers("seen");
-    if (seen.size() % 3) throw UserError(name(), str("needs three saved numbers per prediction, got ", seen.size()));
-    seen_.clear();
-    for (std::size_t i = 0; i < seen.size(); i += 3) seen_.push_back({static_cast<float>(seen[i]), seen[i + 1] != 0, seen[i + 2]});
-  }
-
- private:
-  struct Seen {
-    float prediction;
-    bool yes;
-    double weight;
-  };
-  std::vector<Seen> seen_;
 };
 
 MonitorMode scaled_mode(double factor, MonitorMode mode) {
@@ -321,7 +274,6 @@ Pointer recall(double threshold) {
 Pointer f1(double threshold) {
   return std::make_shared<YesNo>("f1", threshold, [](double ty, double fy, double fn, double) { return ratio(2 * ty, 2 * ty + fy + fn); });
 }
-Pointer auc() { return std::make_shared<Auc>(); }
 Pointer mean_absolute_error() {
   return std::make_shared<Mean>("mean_absolute_error", MonitorMode::min,
                                 numbers("mean_absolute_error", [](double p, double y) { return std::abs(p - y); }));

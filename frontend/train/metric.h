@@ -92,6 +92,9 @@ Pointer f1(double threshold = 0.5);
 /// The area under the receiver operating characteristic, exactly: the share of (positive, negative) pairs that are in the right order, ties counted
 /// half (Hanley and McNeil 1982). Keeps all predictions.
 Pointer auc();
+/// The mean of the precisions at all thresholds, each weighted by the recall that it adds, as in scikit-learn (no interpolation). Keeps all
+/// predictions. Of functions that give curves and thresholds see frontend/train/curve.h.
+Pointer average_precision();
 /// Mean |p - y|, mean (p - y)², and its root.
 Pointer mean_absolute_error();
 Pointer mean_squared_error();
