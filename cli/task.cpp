@@ -149,9 +149,24 @@ Tensor array_of(const std::string& path) {
   return read;
 }
 
+/// Samples [n, ...] as [n, numbers per sample].
+Tensor flat(const Tensor& read) {
+  const Tensor samples = read.dtype() == DType::boolean ? cast(read, DType::f32) : read;
+  return samples.rank() == 2 ? samples : reshape(samples, {extent(samples, 0), samples.elements() / extent(samples, 0)});
+}
+
+/// Of samples [n, height, width] or [n, height, width, 1 or 3] of at least 8 x 8 pixels, the shape of one.
+std::vector<std::int64_t> image_of(const Shape& samples) {
+  if (samples.rank() != 3 && (samples.rank() != 4 || (samples[3] != Dim(1) && samples[3] != Dim(3)))) return {};
+  std::vector<std::int64_t> image;
+  for (std::size_t axis = 1; axis < samples.rank(); ++axis) image.push_back(samples[axis].factor());
+  if (image[0] < 8 || image[1] < 8) return {};
+  return image;
+}
+
 Task from_arrays(const TaskSettings& s) {
   if (s.labels.empty()) throw UserError("train", str("needs --labels FILE with the targets of ", s.data, "; see sinter train --help"));
-  const Tensor x = samples_of(s.data), y = targets_of(s.labels);
+  const Tensor read = array_of(s.data), x = flat(read), y = targets_of(s.labels);
   if (extent(x, 0) != extent(y, 0))
     throw UserError(s.labels,
                     str("has ", counted(extent(y, 0), "target"), ", but ", s.data, " has ", counted(extent(x, 0), "sample"), "; give one for each"));
@@ -160,6 +175,7 @@ Task from_arrays(const TaskSettings& s) {
   at(s.labels, [&] { all.check_finite("train"); });
   Task task = split(x, y, all.scale, Split(static_cast<std::size_t>(all.size()), s));
   set_sizes(task, s, s.labels, {y});
+  task.image = image_of(read.shape());
   return task;
 }
 
@@ -167,6 +183,7 @@ Task from_folder(const TaskSettings& s) {
   Task task;
   std::tie(task.train, task.validation) = data::mnist(s.data);
   set_sizes(task, s, s.data, {task.train.y, task.validation->y});
+  if (task.inputs == 28 * 28) task.image = {28, 28};
   return task;
 }
 
@@ -182,10 +199,7 @@ std::vector<std::string> parts_of(const std::string& list, std::string_view sepa
   return parts;
 }
 
-Tensor samples_of(const std::string& path) {
-  const Tensor read = array_of(path), samples = read.dtype() == DType::boolean ? cast(read, DType::f32) : read;
-  return samples.rank() == 2 ? samples : reshape(samples, {extent(samples, 0), samples.elements() / extent(samples, 0)});
-}
+Tensor samples_of(const std::string& path) { return flat(array_of(path)); }
 
 Tensor targets_of(const std::string& path) {
   const Tensor read = array_of(path), y = read.dtype() == DType::boolean ? cast(read, DType::i32) : read;

@@ -25,6 +25,7 @@ struct Task {
   std::optional<data::Encoder> encoder;  ///< of a table
   std::int64_t inputs = 0, outputs = 0;  ///< numbers per sample that the model takes and returns
   bool classes = false;                  ///< the targets are class numbers
+  std::vector<std::int64_t> image = {};  ///< {height, width} or {height, width, channels} of samples that are images
   std::string columns;                   ///< how the columns of a table are used, one line per column
 };
 

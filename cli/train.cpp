@@ -96,6 +96,27 @@ void load_back(const std::string& path) {
   if (trainer.has_metadata("encoder")) (void)encoder_of(trainer, path);
 }
 
+/// What the page is to show; `task` must outlive it.
+report::Options report_options(const Settings& s, const Task& task) {
+  report::Target target{.predictions = task.classes ? report::Reading::logits : report::Reading::numbers};
+  if (task.encoder) {
+    target.name = task.encoder->target_name();
+    if (task.classes) {
+      target.names = task.encoder->classes();
+    } else {
+      target.scale = task.encoder->target_unit();
+      target.offset = task.encoder->unscaled(0);
+    }
+  }
+  return {.title = s.out,
+          .sample = &task.train,
+          .batch_size = s.batch_size,
+          .judged = task.validation ? &*task.validation : &task.train,
+          .judged_as = task.validation ? "validation" : "training",
+          .targets = {target},
+          .image = task.image};
+}
+
 void run(const Settings& s) {
   (void)hidden_units(s);
   (void)at("--activation", [&] { return nn::parse_activation(s.activation); });
@@ -143,8 +164,7 @@ void run(const Settings& s) {
   load_back(s.out);
   print(judged, task);
   std::cout << "saved " << s.out << "\n";
-  const report::Options report{.title = s.out, .sample = &task.train, .batch_size = s.batch_size};
-  if (!s.report.empty()) errors.attempt([&] { report::write_html(s.report, trainer, history, report); });
+  if (!s.report.empty()) errors.attempt([&] { report::write_html(s.report, trainer, history, report_options(s, task)); });
   errors.rethrow();
 }
 
@@ -179,7 +199,8 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--threads", s.threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
   command.add_option("--log", s.log, "CSV file to log one line per epoch to")->check(not_empty());
   command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files")->check(not_empty());
-  command.add_option("--report", s.report, "HTML report to write: curves, model, times and compiled graph")->check(not_empty());
+  command.add_option("--report", s.report, "HTML report to write: curves, predictions of the rows held out, model, times and compiled graph")
+      ->check(not_empty());
   command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command resumes after it was stopped")
       ->check(not_empty());
   command.add_option("--checkpoint-every", s.checkpoint_every, "Also write a checkpoint every N steps; 0: only after each epoch")

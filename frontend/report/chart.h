@@ -1,16 +1,27 @@
-// Line charts as SVG text: no scripts, no fonts, light and dark by prefers-color-scheme.
+// Charts as SVG text: no scripts, no fonts, light and dark by prefers-color-scheme.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace sinter::report {
 
+/// How a series is drawn.
+enum class Mark : std::uint8_t {
+  line,    ///< points joined in their order; few points, and those between gaps, are dots with tooltips
+  points,  ///< dots alone; few have tooltips
+  steps,   ///< y[i] from x[i] to x[i + 1]
+  bars,    ///< the same, filled down to 0, which the axis of y then has
+  guide    ///< a thin dashed line for the eye
+};
+
 /// Points in the order in which the line joins them. Where x or y is not finite (or y not positive, on a logarithmic axis) the line has a gap.
 struct Series {
   std::string name;
   std::vector<double> x, y;
+  Mark mark = Mark::line;
 };
 
 struct Chart {
@@ -21,7 +32,7 @@ struct Chart {
   double width = 480, height = 300;  ///< pixels
 };
 
-/// One chart as an SVG document. A legend names the series where there are several; few points, and those between gaps, are dots with tooltips.
+/// One chart as an SVG document. Where there are several series, a legend names those that have names.
 /// Throws UserError for a series with more or less x than y and for a chart too small to hold anything.
 std::string line_chart(const Chart& chart);
 /// Several, side by side in rows of `columns`, as one SVG document.

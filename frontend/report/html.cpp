@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "frontend/report/graph_drawing.h"
-#include "frontend/report/learning_curves.h"
+#include "frontend/report/judged.h"
+#include "frontend/report/learning_charts.h"
 #include "frontend/report/markup.h"
+#include "frontend/report/parts.h"
 #include "ir/print.h"
 #include "runtime/file/disk.h"
 
@@ -24,6 +26,7 @@ constexpr const char* style = R"(
 body { margin: 0; background: var(--page); color: var(--text); }
 body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 1040px; margin: 0 auto; padding: 32px 32px 64px; }
+@media (max-width: 600px) { main { padding: 16px 12px 48px; } }
 h1 { font-size: 26px; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 18px; margin: 40px 0 12px; }
 p { margin: 4px 0 12px; }
@@ -37,7 +40,8 @@ p { margin: 4px 0 12px; }
 .tile .side, .tile .best { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .card { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: 16px; overflow: auto; }
 details .card { max-height: 900px; }
-.curves svg { max-width: 100%; height: auto; display: block; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 16px; margin: 12px 0; }
+.charts svg { width: 100%; height: auto; display: block; max-width: 560px; }
 .wide { margin: 0 calc(min(0px, (1040px - 100vw) / 2 + 16px)); text-align: center; }
 .wide svg { max-width: 100%; height: auto; text-align: left; }
 pre { margin: 0; font: 12.5px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
@@ -59,16 +63,6 @@ tr.best td { font-weight: 600; }
 details { margin: 12px 0; }
 summary { cursor: pointer; color: var(--soft); margin-bottom: 8px; }
 )";
-
-std::string section(const char* id, const char* title, const std::string& content) {
-  return str("<section id=\"", id, "\">\n<h2>", title, "</h2>\n", content, "</section>\n");
-}
-
-std::string paragraph(const std::string& text) { return "<p class=\"soft\">" + escaped(text) + "</p>\n"; }
-std::string card(const std::string& content) { return "<div class=\"card\">" + content + "</div>\n"; }
-std::string folded(const std::string& summary, const std::string& content) {
-  return "<details><summary>" + escaped(summary) + "</summary>\n" + content + "</details>\n";
-}
 
 /// The epoch with the least validation loss, or the least loss where there is none; NaN counts as the worst.
 const EpochResult& best_of(std::span<const EpochResult> history) {
@@ -156,15 +150,11 @@ std::string time_section(Trainer& trainer, const Options& options) {
   if (!options.sample) return paragraph("No times: the report was given no samples to measure with.");
   const TimeReport times = trainer.time(*options.sample, options.batch_size, options.repeats);
   const bool compiled = !times.kernel_seconds.empty();
-  std::string out = "<div class=\"tiles\">\n";
-  const auto tile = [&](const char* name, const std::string& value) {
-    out += str("<div class=\"tile\"><div class=\"side\">", name, "</div><div class=\"value\">", value, "</div></div>\n");
-  };
-  tile("Eager step", fixed(times.eager_seconds * 1e6, 1) + " µs");
-  tile("Compiled step", fixed(times.graph_seconds * 1e6, 1) + " µs");
-  tile("Speed-up", fixed(times.speedup(), 2) + " ×");
-  tile("Compile time", fixed(times.compile_seconds * 1e3, 1) + " ms");
-  out += "</div>\n<p class=\"soft\">" + str("Shortest of ", options.repeats, " steps on ", options.batch_size, " samples.");
+  std::string out = tiles({{"Eager step", fixed(times.eager_seconds * 1e6, 1) + " µs"},
+                           {"Compiled step", fixed(times.graph_seconds * 1e6, 1) + " µs"},
+                           {"Speed-up", fixed(times.speedup(), 2) + " ×"},
+                           {"Compile time", fixed(times.compile_seconds * 1e3, 1) + " ms"}});
+  out += "<p class=\"soft\">" + str("Shortest of ", options.repeats, " steps on ", options.batch_size, " samples.");
   out += "<span class=\"key eager\"></span>node by node";
   if (compiled) out += "<span class=\"key compiled\"></span>in the compiled step, summed over its threads";
   return out + "</p>\n" + card(time_table(times));
@@ -179,8 +169,9 @@ std::string graph_section(const ir::Graph& graph) {
 }  // namespace
 
 void write_html(const std::string& path, Trainer& trainer, std::span<const EpochResult> history, const Options& options) {
-  std::string body = "<div class=\"curves\">\n" + learning_curves(history) + "</div>\n";
-  body = heading(history, options.title) + section("curves", "Learning curves", body + folded("All epochs", card(epoch_table(history))));
+  const std::string curves = side_by_side(learning_charts(history)) + folded("All epochs", card(epoch_table(history)));
+  std::string body = heading(history, options.title) + section("curves", "Learning curves", curves);
+  if (options.judged) body += judged_sections(trainer, options);
   body += section("model", "Model", model_section(trainer));
   const ir::Graph* graph = nullptr;
   try {
@@ -197,7 +188,8 @@ void write_html(const std::string& path, Trainer& trainer, std::span<const Epoch
   const std::string page =
       str("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-          escaped(options.title), "</title>\n<style>", style, "</style>\n</head>\n<body>\n<main>\n", body, "</main>\n</body>\n</html>\n");
+          escaped(options.title), "</title>\n<style>", style, options.judged ? judged_style : "", "</style>\n</head>\n<body>\n<main>\n", body,
+          "</main>\n</body>\n</html>\n");
   runtime::write_file(path, page);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/report/chart.h"
+#include "frontend/report/learning_charts.h"
 #include "frontend/report/markup.h"
 
 namespace sinter::report {
@@ -45,7 +45,7 @@ bool spans_decades(std::span<const Series> all) {
 
 }  // namespace
 
-std::string learning_curves(std::span<const EpochResult> history) {
+std::vector<Chart> learning_charts(std::span<const EpochResult> history) {
   if (history.empty()) throw UserError("learning_curves", "the history has no epochs; pass what fit returned");
   const std::vector<std::string> names = names_in(history);
   const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
@@ -58,7 +58,9 @@ std::string learning_curves(std::span<const EpochResult> history) {
     chart.log_y = spans_decades(chart.series);
     charts.push_back(std::move(chart));
   }
-  return line_charts(charts, 2);
+  return charts;
 }
+
+std::string learning_curves(std::span<const EpochResult> history) { return line_charts(learning_charts(history), 2); }
 
 }  // namespace sinter::report
