@@ -169,7 +169,8 @@ std::string graph_section(const ir::Graph& graph) {
 }  // namespace
 
 void write_html(const std::string& path, Trainer& trainer, std::span<const EpochResult> history, const Options& options) {
-  const std::string curves = side_by_side(learning_charts(history)) + folded("All epochs", card(epoch_table(history)));
+  std::string curves = side_by_side(learning_charts(history));
+  curves += folded("All epochs", card(epoch_table(history)));
   std::string body = heading(history, options.title) + section("curves", "Learning curves", curves);
   if (options.judged) body += judged_sections(trainer, options);
   body += section("model", "Model", model_section(trainer));

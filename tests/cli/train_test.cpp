@@ -18,6 +18,11 @@ class Train : public Cli {
   Finished predict(const std::string& model, const Arguments& more = {}) const {
     return sinter_with(Arguments{"predict", model, "--data", houses} + more);
   }
+  /// A .npy file of elements of this type and shape.
+  void write_npy(const std::string& name, const std::string& type, const std::string& shape, const std::string& elements) const {
+    const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+    write_bytes(file(name), std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + elements);
+  }
 };
 
 // ---- tables ----
@@ -64,6 +69,33 @@ TEST_F(Train, WritesLogReportAndEvents) {
   EXPECT_EQ(std::ranges::count(log, '\n'), 4);
   EXPECT_THAT(read_bytes(file("page.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("Eager and compiled times"), EndsWith("</html>\n")));
   EXPECT_TRUE(fs::exists(file("events") + "/train") && fs::exists(file("events") + "/validation"));
+}
+
+TEST_F(Train, ReportsWhatTheModelPredicts) {
+  const auto page = [&](const Arguments& more) {
+    const Finished finished = sinter_with(
+        Arguments{"train", "--hidden", "4", "--epochs", "1", "--quiet", "--report", file("page.html"), "-o", file("model.sinter")} + more);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return std::pair{finished.out, read_bytes(file("page.html"))};
+  };
+  const auto [said, prices] = page({"--data", houses, "--target", "price", "--ignore", "id"});
+  const std::string error = said.substr(said.find("error ") + 6, said.find('\n') - said.find("error ") - 6);  // in the target's unit
+  EXPECT_THAT(prices, AllOf(HasSubstr("<h2>Predictions for 48 validation samples: price</h2>"),
+                            HasSubstr("Root mean squared error</div><div class=\"value\">" + error + "</div>"), HasSubstr(">true price</text>")));
+  const std::string rooms =
+      page({"--data", houses, "--target", "rooms", "--categorical", "rooms", "--ignore", "id", "--validation-split", "0"}).second;
+  EXPECT_THAT(rooms, AllOf(HasSubstr("<h2>Predictions for 240 training samples: rooms</h2>"), HasSubstr("class=\"confusion\""),
+                           HasSubstr("Probabilities are the softmax of the predictions."), Not(HasSubstr("<img"))));
+  // Images, and numbers that are all 0 or 1, which are no classes here.
+  write_npy("images.npy", "|u1", "(12, 8, 9)", std::string(static_cast<std::size_t>(12 * 8 * 9), 'x'));
+  write_npy("kinds.npy", "|u1", "(12,)", std::string("\0\1\2\0\1\2\0\1\2\0\1\2", 12));
+  EXPECT_THAT(page({"--data", file("images.npy"), "--labels", file("kinds.npy")}).second,
+              AllOf(HasSubstr("<h2>Predictions for 2 validation samples</h2>"), HasSubstr("<img src=\"data:image/png;base64,")));
+  std::string numbers(static_cast<std::size_t>(12 * 4), '\0');
+  numbers.replace(4, 4, std::string("\0\0\x80\x3f", 4));
+  write_npy("numbers.npy", "<f4", "(12,)", numbers);
+  EXPECT_THAT(page({"--data", file("images.npy"), "--labels", file("numbers.npy")}).second,
+              AllOf(HasSubstr("Predicted against true"), Not(HasSubstr("ROC curve"))));
 }
 
 TEST_F(Train, GoesOnFromCheckpoints) {

@@ -113,6 +113,50 @@ TEST(Chart, PointsLieWhereTheAxesSay) {
   EXPECT_THAT(log, AllOf(HasSubstr(">100<"), HasSubstr(">10000<")));
 }
 
+TEST(Chart, StepsBarsPointsAndGuidesAreDrawnAsSuch) {
+  using report::Mark;
+  const auto drawn = [](report::Series series) {
+    return report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {std::move(series), {"other", {0, 2}, {0, 2}}}});
+  };
+  const auto shape = [](std::string path) {  // its commands
+    std::erase_if(path, [](char c) { return !(c >= 'A' && c <= 'z'); });
+    return path;
+  };
+  const std::string steps = drawn({"s", {0, 1, 2}, {2, 1, 0}, Mark::steps}), bars = drawn({"b", {0, 1, 2}, {2, 1, 0}, Mark::bars}),
+                    guide = drawn({"g", {0, 2}, {1, 1}, Mark::guide});
+  const std::string stairs = attribute(steps.substr(steps.find("</text>\n<path class=\"line c0")), "class=\"line c0", "d");
+  EXPECT_EQ(shape(stairs), "MHVHV") << stairs;
+  double x[4], y[4];
+  ASSERT_EQ(std::sscanf(stairs.c_str(), "M%lf %lfH%lfV%lfH%lfV%lf", x, y, x + 1, y + 1, x + 2, y + 2), 6);
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.11);
+  EXPECT_NEAR(y[1] - y[0], y[2] - y[1], 0.11);
+  // Bars go from the axis up and down again, and the axis of y has 0 in it.
+  const std::string area = bars.substr(bars.rfind("<path class=\"bars c0"));
+  EXPECT_EQ(shape(attribute(area, "class=\"bars", "d")), "MVHVHVZ") << area;
+  ASSERT_EQ(std::sscanf(attribute(area, "class=\"bars", "d").c_str(), "M%lf %lfV%lfH%lfV%lfH%lfV%lfZ", x, y, y + 1, x + 1, y + 2, x + 2, y + 3), 7);
+  EXPECT_EQ(y[0], y[3]);
+  EXPECT_LT(y[1], y[2]);
+  EXPECT_THAT(report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"b", {0, 1, 2}, {7, 8, 0}, Mark::bars}}}), HasSubstr(">0<"));
+  EXPECT_THAT(guide, AllOf(HasSubstr("class=\"guide c0\""), HasSubstr(">g</text>")));
+  EXPECT_EQ(count(guide, "<circle"), 2u);  // of the other series alone
+  // Few points have tooltips, and many are one path.
+  const std::string few = drawn({"p", {0, 1}, {1, 1}, Mark::points});
+  EXPECT_THAT(few, HasSubstr("<title>p, 1: 1</title>"));
+  EXPECT_EQ(count(few, "class=\"points"), 1u);  // in the legend
+  report::Series many{"", std::vector<double>(500, 1.5), std::vector<double>(500, 1.0), Mark::points};
+  many.y[7] = std::nan("");
+  const std::string cloud = drawn(many);
+  EXPECT_EQ(count(attribute(cloud, "class=\"points", "d"), "h0"), 499u);
+  EXPECT_THAT(cloud, Not(HasSubstr("></text>")));  // a series without a name is in no legend
+  for (const std::string& svg : {steps, bars, guide, few, cloud}) EXPECT_EQ(xml_error(svg), "");
+}
+
+TEST(Chart, LabelsStayWithinTheChart) {
+  const std::string svg = report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {0, 2'000'000}, {0, 1}}}});
+  const std::size_t label = svg.rfind("<text", svg.find(">2000000<"));
+  EXPECT_LE(std::stod(attribute(svg.substr(label), "<text", "x")) + 3.5 * 6.2, 480);
+}
+
 TEST(Chart, NamesAreEscapedAndSeriesHaveALegend) {
   const std::string svg =
       report::line_chart({.title = "a<b & \"c\"", .x_label = "<x>", .y_label = "&y", .series = {{"p<q", {1, 2}, {1, 2}}, {"\"r\"", {1}, {1}}}});
