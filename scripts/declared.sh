@@ -52,7 +52,7 @@ sections() {
         }
         if (last) inside = 0;
       }' ir/ops/*.h ir/ops.h
-    members frontend/core/ops/*.h frontend/core/image.h frontend/nn/*.h frontend/optim/*.h frontend/train/metric.h frontend/train/callback.h \
+    members frontend/core/ops/*.h frontend/core/image.h frontend/nn/*.h frontend/optim/*.h frontend/train/metric.h frontend/train/curve.h frontend/train/callback.h \
       frontend/linalg/linalg.h sinter/eigen.h | awk -F'|' '
       function print_as(section) { print section "|" $3 "|" $5 }
       function is_a(type, base,  part, i, n) {
@@ -68,6 +68,7 @@ sections() {
       $2 == "init" && $4 == "Initializer" { print_as("Initializers") }
       $2 == "schedule" && $4 == "Schedule" { print_as("Schedules") }
       $2 == "metric" && $4 == "Pointer" { print_as("Metrics") }
+      $2 == "metric" && $4 != "Pointer" || $2 == "goal" { print_as("Curves and thresholds") }
       $2 == "loss" && $4 ~ /^(Loss|Tensor)$/ { print_as("Losses") }
       $5 ~ /^frontend\/(core\/(ops\/[a-z]+|image)|nn\/activation)\.h$/ && $4 ~ /^(Tensor|TopK|std::vector<Tensor>)$/ { print_as("Functions") }
       END {
