@@ -85,7 +85,7 @@ BinaryPart binary_part(const Judgement& judgement) {
   const std::vector<double> yes = answers.of(1), no = answers.of(0);
   const std::string name = judgement.class_name(1), probability = judgement.names.names.empty() ? "probability of 1" : "probability of " + name;
   if (const std::size_t lost = judgement.answers() - answers.truth.size())
-    part.note = str(counted(lost, "answer"), " that are NaN are left out of the charts. ");
+    part.note = str("The charts leave out ", counted(lost, "prediction"), " of NaN. ");
   if (answers.truth.empty()) return part;
   const std::vector<Sample> by_class{{"true: " + judgement.class_name(0), no}, {"true: " + name, yes}};
   Chart scores = small_chart("Probabilities by true class", probability, "samples");

@@ -23,7 +23,7 @@ BinaryPart certainty_part(const Judgement& judgement) {
   }
   BinaryPart part;
   if (const std::size_t lost = judgement.answers() - probability.size())
-    part.note = counted(lost, "sample") + " with NaN predictions are left out of the charts.";
+    part.note = str("The charts leave out ", counted(lost, "sample"), " with NaN predictions.");
   if (probability.empty()) return part;
   const std::vector<Sample> samples{right, wrong};
   Chart chart = small_chart("Probability of the predicted class", "probability", "samples");

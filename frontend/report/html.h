@@ -47,7 +47,7 @@ struct Options {
 ///
 /// Of `judged` the page shows: of classes the confusion matrix, precision, recall and F1 of each class, and how sure the predictions are; of two
 /// classes also the ROC, precision-recall and calibration curves, and F1 and costs by threshold; of numbers the predictions against the truth and
-/// their errors; of images samples and the worst mistakes.
+/// their errors; of images samples and the worst mistakes. All samples count alike.
 void write_html(const std::string& path, Trainer& trainer, std::span<const EpochResult> history, const Options& options = {});
 
 /// The table of times: a group of rows per kernel, with bars.

@@ -79,7 +79,9 @@ std::string numbers_table(const Judgement& j) {
   return j.width > most_numbers ? out + paragraph(str("The first ", most_numbers, " of ", j.width, " numbers.")) : out;
 }
 
-std::string left_out(std::size_t count) { return count ? counted(count, "answer") + " that are not finite are left out. " : ""; }
+std::string left_out(std::size_t count, const char* of_what) {
+  return count ? str(counted(count, of_what), " without a finite error left out. ") : "";
+}
 
 }  // namespace
 
@@ -123,7 +125,7 @@ std::string regression(const Judgement& j) {
                            {"Mean error", with_unit(errors.bias, unit, 3)},
                            {"R²", fixed(errors.r2, 4)}});
   out += side_by_side({scatter, errors_by_size, distribution});
-  std::string note = left_out(j.answers() - errors.count);
+  std::string note = left_out(j.answers() - errors.count, "prediction");
   if (drawn.size() < errors.count)
     note += str("Of ", errors.count, " points ", drawn.size(), " are drawn: ", most_points, " evenly spaced ones and the ", most_extremes,
                 " with the greatest errors. ");
@@ -149,7 +151,7 @@ std::string reconstruction(const Judgement& j) {
                            {"99 % of samples below", at(99)},
                            {"Worst sample", at(100)}}) +
                     side_by_side({chart});
-  std::string note = "The model reproduces its features. " + left_out(j.samples - sorted.size());
+  std::string note = "The model reproduces its features. " + left_out(j.samples - sorted.size(), "sample");
   if (bars.outside) note += str(counted(bars.outside, "sample"), " beyond the axis.");
   return out + paragraph(note);
 }

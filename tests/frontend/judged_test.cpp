@@ -111,7 +111,7 @@ TEST(Classification, CountsWhatIsTakenForWhat) {
   EXPECT_THAT(table, HasSubstr(row("c",
                                    "1</td><td class=\"number\">1</td><td class=\"number\">1.000</td><td class=\"number\">1.000</td><td "
                                    "class=\"number\">1.000")));
-  EXPECT_THAT(all, AllOf(HasSubstr(tile("Accuracy", "60.00 %")), HasSubstr("1 sample with NaN predictions"),
+  EXPECT_THAT(all, AllOf(HasSubstr(tile("Accuracy", "60.00 %")), HasSubstr("leave out 1 sample with NaN predictions."),
                          HasSubstr("Probability of the predicted class"), HasSubstr("Calibration"), Not(HasSubstr("ROC"))));
 }
 
@@ -189,7 +189,7 @@ TEST(Classification, CurvesOfManySamplesAreSmall) {
 TEST(Classification, OfOneClassOrOnlyNaNHasNoCurves) {
   const report::BinaryPart one = report::binary_part(judge(column({0.5f, 0.25f, nan_float}), column({0, 0, 0})));
   EXPECT_EQ(one.charts.size(), 1u);
-  EXPECT_THAT(one.note, AllOf(HasSubstr("1 answer that are NaN are left out"), HasSubstr("All samples are of one class")));
+  EXPECT_THAT(one.note, AllOf(HasSubstr("The charts leave out 1 prediction of NaN."), HasSubstr("All samples are of one class")));
   EXPECT_TRUE(report::binary_part(judge(column({nan_float}), column({1}))).charts.empty());
   EXPECT_EQ(error_in(report::classification(judge(column({nan_float}), column({1})))), "");
   EXPECT_EQ(error_in(report::classification(judge(Tensor({nan_float, 0, 0}, {1, 3}), classes({1})))), "");
@@ -238,7 +238,7 @@ TEST(Regression, OfSeveralNumbersHasARowForEach) {
   const std::string page = report::regression(judgement);
   EXPECT_EQ(error_in(page), "");
   EXPECT_THAT(page, AllOf(HasSubstr("<tr><th>x&lt;</th><td class=\"number\">0</td>"), HasSubstr("<tr><th>y</th><td class=\"number\">2.236</td>"),
-                          HasSubstr("1 answer that are not finite are left out.")));
+                          HasSubstr("1 prediction without a finite error left out.")));
   EXPECT_EQ(report::squared_error(judgement, 1), 4.5);
   EXPECT_THAT(report::regression(judge(column({nan_float}), column({1.5f}))), HasSubstr("None of the predictions is finite."));
   std::vector<float> wide(120);
@@ -266,7 +266,7 @@ TEST(Reconstruction, ShowsTheErrorsOfSamples) {
   const std::string page = report::reconstruction(report::judge(y, x, {}, x, 1));
   EXPECT_EQ(error_in(page), "");
   EXPECT_THAT(page, AllOf(HasSubstr(tile("Mean squared error", "0.25")), HasSubstr(tile("Worst sample", "0.5")),
-                          HasSubstr("1 answer that are not finite are left out."), HasSubstr("Mean squared error of a sample")));
+                          HasSubstr("1 sample without a finite error left out."), HasSubstr("Mean squared error of a sample")));
   EXPECT_THAT(report::reconstruction(report::judge(Tensor({nan_float, 0}, {1, 2}), Tensor({1, 2}, {1, 2}), {}, Tensor({1, 2}, {1, 2}), 1)),
               HasSubstr("None of the predictions is finite."));
 }
