@@ -1,6 +1,4 @@
 // sinter_bench WORKLOAD...: times workloads and prints one JSON line a metric, in the form that the peers' scripts print.
-#include <sched.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/peak.h"
+#include "bench/pin.h"
 #include "bench/workload.h"
 
 namespace {
@@ -18,19 +17,6 @@ using namespace sinter::bench;
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// Pins the process to the first `threads` processors it may use, as the peers do; a team made later inherits that.
-void pin(int threads) {
-  cpu_set_t allowed, chosen;
-  CPU_ZERO(&chosen);
-  if (sched_getaffinity(0, sizeof allowed, &allowed)) return;
-  for (int cpu = 0, left = threads; cpu < CPU_SETSIZE && left; ++cpu)
-    if (CPU_ISSET(cpu, &allowed)) {
-      CPU_SET(cpu, &chosen);
-      --left;
-    }
-  sched_setaffinity(0, sizeof chosen, &chosen);
-}
 
 void measure(const Workload& workload, const Job& job, const RunSettings& settings, int repeats, double seconds) {
   nlohmann::ordered_json line{{"peer", "sinter"},          {"version", SINTER_VERSION},   {"mode", settings.mode == Mode::eager ? "eager" : "graph"},

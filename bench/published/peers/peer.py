@@ -1,0 +1,53 @@
+"""What the peers' scripts of published experiments share: command line, pinning, and the JSON lines (../README.md). One framework runs in one process:
+their thread pools would disturb each other."""
+import argparse, importlib.util, json, math, os, sys, time
+
+
+class Peer:
+    """A series' command line and its lines. `frameworks`: name -> (module that it needs or "", function(peer))."""
+    def __init__(self, series, frameworks):
+        p = argparse.ArgumentParser()
+        p.add_argument("framework", nargs="?", choices=list(frameworks))
+        p.add_argument("--list", action="store_true", help="print the frameworks that can be imported and exit")
+        p.add_argument("--threads", type=int, default=2)
+        p.add_argument("--data")
+        p.add_argument("--quick", action="store_true")
+        p.add_argument("--generated", action="store_true")
+        a = p.parse_args()
+        self.series, self.framework, self.threads, self.data, self.quick, self.generated = series, a.framework, a.threads, a.data, a.quick, a.generated
+        if a.list:
+            print("\n".join(name for name, (module, _) in frameworks.items() if not module or importlib.util.find_spec(module)))
+            sys.exit()
+        if not a.framework:
+            sys.exit(f"[peers] name a framework: {' '.join(frameworks)}")
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:a.threads])
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ[variable] = str(a.threads)
+        os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", KERAS_BACKEND="tensorflow", JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="-1")
+        frameworks[a.framework][1](self)
+
+    def line(self, **values):
+        print(json.dumps({"series": self.series, **values}), flush=True)
+
+    def cell(self, row, mode, value, unit, note=""):
+        """A figure in the column of this framework; a mode of "default", "best" or "" for a framework that has one way."""
+        value = value if math.isfinite(value) else None
+        self.line(row=row, column=f"{self.framework} {mode}".strip(), value=value, unit=unit, note=note)
+
+    def point(self, chart, curve, x, y):
+        self.line(chart=chart, curve=curve, x=x, y=float(y))
+
+    def remark(self, text):
+        self.line(remark=text)
+
+
+def seconds_of(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def least_seconds(repeats, call):
+    """The least of so many calls, after one that warms up."""
+    call()
+    return min(seconds_of(call) for _ in range(repeats))
