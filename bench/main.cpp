@@ -1,5 +1,4 @@
 // sinter_bench WORKLOAD...: times workloads and prints one JSON line a metric, in the form that the peers' scripts print.
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>

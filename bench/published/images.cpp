@@ -42,7 +42,9 @@ Images mnist(const RunSettings& settings, Report& report) {
   } else {
     report.remark("Images: generated (--generated); accuracies mean nothing.");
   }
-  return {generated(settings.quick ? 6000 : 60000, 100), generated(settings.quick ? 1000 : 10000, 101)};
+  const std::int64_t thousands = settings.quick ? 1 : 10;
+  report.remark(str("Generated images: ", 6000 * thousands, " for training and ", 1000 * thousands, " for the test."));
+  return {generated(6000 * thousands, 100), generated(1000 * thousands, 101)};
 }
 
 }  // namespace sinter::published

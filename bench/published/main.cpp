@@ -12,7 +12,7 @@ using namespace sinter;
 using namespace sinter::published;
 
 const std::vector<Series>& all_series() {
-  static const std::vector<Series> series{{"regression", regression}};
+  static const std::vector<Series> series{{"perceptron", perceptron}, {"regression", regression}};
   return series;
 }
 

@@ -127,6 +127,8 @@ class Section:
                 known[line["row"]].add(line)
             if "chart" in line and line["y"] is not None:
                 self.charts.setdefault(line["chart"], ("", {}))[1].setdefault(line["curve"], []).append((line["x"], line["y"]))
+        for _, rows in self.tables:
+            rows[:] = [row for row in rows if row.published or row.cells]
         if more:
             self.tables.append(("Further figures" if self.tables else "", more))
 

@@ -49,6 +49,7 @@ struct Series {
   void (*run)(const RunSettings& settings, Report& report);
 };
 
+void perceptron(const RunSettings& settings, Report& report);
 void regression(const RunSettings& settings, Report& report);
 
 /// Seconds that a call takes.

@@ -1,6 +1,6 @@
 """What the peers' scripts of published experiments share: command line, pinning, and the JSON lines (../README.md). One framework runs in one process:
 their thread pools would disturb each other."""
-import argparse, importlib.util, json, math, os, sys, time
+import argparse, gzip, importlib.util, json, math, os, pathlib, sys, time
 
 
 class Peer:
@@ -51,3 +51,28 @@ def least_seconds(repeats, call):
     """The least of so many calls, after one that warms up."""
     call()
     return min(seconds_of(call) for _ in range(repeats))
+
+
+def images(peer):
+    """Training and test images u8 [n, 784] and labels, of the same files as Sinter's; generated ones are of the same kind."""
+    import numpy as np
+    folder = pathlib.Path(peer.data or "") / "mnist" if peer.data else None
+    if not folder or not folder.is_dir():
+        folder = pathlib.Path("/usr/share/datasets/fashion-mnist")
+    if peer.generated or not folder.is_dir():
+        thousands = 1 if peer.quick else 10
+        random = np.random.default_rng(0)
+        sets = []
+        for count in (6000 * thousands, 1000 * thousands):
+            y = random.integers(0, 10, count).astype(np.uint8)
+            p = np.arange(784)
+            bright = (p // 56 % 10 == y[:, None]) | (p % 28 // 3 == y[:, None])
+            sets += [(random.integers(0, 128, (count, 784)) + 96 * bright).astype(np.uint8), y]
+        return sets
+
+    def read(name, header):
+        found = [path for path in folder.iterdir() if path.name.replace(".gz", "").replace(".", "-") == name]
+        data = gzip.open(found[0]).read() if found[0].suffix == ".gz" else found[0].read_bytes()
+        return np.frombuffer(data, np.uint8, offset=header)
+    return [read("train-images-idx3-ubyte", 16).reshape(-1, 784), read("train-labels-idx1-ubyte", 8),
+            read("t10k-images-idx3-ubyte", 16).reshape(-1, 784), read("t10k-labels-idx1-ubyte", 8)]

@@ -1,5 +1,5 @@
 """The linear regression in pure Python, NumPy, TensorFlow, PyTorch and JAX: 10,000 steps of gradient descent, gradients by the framework where it has them."""
-import random
+import math, random
 from peer import Peer, least_seconds, seconds_of
 
 N, STEPS, RATE = 10000, 10000, 0.001
@@ -14,7 +14,6 @@ def legacy_normal(count, seed=444):
     bits = random.Random()
     bits.setstate((3, (*key, 624), None))
     uniform = lambda: ((bits.getrandbits(32) >> 5) * 67108864.0 + (bits.getrandbits(32) >> 6)) / 9007199254740992.0
-    import math
     numbers = []
     while len(numbers) < count:
         x1, x2 = 2 * uniform() - 1, 2 * uniform() - 1
@@ -110,7 +109,7 @@ def tensorflow(peer):
         for _ in tf.range(STEPS):
             step()
     eager(3)
-    steps = 200
+    steps = 50 if peer.quick else 500
     report(peer, FLOAT32, "default", seconds_of(lambda: eager(steps)), w.numpy(), steps, "GradientTape, eager")
     seconds = least_seconds(2, loop)
     report(peer, FLOAT32, "best", seconds, w.numpy(), STEPS, "the whole loop in a tf.function(jit_compile=True)")
@@ -159,7 +158,7 @@ def jax(peer):
         return w.block_until_ready()
     loop = jax.jit(lambda w: jax.lax.fori_loop(0, STEPS, lambda _, w: step(w), w))
     plain(3)
-    steps = 200
+    steps = 50 if peer.quick else 500
     report(peer, FLOAT32, "default", seconds_of(lambda: plain(steps)), [0, 0], steps, "jax.grad without jit")
     seconds = least_seconds(2, lambda: loop(jnp.zeros(2)).block_until_ready())
     report(peer, FLOAT32, "best", seconds, loop(jnp.zeros(2)), STEPS, "jit of the whole loop (lax.fori_loop)")
