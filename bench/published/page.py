@@ -43,7 +43,9 @@ def show(value, unit, digits=4, time_digits=3):
         return value
     if unit in TIMES:
         return show_time(value * TIMES[unit], time_digits)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}" + (f" {unit}" if unit else "")
+    if isinstance(value, int):
+        return f"{value:,}"
+    return (repr(value) if digits >= 17 else f"{value:.{digits}g}") + (f" {unit}" if unit else "")
 
 
 class Row:
@@ -233,8 +235,10 @@ class Html:
 
 
 def asserted_text(line):
-    value = line["value"]
-    return f"{'holds' if line['ok'] else 'DOES NOT HOLD'}: {line['assert']}: {value if isinstance(value, int) else 'NaN' if value is None else f'{value:.17g}'} in [{line['low']}, {line['high']}]"
+    value, low, high = line["value"], line["low"], line["high"]
+    number = lambda x: f"{x:.10g}" if low != high else f"{x:g}" if x == int(x) else repr(x)
+    verdict = "holds" if line["ok"] else "DOES NOT HOLD"
+    return f"{verdict}: {line['assert']}: {'NaN' if value is None else number(value)}" + (f" in [{number(low)}, {number(high)}]" if low != high else f", must be {number(low)}")
 
 
 def write(folder, lines, machine):
