@@ -33,11 +33,18 @@ struct ProgramPrediction {
   double cost = 0, accuracy = 0, seconds = 0;
 };
 
+struct ProgramOptions {
+  std::int64_t batch = 500;
+  Mode mode = Mode::graph;
+  int threads = 2;
+  bool input_gradient = false;  ///< also compute the gradient of the images, which nobody needs, and sum it, so that it is not left out
+};
+
 /// The NumPy program: 784-70-30-10, sigmoid on all layers, ten binary losses summed over outputs and batch, (0.01 / 2) sum w² beside that sum, and a
 /// rate that epoch e divides by 1 + 1e-6 e.
 class Program {
  public:
-  Program(const Standardized& data, std::int64_t batch, Mode mode, int threads, std::uint64_t seed = 0);
+  Program(const Standardized& data, ProgramOptions options);
   ~Program();
 
   ProgramEpoch epoch();

@@ -33,8 +33,8 @@ nn::Dense layer(std::int64_t inputs, std::int64_t units) {
   return {inputs, units, Activation::sigmoid, {.weight = init::uniform(-limit, limit), .bias = init::uniform(-limit, limit)}};
 }
 
-std::array<nn::Dense, 3> layers(std::uint64_t number) {
-  seed(number);
+std::array<nn::Dense, 3> layers() {
+  seed(0);
   nn::Dense first = layer(784, 70), second = layer(70, 30), third = layer(30, 10);
   return {std::move(first), std::move(second), std::move(third)};
 }
@@ -46,44 +46,44 @@ Tensor cost(const Tensor& output, const Tensor& classes) { return sum(loss::bina
 
 struct Program::State {
   const Standardized& data;
-  std::int64_t batch;
-  std::array<nn::Dense, 3> model;
+  ProgramOptions options;
+  std::array<nn::Dense, 3> model = layers();
   std::vector<Parameter> weights{model[0].weight, model[1].weight, model[2].weight};
   std::vector<Parameter> parameters{model[0].weight, model[0].bias, model[1].weight, model[1].bias, model[2].weight, model[2].bias};
   PlainMomentum optimizer;
   double rate = first_rate;
   std::int64_t epochs = 0;
-  RandomStream random;
+  RandomStream random{0, 35};
   std::vector<std::int32_t> order;
-  Step<std::tuple<Tensor, Tensor, Tensor>(Tensor, Tensor, Tensor)> train;
+  Step<std::tuple<Tensor, Tensor, Tensor, Tensor>(Tensor, Tensor, Tensor)> train;
   Step<std::pair<Tensor, Tensor>(Tensor, Tensor)> judge;
   Step<Tensor(Tensor)> predict;
 
-  State(const Standardized& standardized, std::int64_t batch_size, std::uint64_t number)
-      : data(standardized), batch(batch_size), model(layers(number)), random(number, 35), order(static_cast<std::size_t>(data.train_y.elements())) {
+  State(const Standardized& standardized, ProgramOptions given)
+      : data(standardized), options(given), order(static_cast<std::size_t>(data.train_y.elements())) {
     std::iota(order.begin(), order.end(), 0);
   }
   Tensor forward(const Tensor& x) { return model[2](model[1](model[0](x))); }
 };
 
-Program::Program(const Standardized& data, std::int64_t batch, Mode mode, int threads, std::uint64_t seed)
-    : state_(std::make_unique<State>(data, batch, seed)) {
+Program::Program(const Standardized& data, ProgramOptions options) : state_(std::make_unique<State>(data, options)) {
   State* s = state_.get();
   s->train = compile(
       [s](const Tensor& x, const Tensor& y, const Tensor& rows) {
-        const Tensor output = s->forward(gather_rows(x, rows)), classes = gather_rows(y, rows);
-        const Tensor penalty = loss::l2(l2, s->weights), total = cost(output, classes) + penalty;
+        const Tensor images = gather_rows(x, rows), classes = gather_rows(y, rows), output = s->forward(images);
+        const Tensor penalty = loss::l2(l2, s->weights), total = cost(output, classes) + penalty, error = mean(abs(output - one_hot(classes, 10)));
+        const Tensor unneeded = s->options.input_gradient ? sum(grad(total, {images})[0]) : error;
         s->optimizer.update(s->parameters, grad(total, s->parameters));
-        return std::tuple(total, penalty, mean(abs(output - one_hot(classes, 10))));
+        return std::tuple(total, penalty, error, unneeded);
       },
-      {.name = "program", .mode = mode, .threads = threads, .kinds = {InputKind::table, InputKind::table, InputKind::batch}});
+      {.name = "program", .mode = options.mode, .threads = options.threads, .kinds = {InputKind::table, InputKind::table, InputKind::batch}});
   s->judge = compile(
       [s](const Tensor& x, const Tensor& y) {
         const Tensor output = s->forward(x);
         return std::pair(cost(output, y), sum(cast(equal(argmax(output), y), DType::f32)));
       },
-      {.name = "program_judge", .mode = mode, .threads = threads});
-  s->predict = compile([s](const Tensor& x) { return s->forward(x); }, {.name = "program_predict", .mode = mode, .threads = threads});
+      {.name = "program_judge", .mode = options.mode, .threads = options.threads});
+  s->predict = compile([s](const Tensor& x) { return s->forward(x); }, {.name = "program_predict", .mode = options.mode, .threads = options.threads});
 }
 Program::~Program() = default;
 
@@ -97,10 +97,10 @@ ProgramEpoch Program::epoch() {
   });
   s.rate /= 1 + decrease * static_cast<double>(s.epochs++);
   s.optimizer.set_learning_rate(s.rate);
-  const std::int64_t steps = rows.elements() / s.batch;
-  std::tuple<Tensor, Tensor, Tensor> printed;
-  result.batches = seconds_of([&] { printed = s.train.run(s.data.train_x, s.data.train_y, rows, {.steps = steps, .batch = s.batch}); });
-  const auto& [costs, penalties, errors] = printed;
+  const std::int64_t steps = rows.elements() / s.options.batch;
+  std::tuple<Tensor, Tensor, Tensor, Tensor> printed;
+  result.batches = seconds_of([&] { printed = s.train.run(s.data.train_x, s.data.train_y, rows, {.steps = steps, .batch = s.options.batch}); });
+  const auto& [costs, penalties, errors, unneeded] = printed;
   const std::vector<float> error = errors.to_vector<float>();
   result.rate = s.rate;
   result.average = 1 - std::accumulate(error.begin(), error.end(), 0.0) / static_cast<double>(steps);
