@@ -8,11 +8,17 @@ FIRST = dict([next(iter(REFERENCES.items()))])
 RATE, RHO, EPSILON, CLIP = 1e-3, 0.9, 1e-7, 1e-7
 
 
-def report_epochs(peer, row, mode, seconds, of, note):
-    """Of all epochs: the first, which compiles, and as many others as the rest of the times say."""
+def of_all(seconds, epochs, note):
+    """(seconds, note) of all epochs: the first, which compiles, and as many others as the rest of the times say."""
     rest = seconds[1:]
-    scaled = f"; {len(seconds)} of {of} epochs, scaled" if len(seconds) < of else ""
-    peer.cell(f"{row}, seconds", mode, seconds[0] + sum(rest) / len(rest) * (of - 1), "s", note + scaled)
+    scaled = f"; {len(seconds)} of {epochs} epochs, scaled" if len(seconds) < epochs else ""
+    return seconds[0] + sum(rest) / len(rest) * (epochs - 1), note + scaled
+
+
+def report_epochs(peer, row, default, others):
+    """The default's (seconds, note) and the least of it and the others."""
+    for mode, (seconds, note) in (("default", default), ("best", min(default, *others))):
+        peer.cell(f"{row}, seconds", mode, seconds, "s", note)
 
 
 def keras(peer):
@@ -35,6 +41,7 @@ def keras(peer):
             self.losses.append(logs["loss"])
 
     for row, (sizes, batch, epochs, factor) in (FIRST if peer.quick else REFERENCES).items():
+        times = []
         for mode, jit, note in (("default", "auto", "fit"), ("best", True, "fit, compile(jit_compile=True)")):
             keras.utils.set_random_seed(1)
             l2 = lambda i: keras.regularizers.L2(factor) if factor and i < 2 else None
@@ -43,7 +50,7 @@ def keras(peer):
             count = 2 if peer.quick else epochs if mode == "default" and sizes == A and batch == 500 else 6
             clock = Clock()
             model.fit(x, hot, batch_size=batch, epochs=count, verbose=0, callbacks=[clock])
-            report_epochs(peer, row, mode, clock.seconds, epochs, note)
+            times.append(of_all(clock.seconds, epochs, note))
             if count == epochs:
                 peer.cell(f"{row}, test accuracy", mode, float((model.predict(xt, batch_size=10000, verbose=0).argmax(1) == yt).mean()), "")
                 peer.cell(f"{row}, loss, epoch 1", mode, clock.losses[0], "")
@@ -51,6 +58,7 @@ def keras(peer):
                 if factor:
                     for e, value in enumerate(clock.losses, 1):
                         peer.point("A: loss by epoch", f"Keras {keras.__version__}", e, value)
+        report_epochs(peer, row, times[0], times[1:])
 
 
 def pytorch(peer):
@@ -61,7 +69,8 @@ def pytorch(peer):
     x, y, _, _ = images(peer)
     x, hot = torch.from_numpy(x.astype(np.float32) / 255), torch.eye(10)[torch.from_numpy(y.astype(np.int64))]
     for row, (sizes, batch, epochs, factor) in (FIRST if peer.quick else REFERENCES).items():
-        for mode in ("default", "best"):
+        times = []
+        for note in ("DataLoader, eager", "eager, batches by index", "torch.compile, batches by index"):
             model = nn.Sequential(*[m for i, o in zip(sizes, sizes[1:]) for m in (nn.Linear(i, o), nn.Sigmoid())])
             optimizer = torch.optim.RMSprop(model.parameters(), lr=RATE, alpha=RHO, eps=EPSILON)
 
@@ -71,27 +80,21 @@ def pytorch(peer):
                 loss = -(t * p.log()).sum(1).mean()
                 return loss + factor * (model[0].weight.square().sum() + model[2].weight.square().sum()) if factor else loss
 
-            def step(loss_of, x, t):
-                optimizer.zero_grad()
-                loss_of(x, t).backward()
-                optimizer.step()
+            def by_index():
+                order = torch.randperm(len(x))
+                for i in range(0, len(x), batch):
+                    yield x[order[i:i + batch]], hot[order[i:i + batch]]
 
-            if mode == "default":
-                loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, hot), batch_size=batch, shuffle=True)
+            loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, hot), batch_size=batch, shuffle=True)
+            forward = torch.compile(loss_of) if note.startswith("torch.compile") else loss_of
 
-                def epoch():
-                    for xs, ts in loader:
-                        step(loss_of, xs, ts)
-            else:
-                compiled = torch.compile(loss_of)
-
-                def epoch():
-                    order = torch.randperm(len(x))
-                    for i in range(0, len(x), batch):
-                        rows = order[i:i + batch]
-                        step(compiled, x[rows], hot[rows])
-            seconds = [seconds_of(epoch) for _ in range(2 if peer.quick else 6)]
-            report_epochs(peer, row, mode, seconds, epochs, {"default": "DataLoader, eager", "best": "torch.compile, batches by index"}[mode])
+            def epoch():
+                for xs, ts in loader if note.startswith("DataLoader") else by_index():
+                    optimizer.zero_grad()
+                    forward(xs, ts).backward()
+                    optimizer.step()
+            times.append(of_all([seconds_of(epoch) for _ in range(2 if peer.quick else 6)], epochs, note))
+        report_epochs(peer, row, times[0], times[1:])
 
 
 def jax(peer):
@@ -123,11 +126,11 @@ def jax(peer):
             return jax.block_until_ready(state)
         zeros = jax.tree.map(jnp.zeros_like, start)
         seconds = [seconds_of(lambda: epoch(jitted, (start, zeros), 10 ** 9)) for _ in range(2 if peer.quick else 6)]
-        report_epochs(peer, row, "best", seconds, epochs, "jit of the step, batches by index")
+        jitted_time = of_all(seconds, epochs, "jit of the step, batches by index")
         some, all_ = 3, -(-len(x) // batch)
         epoch(step, (start, zeros), 1)
         least = least_seconds(1, lambda: epoch(step, (start, zeros), some))
-        peer.cell(f"{row}, seconds", "default", least / min(some, all_) * all_ * epochs, "s", f"jax.grad without jit; {some} batches, scaled")
+        report_epochs(peer, row, (least / min(some, all_) * all_ * epochs, f"jax.grad without jit; {some} batches, scaled"), [jitted_time])
 
 
 class Program:
