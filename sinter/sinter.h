@@ -14,6 +14,7 @@
 #include "frontend/core/parameter.h"
 #include "frontend/core/publish.h"
 #include "frontend/core/scan.h"
+#include "frontend/core/setting.h"
 #include "frontend/core/tensor.h"
 #include "frontend/data/csv.h"
 #include "frontend/data/encoder.h"

@@ -10,6 +10,7 @@
 #include "frontend/core/grad.h"
 #include "frontend/core/interpret.h"
 #include "frontend/core/name.h"
+#include "frontend/core/warn.h"
 
 namespace sinter {
 
@@ -142,6 +143,14 @@ void StepCore::Impl::make_own(Traced& traced) const {
   traced.flags.clear();  // those of the parameters and modules that another thread may freeze
 }
 
+void StepCore::Impl::tell(const Traced& traced) {
+  for (const std::string& text : traced.warnings) {
+    if (std::find(warned.begin(), warned.end(), text) != warned.end()) continue;
+    warned.push_back(text);
+    warn(options.log, str("[", Origin::from(where, options.name).text(), "] ", text));
+  }
+}
+
 Traced StepCore::Impl::kept(Traced traced) const {
   if (!kept_outputs) return traced;
   std::vector<ir::NodeId> outputs;
@@ -154,6 +163,7 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   constexpr std::size_t most_variants = 8;
   const auto start = std::chrono::steady_clock::now();
   Traced traced = kept(trace(specs));
+  tell(traced);
   const Sizes sizes = in.empty() ? Sizes(0) : sizes_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   auto compiled =
@@ -208,7 +218,7 @@ void StepCore::Impl::require_traceable(std::span<const Tensor* const> in) {
   std::vector<Spec> specs = specs_of(in);
   if (std::find(traceable.begin(), traceable.end(), specs) != traceable.end()) return;
   try {
-    (void)trace(specs);
+    tell(trace(specs));
   } catch (const NoTracedValue&) {  // it looks at values, which is what eager mode is for
   }
   traceable.push_back(std::move(specs));

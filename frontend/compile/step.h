@@ -47,11 +47,12 @@ struct Spec {
 struct StepOptions {
   std::string name = "step";
   Mode mode = Mode::graph;
-  int threads = 0;                                   ///< at most; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
-  bool force = false;                                ///< exactly `threads` threads, whatever the cost model says: for tests
-  std::vector<InputKind> kinds = {};                 ///< one per input; those not listed are batch (scalars: fixed)
-  std::function<void(const std::string&)> log = {};  ///< receives warnings; without it they are dropped
-  bool find_non_finite = false;                      ///< see Step::find_non_finite
+  int threads = 0;                    ///< at most; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
+  bool force = false;                 ///< exactly `threads` threads, whatever the cost model says: for tests
+  std::vector<InputKind> kinds = {};  ///< one per input; those not listed are batch (scalars: fixed)
+  /// Receives warnings. Without it, those of what trains less well than it could go to stderr, and all others are dropped.
+  std::function<void(const std::string&)> log = {};
+  bool find_non_finite = false;  ///< see Step::find_non_finite
   /// Passes that are switched off by name, as `fold_bias`, to see what each gains (passes/pipeline.cpp lists them); SINTER_WITHOUT names more. An
   /// unknown name is an error when the step is compiled.
   std::vector<std::string> without = {};

@@ -26,6 +26,7 @@ struct StepCore::Impl {
   std::vector<std::vector<Spec>> traceable;        ///< of eager calls, what require_traceable() has found no fault with
   std::unique_ptr<PublishedCells> published;       ///< of a clone: its own cells, in place of those that its function reads
   std::atomic<bool> busy{false};
+  std::vector<std::string> warned;  ///< of what was traced: each warning once
   std::size_t compiles = 0;
   double compile_seconds = 0;
   Tensor sample;  ///< input buffer of call_one
@@ -34,6 +35,8 @@ struct StepCore::Impl {
   Settings compile_settings() const;
   std::vector<Spec> specs_of(std::span<const Tensor* const> in) const;
   Traced trace(std::span<const Spec> specs) const;
+  /// Warns of what was traced.
+  void tell(const Traced& traced);
   /// What was recorded with the outputs that are asked for.
   Traced kept(Traced traced) const;
   /// Replaces the cells of what a clone runs by the clone's own. Throws UserError if it assigns any.

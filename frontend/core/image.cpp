@@ -1,6 +1,7 @@
 #include "frontend/core/image.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "frontend/core/apply.h"
 #include "frontend/core/origin.h"
@@ -11,6 +12,16 @@ Padding Padding::around(std::vector<std::int64_t> places) {
   std::vector<std::array<std::int64_t, 2>> sides;
   for (const std::int64_t p : places) sides.push_back({p, p});
   return Padding(false, std::move(sides));
+}
+
+std::ostream& operator<<(std::ostream& out, const Padding& padding) {
+  if (padding.same_ || padding.sides_.empty()) return out << (padding.same_ ? "same" : "valid");
+  for (std::size_t i = 0; i < padding.sides_.size(); ++i) {
+    const auto [before, after] = padding.sides_[i];
+    out << (i ? "×" : "") << before;
+    if (after != before) out << "+" << after;
+  }
+  return out;
 }
 
 std::array<std::int64_t, 2> Padding::along(std::size_t axis, std::size_t axes, std::int64_t extent, std::int64_t window, std::int64_t stride) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iosfwd>
 #include <vector>
 
 #include "frontend/core/ops.h"
@@ -22,6 +23,8 @@ class Padding {
   static Padding sides(std::vector<std::array<std::int64_t, 2>> places) { return Padding(false, std::move(places)); }
 
   bool is_same() const { return same_; }
+  /// valid, same, or the elements along each axis: 2×2, or 0+1×2 where sides differ.
+  friend std::ostream& operator<<(std::ostream& out, const Padding& padding);
   /// {before, after} along an axis. Throws UserError if explicit padding is for another number of axes.
   std::array<std::int64_t, 2> along(std::size_t axis, std::size_t axes, std::int64_t extent, std::int64_t window, std::int64_t stride) const;
 

@@ -120,6 +120,7 @@ void Trace::assign(const std::shared_ptr<Cell>& cell, const Tensor& value, const
 }
 
 std::vector<Tensor> Trace::gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where) {
+  differentiates_ = true;
   ir::Values values;
   for (const Tensor& tensor : wrt) values.push_back({&result_.graph, node_of(tensor, where)});
   std::vector<Tensor> result;
@@ -139,7 +140,47 @@ bool Traced::is_current() const {
   return std::all_of(flags.begin(), flags.end(), [](const Flag& flag) { return *flag.now == flag.was; });
 }
 
-Traced Trace::finish() { return std::move(result_); }
+const ir::Node* Trace::maker(const Tensor& tensor) const {
+  if (tensor.trace() != serial_) return around_ ? around_->maker(tensor) : nullptr;
+  const ir::Node* node = &result_.graph.node(tensor.node());
+  while (std::holds_alternative<ir::Reshape>(node->op)) node = &result_.graph.node(node->inputs[0]);
+  return node;
+}
+
+namespace {
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+}  // namespace
+
+void Trace::warn(const std::string& text) {
+  if (around_) around_->warn(text);
+  else add_once(warnings_, text);
+}
+
+void Trace::note_training() {
+  if (around_) around_->note_training();
+  else knows_training_ = true;
+}
+
+void Trace::note_not_training(const std::string& layer) {
+  if (around_) around_->note_not_training(layer);
+  else add_once(not_training_, layer);
+}
+
+Traced Trace::finish() {
+  bool trains = false;
+  for (std::size_t i = 0; i < result_.cells.size(); ++i) trains |= result_.graph.states()[i].trainable && result_.graph.updates()[i] != ir::no_node;
+  if (!trains || !differentiates_) return std::move(result_);
+  result_.warnings = std::move(warnings_);
+  if (knows_training_ || not_training_.empty()) return std::move(result_);
+  std::string layers = not_training_[0];
+  for (std::size_t i = 1; i < std::min<std::size_t>(not_training_.size(), 3); ++i) layers += ", " + not_training_[i];
+  if (not_training_.size() > 3) layers += str(" and ", not_training_.size() - 3, " more");
+  result_.warnings.push_back(str("updates parameters, but ", layers, not_training_.size() == 1 ? " runs" : " run",
+                                 " as in prediction; declare an nn::TrainingScope before the model is called"));
+  return std::move(result_);
+}
 
 const std::string& current_layer() {
   static const std::string none;

@@ -37,6 +37,7 @@ struct Traced {
   std::vector<std::shared_ptr<Cell>> cells;  ///< one a state
   std::vector<Tensor> captured;              ///< one a hidden input; those follow the declared inputs
   std::vector<Flag> flags = {};              ///< what was trainable decided what was recorded
+  std::vector<std::string> warnings = {};    ///< of what trains less well than it could
   /// Whether the flags are as they were.
   bool is_current() const;
 };
@@ -59,6 +60,16 @@ class Trace {
   void assign(const std::shared_ptr<Cell>& cell, const Tensor& value, const std::source_location& where);
   /// The flag's value, on which the recording depends from now on.
   bool read_flag(std::shared_ptr<const bool> flag);
+  /// The node that made a tensor of this trace, reshapes aside; null for any other tensor.
+  const ir::Node* maker(const Tensor& tensor) const;
+
+  // ---- warnings, of a function that trains: one that differentiates and assigns a trainable parameter ----
+  /// Each text once.
+  void warn(const std::string& text);
+  /// That the function, or a part of it, says by an nn::TrainingScope that it trains.
+  void note_training();
+  /// That this layer ran as in prediction.
+  void note_not_training(const std::string& layer);
   /// Gradients of a traced loss with respect to cells' present values; empty tensors where the loss does not depend on one.
   std::vector<Tensor> gradients(const Tensor& loss, std::span<const Tensor> wrt, const std::source_location& where);
 
@@ -89,6 +100,8 @@ class Trace {
   Trace* around_ = nullptr;                                                          ///< of the step of a loop
   std::unordered_map<ir::NodeId, ir::NodeId> captured_step_;                         ///< of that: its input for a node of the trace around
   std::vector<ir::NodeId> captured_around_;                                          ///< those nodes, in the order of its inputs
+  bool differentiates_ = false, knows_training_ = false;
+  std::vector<std::string> warnings_, not_training_;
 };
 
 /// The layer that is running on this thread ("dense_2"), for error messages and node origins.

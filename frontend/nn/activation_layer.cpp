@@ -13,7 +13,7 @@ void require_finite(const char* layer, const char* what, float value) {
 LeakyReLU::LeakyReLU(float slope) : Module("leaky_relu"), slope_(slope) { require_finite("LeakyReLU", "the slope", slope); }
 ELU::ELU(float alpha) : Module("elu"), alpha_(alpha) { require_finite("ELU", "alpha", alpha); }
 
-PReLU::PReLU(std::int64_t features, float slope) : Module("prelu") {
+PReLU::PReLU(std::int64_t features, float slope) : Module("prelu"), slope_(slope) {
   if (features < 1) throw UserError("PReLU", str("needs at least 1 feature, got ", features));
   require_finite("PReLU", "the slope", slope);
   weight = add("weight", Tensor::filled({DType::f32, {features}}, slope));

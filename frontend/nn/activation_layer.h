@@ -76,6 +76,7 @@ class LeakyReLU : public Module {
   explicit LeakyReLU(float slope = 0.01f);
   Tensor forward(const Tensor& x) override { return leaky_relu(x, slope_); }
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override { return {{"slope", slope_}}; }
 
  private:
   float slope_;
@@ -87,6 +88,7 @@ class ELU : public Module {
   explicit ELU(float alpha = 1);
   Tensor forward(const Tensor& x) override { return elu(x, alpha_); }
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override { return {{"alpha", alpha_}}; }
 
  private:
   float alpha_;
@@ -97,6 +99,7 @@ class GELU : public Module {
   explicit GELU(bool approximate = false) : Module("gelu"), approximate_(approximate) {}
   Tensor forward(const Tensor& x) override { return gelu(x, approximate_); }
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override { return {{"approximate", approximate_}}; }
 
  private:
   bool approximate_;
@@ -109,8 +112,12 @@ class PReLU : public Module {
   /// Throws UserError if the last axis of x has another number of features.
   Tensor forward(const Tensor& x) override;
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override { return {{"slope", slope_}}; }
 
   Parameter weight;  ///< [features]
+
+ private:
+  float slope_;  ///< at first
 };
 
 }  // namespace sinter::nn

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/nn/weight_settings.h"
+
 namespace sinter::nn {
 
 namespace {
@@ -21,6 +23,7 @@ std::int64_t a_group(std::int64_t channels, std::int64_t groups) { return groups
 Convolution::Convolution(std::string kind, std::int64_t channels, std::int64_t features, const Shape& weight_shape, Activation activation,
                          const ConvolutionOptions& options)
     : Module(std::move(kind)),
+      made_with_(options),
       options_{options.strides, options.dilations, options.padding, options.groups},
       channels_(channels),
       activation_(activation) {
@@ -45,6 +48,19 @@ Tensor Convolution::forward(const Tensor& x) {
     throw UserError(label(), str("input has ", x.dim(-1), " channels but the layer was built for ", channels_, "; channels come last"));
   const Tensor z = convolve(x, options_);
   return activate(activation_, bias.defined() ? z + bias : z);
+}
+
+std::vector<Setting> Convolution::settings() const {
+  std::vector<std::int64_t> kernel;
+  for (std::size_t axis = 0; axis + 2 < weight.shape().rank(); ++axis) kernel.push_back(weight.shape()[axis].factor());
+  std::vector<Setting> list{{"activation", std::string(nn::name(activation_))},
+                            {"kernel", kernel},
+                            {"strides", options_.strides},
+                            {"padding", str(options_.padding)},
+                            {"dilations", options_.dilations},
+                            {"groups", options_.groups}};
+  add_weight_settings(list, made_with_);
+  return list;
 }
 
 Conv2D::Conv2D(std::int64_t channels, std::int64_t features, std::vector<std::int64_t> kernel, Activation activation, ConvolutionOptions options)

@@ -23,6 +23,7 @@ class Convolution : public Module {
  public:
   /// Throws UserError if x has another rank or another number of channels.
   Tensor forward(const Tensor& x) override;
+  std::vector<Setting> settings() const override;
 
   Parameter weight, bias;  ///< bias [features] is undefined without use_bias
 
@@ -33,6 +34,7 @@ class Convolution : public Module {
   virtual Tensor convolve(const Tensor& x, const ConvOptions& options) const = 0;
 
  private:
+  ConvolutionOptions made_with_;
   ConvOptions options_;
   std::int64_t channels_;
   Activation activation_;

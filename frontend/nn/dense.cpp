@@ -1,14 +1,21 @@
 #include "frontend/nn/dense.h"
 
 #include "frontend/nn/affine.h"
+#include "frontend/nn/weight_settings.h"
 
 namespace sinter::nn {
 
 Dense::Dense(std::int64_t inputs, std::int64_t units, Activation activation, DenseOptions options)
-    : Module("dense"), inputs_(inputs), units_(units), activation_(activation) {
+    : Module("dense"), inputs_(inputs), units_(units), activation_(activation), options_(std::move(options)) {
   if (inputs < 1 || units < 1) throw UserError("Dense", str("needs at least 1 input and 1 unit, got ", inputs, " and ", units));
-  weight = add("weight", options.weight({inputs, units}), options.penalty);
-  if (options.use_bias) bias = add("bias", options.bias({units}));
+  weight = add("weight", options_.weight({inputs, units}), options_.penalty);
+  if (options_.use_bias) bias = add("bias", options_.bias({units}));
+}
+
+std::vector<Setting> Dense::settings() const {
+  std::vector<Setting> list{{"activation", std::string(nn::name(activation_))}};
+  add_weight_settings(list, options_);
+  return list;
 }
 
 Tensor Dense::forward(const Tensor& x) {

@@ -23,12 +23,14 @@ class Dense : public Module {
   /// [N, ..., units]. Throws UserError if x is not [N, ..., inputs].
   Tensor forward(const Tensor& x) override;
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override;
 
   Parameter weight, bias;  ///< bias is undefined without use_bias
 
  private:
   std::int64_t inputs_, units_;
   Activation activation_;
+  DenseOptions options_;
 };
 
 }  // namespace sinter::nn

@@ -20,6 +20,7 @@ Dropout::Dropout(double rate) : Module("dropout"), rate_(rate), stream_(init::ne
 }
 
 Tensor Dropout::forward(const Tensor& x) {
+  if (rate_ > 0) note_not_training();
   if (!is_training() || rate_ == 0) return x;
   return drop(x, x.shape(), draws, stream_, rate_);
 }

@@ -18,6 +18,7 @@ class Dropout : public Module {
   explicit Dropout(double rate);
   Tensor forward(const Tensor& x) override;
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override { return {{"rate", rate_}}; }
 
   Parameter draws;  ///< u32: how many masks have been drawn; saved, so that resumed training continues with the next
 

@@ -17,11 +17,12 @@ class Embedding : public Module {
   /// Throws UserError for sizes below 1.
   Embedding(std::int64_t entries, std::int64_t features, const EmbeddingOptions& options = {});
   Tensor forward(const Tensor& index) override;
+  std::vector<Setting> settings() const override;
 
   Parameter weight;  ///< [entries, features]
 
  private:
-  bool mask_zero_;
+  EmbeddingOptions options_;
 };
 
 }  // namespace sinter::nn

@@ -53,6 +53,13 @@ std::pair<std::uint64_t, std::uint64_t> draw_stream() {
   return {stream.key, stream.following++};
 }
 
+/// An initializer that knows its name.
+struct Named {
+  std::string name;
+  Initializer make;
+  Tensor operator()(const Shape& shape) const { return make(shape); }
+};
+
 template <class F>
 Tensor filled(const Shape& shape, F&& draw) {
   const auto [seed, number] = draw_stream();
@@ -74,11 +81,12 @@ Fans fans_of(const Shape& shape) {
 
 /// Variance scale / fan, where the fan is computed from both fans.
 template <class Fan>
-Initializer scaled(double scale, bool uniform, Fan fan) {
-  return [=](const Shape& shape) {
-    const double variance = scale / fan(fans_of(shape)), limit = std::sqrt(3 * variance), deviation = std::sqrt(variance);
-    return filled(shape, [&](RandomStream& random) { return uniform ? (2 * random.uniform() - 1) * limit : random.normal() * deviation; });
-  };
+Initializer scaled(const char* name, double scale, bool uniform, Fan fan) {
+  return Named{name, [=](const Shape& shape) {
+                 const double variance = scale / fan(fans_of(shape)), limit = std::sqrt(3 * variance), deviation = std::sqrt(variance);
+                 return filled(shape,
+                               [&](RandomStream& random) { return uniform ? (2 * random.uniform() - 1) * limit : random.normal() * deviation; });
+               }};
 }
 
 double mean_fan(const Fans& fans) { return (fans.in + fans.out) / 2; }
@@ -95,68 +103,80 @@ std::uint64_t next_stream() {
   return (std::uint64_t{philox(seed, number)[0]} << 32) | philox(seed, number)[1];
 }
 
-Initializer constant(float value) {
-  return [=](const Shape& shape) { return Tensor::filled({DType::f32, shape}, value); };
+std::string name_of(const Initializer& initializer) {
+  const Named* named = initializer.target<Named>();
+  return named ? named->name : "own";
 }
-Initializer zeros() { return constant(0); }
-Initializer ones() { return constant(1); }
+
+namespace {
+Initializer filling(std::string name, float value) {
+  return Named{std::move(name), [=](const Shape& shape) { return Tensor::filled({DType::f32, shape}, value); }};
+}
+}  // namespace
+
+Initializer constant(float value) { return filling(str("constant(", value, ")"), value); }
+Initializer zeros() { return filling("zeros", 0); }
+Initializer ones() { return filling("ones", 1); }
 
 Initializer uniform(float low, float high) {
   if (!(low <= high)) throw UserError("init", str("uniform needs low <= high, got ", low, " and ", high));
   if (!std::isfinite(low) || !std::isfinite(high)) throw UserError("init", str("uniform needs finite bounds, got ", low, " and ", high));
   const auto width = static_cast<double>(high) - static_cast<double>(low);
-  return [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return low + width * random.uniform(); }); };
+  return Named{str("uniform(", low, ", ", high, ")"),
+               [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return low + width * random.uniform(); }); }};
 }
 
 Initializer normal(float mean, float deviation) {
   require_deviation(deviation);
-  return [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return mean + deviation * random.normal(); }); };
+  return Named{str("normal(", mean, ", ", deviation, ")"),
+               [=](const Shape& shape) { return filled(shape, [&](RandomStream& random) { return mean + deviation * random.normal(); }); }};
 }
 
 Initializer truncated_normal(float mean, float deviation) {
   require_deviation(deviation);
-  return [=](const Shape& shape) {
-    return filled(shape, [&](RandomStream& random) {
-      double x = random.normal();
-      while (std::abs(x) > 2) x = random.normal();
-      return mean + deviation * x;
-    });
-  };
+  return Named{str("truncated_normal(", mean, ", ", deviation, ")"), [=](const Shape& shape) {
+                 return filled(shape, [&](RandomStream& random) {
+                   double x = random.normal();
+                   while (std::abs(x) > 2) x = random.normal();
+                   return mean + deviation * x;
+                 });
+               }};
 }
 
-Initializer glorot_uniform() { return scaled(1, true, mean_fan); }
-Initializer glorot_normal() { return scaled(1, false, mean_fan); }
-Initializer he_uniform() { return scaled(2, true, fan_in); }
-Initializer he_normal() { return scaled(2, false, fan_in); }
-Initializer lecun_uniform() { return scaled(1, true, fan_in); }
-Initializer lecun_normal() { return scaled(1, false, fan_in); }
+Initializer glorot_uniform() { return scaled("glorot_uniform", 1, true, mean_fan); }
+Initializer glorot_normal() { return scaled("glorot_normal", 1, false, mean_fan); }
+Initializer he_uniform() { return scaled("he_uniform", 2, true, fan_in); }
+Initializer he_normal() { return scaled("he_normal", 2, false, fan_in); }
+Initializer lecun_uniform() { return scaled("lecun_uniform", 1, true, fan_in); }
+Initializer lecun_normal() { return scaled("lecun_normal", 1, false, fan_in); }
 
 Initializer orthogonal(float gain) {
-  return [=](const Shape& shape) {
-    fans_of(shape);
-    const auto cols = static_cast<std::size_t>(shape.back().factor()), rows = static_cast<std::size_t>(shape.product(0, shape.rank() - 1).factor());
-    const std::size_t count = std::min(rows, cols), length = std::max(rows, cols);
-    const auto [seed, number] = draw_stream();
-    RandomStream random(seed, number);
-    // Modified Gram-Schmidt on random vectors.
-    std::vector<std::vector<double>> basis(count, std::vector<double>(length));
-    for (std::size_t i = 0; i < count; ++i) {
-      for (double& x : basis[i]) x = random.normal();
-      for (int again = 0; again < 2; ++again)  // the second pass removes the rounding errors of the first
-        for (std::size_t j = 0; j < i; ++j) {
-          double dot = 0;
-          for (std::size_t k = 0; k < length; ++k) dot += basis[i][k] * basis[j][k];
-          for (std::size_t k = 0; k < length; ++k) basis[i][k] -= dot * basis[j][k];
-        }
-      double norm = 0;
-      for (const double x : basis[i]) norm += x * x;
-      for (double& x : basis[i]) x /= std::sqrt(norm);
-    }
-    std::vector<float> data(rows * cols);
-    for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t c = 0; c < cols; ++c) data[r * cols + c] = static_cast<float>(gain * (rows < cols ? basis[r][c] : basis[c][r]));
-    return Tensor(data, shape);
-  };
+  return Named{gain == 1 ? "orthogonal" : str("orthogonal(", gain, ")"), [=](const Shape& shape) {
+                 fans_of(shape);
+                 const auto cols = static_cast<std::size_t>(shape.back().factor()),
+                            rows = static_cast<std::size_t>(shape.product(0, shape.rank() - 1).factor());
+                 const std::size_t count = std::min(rows, cols), length = std::max(rows, cols);
+                 const auto [seed, number] = draw_stream();
+                 RandomStream random(seed, number);
+                 // Modified Gram-Schmidt on random vectors.
+                 std::vector<std::vector<double>> basis(count, std::vector<double>(length));
+                 for (std::size_t i = 0; i < count; ++i) {
+                   for (double& x : basis[i]) x = random.normal();
+                   for (int again = 0; again < 2; ++again)  // the second pass removes the rounding errors of the first
+                     for (std::size_t j = 0; j < i; ++j) {
+                       double dot = 0;
+                       for (std::size_t k = 0; k < length; ++k) dot += basis[i][k] * basis[j][k];
+                       for (std::size_t k = 0; k < length; ++k) basis[i][k] -= dot * basis[j][k];
+                     }
+                   double norm = 0;
+                   for (const double x : basis[i]) norm += x * x;
+                   for (double& x : basis[i]) x /= std::sqrt(norm);
+                 }
+                 std::vector<float> data(rows * cols);
+                 for (std::size_t r = 0; r < rows; ++r)
+                   for (std::size_t c = 0; c < cols; ++c) data[r * cols + c] = static_cast<float>(gain * (rows < cols ? basis[r][c] : basis[c][r]));
+                 return Tensor(data, shape);
+               }};
 }
 
 }  // namespace init

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "frontend/core/tensor.h"
 
@@ -39,6 +40,9 @@ Initializer lecun_uniform();
 Initializer lecun_normal();
 /// Orthonormal rows or columns, whichever are fewer, times a gain (Saxe et al. 2014).
 Initializer orthogonal(float gain = 1);
+
+/// Of one of these, `glorot_uniform` or `uniform(-0.05, 0.05)`; "own" for any other.
+std::string name_of(const Initializer& initializer);
 
 /// The next number of the stream of seed(): identifies a stream of random numbers.
 std::uint64_t next_stream();

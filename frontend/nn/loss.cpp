@@ -19,6 +19,26 @@ Tensor size_of(const Tensor& x) { return where(x < 0, -x, x); }
 
 }  // namespace
 
+namespace {
+
+/// Warns, where a step is traced, of predictions that are probabilities already.
+void require_logits(const std::string& loss, const Tensor& prediction) {
+  Trace* trace = Trace::current();
+  const ir::Node* made = trace ? trace->maker(prediction) : nullptr;
+  if (!made) return;
+  const bool softmax = std::holds_alternative<ir::Softmax>(made->op);
+  if (!softmax && !std::holds_alternative<ir::Sigmoid>(made->op)) return;
+  trace->warn(str(loss, " applies softmax or sigmoid itself, but its predictions come from a ", softmax ? "softmax" : "sigmoid", " (",
+                  made->origin.text(), "): the model learns less; leave that activation out, or take the loss without _from_logits"));
+}
+
+}  // namespace
+
+Tensor Loss::values(const Tensor& prediction, const Tensor& target) const {
+  if (options_.predictions == Predictions::logits) require_logits(name_, prediction);
+  return values_(prediction, target);
+}
+
 Tensor Loss::operator()(const Tensor& prediction, const Tensor& target) const {
   const Tensor v = values(prediction, target);
   return v.rank() == 0 ? v : mean(v);
@@ -89,17 +109,38 @@ void check(const CrossentropyOptions& options, const char* loss) {
     throw UserError(loss, str("label_smoothing must be in [0, 1), got ", options.label_smoothing));
 }
 
+/// `otherwise`: what it takes if not logits.
+LossOptions traits_of(const CrossentropyOptions& options, Predictions otherwise) {
+  return {options.from_logits ? Predictions::logits : otherwise,
+          {{"from_logits", options.from_logits}, {"label_smoothing", options.label_smoothing}, {"weighted mean over", "samples"}}};
+}
+
 /// A loss of each element of predictions and targets of one shape.
 Loss elementwise(const char* name, Tensor (*f)(const Tensor& p, const Tensor& y)) {
   return {name, [=](const Tensor& p, const Tensor& y) { return f(p, numbers_like(p, y, name)); }};
 }
 
+const char* name_of(const CrossentropyOptions& options) {
+  return options.from_logits ? "categorical_crossentropy_from_logits" : "categorical_crossentropy";
+}
+
+Loss::Values categorical_values(const CrossentropyOptions& options) {
+  return [=, name = name_of(options)](const Tensor& p, const Tensor& target) {
+    const Tensor one_hot = one_hot_targets(p, target, name);  // checks the predictions first
+    const Tensor y = smoothed(one_hot, options.label_smoothing, static_cast<double>(p.dim(1).factor()));
+    if (options.from_logits) return -sum(y * counted(log_softmax(p), one_hot), {-1});
+    return -sum(y * log(clip(p / sum(p, {-1}, true), epsilon, 1 - epsilon)), {-1});
+  };
+}
+
 Loss sparse(const char* name, const CrossentropyOptions& options) {
-  return {name, [name, inner = categorical(options)](const Tensor& p, const Tensor& y) {
+  return {name,
+          [name, values = categorical_values(options)](const Tensor& p, const Tensor& y) {
             const Tensor numbers = as_number(y, DType::u8);
             require_class_numbers(numbers, name);
-            return inner.values(p, numbers);
-          }};
+            return values(p, numbers);
+          },
+          traits_of(options, Predictions::proportions)};
 }
 
 }  // namespace
@@ -107,14 +148,8 @@ Loss sparse(const char* name, const CrossentropyOptions& options) {
 // ---- classes ----
 
 Loss categorical(CrossentropyOptions options) {
-  const char* name = options.from_logits ? "categorical_crossentropy_from_logits" : "categorical_crossentropy";
-  check(options, name);
-  return {name, [=](const Tensor& p, const Tensor& target) {
-            const Tensor one_hot = one_hot_targets(p, target, name);  // checks the predictions first
-            const Tensor y = smoothed(one_hot, options.label_smoothing, static_cast<double>(p.dim(1).factor()));
-            if (options.from_logits) return -sum(y * counted(log_softmax(p), one_hot), {-1});
-            return -sum(y * log(clip(p / sum(p, {-1}, true), epsilon, 1 - epsilon)), {-1});
-          }};
+  check(options, name_of(options));
+  return {name_of(options), categorical_values(options), traits_of(options, Predictions::proportions)};
 }
 
 const Loss categorical_crossentropy = categorical({});
@@ -122,17 +157,20 @@ const Loss categorical_crossentropy_from_logits = categorical({.from_logits = tr
 const Loss sparse_categorical_crossentropy = sparse("sparse_categorical_crossentropy", {});
 const Loss sparse_categorical_crossentropy_from_logits = sparse("sparse_categorical_crossentropy_from_logits", {.from_logits = true});
 
-const Loss kl_divergence{"kl_divergence", [](const Tensor& p, const Tensor& target) {
+const Loss kl_divergence{"kl_divergence",
+                         [](const Tensor& p, const Tensor& target) {
                            const Tensor y = clip(numbers_like(p, target, "kl_divergence"), epsilon, 1);
                            return sum(y * log(y / clip(p, epsilon, 1)), {-1});
-                         }};
+                         },
+                         {Predictions::probabilities, {{"mean over", "samples"}}}};
 
 // ---- binary targets ----
 
 Loss binary(CrossentropyOptions options) {
   const char* name = options.from_logits ? "binary_crossentropy_from_logits" : "binary_crossentropy";
   check(options, name);
-  return {name, [=](const Tensor& p, const Tensor& target) {
+  return {name,
+          [=](const Tensor& p, const Tensor& target) {
             const Tensor given = numbers_like(p, target, name), y = smoothed(given, options.label_smoothing, 2);
             if (options.from_logits) {
               const Tensor size = size_of(p);
@@ -141,7 +179,8 @@ Loss binary(CrossentropyOptions options) {
             }
             const Tensor q = clip(p, epsilon, 1 - epsilon);
             return -(y * log(q) + (1 - y) * log(1 - q));
-          }};
+          },
+          traits_of(options, Predictions::probabilities)};
 }
 
 const Loss binary_crossentropy = binary({});
@@ -162,10 +201,12 @@ const Loss mean_squared_logarithmic_error = elementwise("mean_squared_logarithmi
 
 Loss huber(float delta) {
   if (!(delta > 0)) throw UserError("huber", str("delta must be positive, got ", delta));
-  return {"huber", [=](const Tensor& p, const Tensor& target) {
+  return {"huber",
+          [=](const Tensor& p, const Tensor& target) {
             const Tensor apart = abs(p - numbers_like(p, target, "huber")), near = minimum(apart, delta);
             return square(near) * 0.5 + (apart - near) * delta;
-          }};
+          },
+          {.settings = {{"delta", delta}}}};
 }
 
 const Loss log_cosh = elementwise("log_cosh", [](const Tensor& p, const Tensor& y) {

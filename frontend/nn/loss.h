@@ -8,8 +8,23 @@
 #include <vector>
 
 #include "frontend/core/ops.h"
+#include "frontend/core/setting.h"
 
 namespace sinter {
+
+/// What a loss takes the predictions for.
+enum class Predictions : std::uint8_t {
+  numbers,        ///< any
+  logits,         ///< it applies sigmoid or softmax itself
+  probabilities,  ///< in [0, 1]
+  proportions     ///< at least 0: it divides those of a sample by their sum
+};
+
+/// What a Trainer should know of a loss.
+struct LossOptions {
+  Predictions predictions = Predictions::numbers;  ///< a Trainer warns of a model whose outputs are none
+  std::vector<Setting> settings = {};              ///< for summaries
+};
 
 /// A loss: values for each sample, or each element of each sample, and their mean over the batch. Anything that can be called with (prediction,
 /// target) is one; if it returns a scalar, samples cannot be weighted.
@@ -17,7 +32,8 @@ class Loss {
  public:
   using Values = std::function<Tensor(const Tensor& prediction, const Tensor& target)>;
 
-  Loss(std::string name, Values values) : name_(std::move(name)), values_(std::move(values)) {}
+  Loss(std::string name, Values values, LossOptions options = {})
+      : name_(std::move(name)), values_(std::move(values)), options_(std::move(options)) {}
   template <class F>
     requires(!std::same_as<std::decay_t<F>, Loss> && std::convertible_to<F, Values>)
   Loss(F&& values) : Loss("loss", std::forward<F>(values)) {}  // NOLINT: any function is a loss
@@ -27,12 +43,15 @@ class Loss {
   /// The mean of values · weight, with a weight [N] for each sample. Throws UserError for another shape and for a loss without values.
   Tensor operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const;
   /// The values: [N] or [N, ...]. Throws UserError if prediction and target don't fit each other.
-  Tensor values(const Tensor& prediction, const Tensor& target) const { return values_(prediction, target); }
+  Tensor values(const Tensor& prediction, const Tensor& target) const;
   const std::string& name() const { return name_; }
+  Predictions predictions() const { return options_.predictions; }
+  std::vector<Setting> settings() const { return options_.settings; }
 
  private:
   std::string name_;
   Values values_;
+  LossOptions options_;
 };
 
 /// The loss of one output of a model, and its factor in the sum that is minimized.

@@ -18,6 +18,7 @@ Tensor sequence_mask(const Tensor& lengths, Dim steps, std::source_location wher
 class Masking : public Module {
  public:
   explicit Masking(float value = 0) : Module("masking"), value_(value) {}
+  std::vector<Setting> settings() const override { return {{"value", value_}}; }
   /// x [N, T, features] with 0 in the steps that do not exist.
   Tensor forward(const Tensor& x) override;
 

@@ -6,6 +6,7 @@
 #include "frontend/core/nearest.h"
 #include "frontend/core/publish.h"
 #include "frontend/core/trace.h"
+#include "frontend/nn/call_listener.h"
 #include "frontend/nn/module_state.h"
 #include "frontend/nn/summary.h"
 
@@ -17,7 +18,10 @@ thread_local bool training = false;
 std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
 }  // namespace
 
-TrainingScope::TrainingScope() : outer_(training) { training = true; }
+TrainingScope::TrainingScope() : outer_(training) {
+  training = true;
+  if (Trace* trace = Trace::current()) trace->note_training();
+}
 TrainingScope::~TrainingScope() { training = outer_; }
 bool is_training() { return training; }
 
@@ -36,7 +40,7 @@ const std::string& Module::kind() const { return state_->kind; }
 Tensor Module::operator()(const Tensor& x) {
   const LayerScope scope(state_->label());
   Tensor y = with_mask_of(x, forward(x));
-  Summary::note_call(*this, y);
+  CallListener::note(*this, {&y, 1});
   return y;
 }
 
@@ -51,7 +55,7 @@ std::vector<Tensor> Module::call_all(std::span<const Tensor> in) {
   const LayerScope scope(state_->label());
   std::vector<Tensor> out = forward_all(in);
   if (in.size() == 1 && out.size() == 1) out[0] = with_mask_of(in[0], out[0]);
-  if (!out.empty()) Summary::note_call(*this, out[0]);
+  if (!out.empty()) CallListener::note(*this, out);
   return out;
 }
 
@@ -169,6 +173,11 @@ void Module::set_trainable(const std::string& pattern, bool trainable) {
 bool Module::trainable() const {
   if (Trace* trace = Trace::current()) return trace->read_flag({state_, &state_->trainable});
   return state_->trainable;
+}
+
+void Module::note_not_training() const {
+  Trace* trace = Trace::current();
+  if (trace && !training && state_->trainable) trace->note_not_training(state_->label());
 }
 
 bool Module::has_penalty() const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/core/ops.h"
+#include "frontend/core/setting.h"
 
 namespace sinter::nn {
 
@@ -40,6 +41,11 @@ struct LayerParameters {
   std::vector<std::pair<std::string, Parameter>> parameters;
 };
 struct ModuleState;  // frontend/nn/module_state.h
+
+struct SummaryOptions {
+  /// Under each layer what it was made with, and what the defaults of Keras and PyTorch would be in its place, where they differ.
+  bool details = false;
+};
 
 /// A layer or a model. Derive, register parameters and children in the constructor, and write forward() as ordinary tensor code:
 ///
@@ -71,6 +77,8 @@ class Module {
   virtual std::vector<Tensor> forward_all(std::span<const Tensor> in);
   /// Whether each step of sequences [N, T, ...] is treated for itself, so that the mask of the input is that of the output (frontend/nn/mask.h).
   virtual bool passes_mask() const { return false; }
+  /// What it was made with, for summaries: `{{"rate", rate_}}`.
+  virtual std::vector<Setting> settings() const { return {}; }
   /// forward_all(), with this module's name on every node.
   std::vector<Tensor> call_all(std::span<const Tensor> in);
 
@@ -105,9 +113,9 @@ class Module {
   Tensor penalty() const;
   bool has_penalty() const;
   /// A table of layers, output shapes and numbers of parameters, for an input of this type with N as its first dimension: `f32[N,784]`.
-  std::string summary(const Type& input) { return summary_all({&input, 1}); }
+  std::string summary(const Type& input, SummaryOptions options = {}) { return summary_all({&input, 1}, options); }
   /// The same for several inputs.
-  std::string summary_all(std::span<const Type> inputs);
+  std::string summary_all(std::span<const Type> inputs, SummaryOptions options = {});
 
  protected:
   /// Throws UserError for a negative penalty, for a name that this module already uses, and for one with a '.' or '/'.
@@ -118,9 +126,11 @@ class Module {
   /// A child is named by its kind and its number among that kind, `dense_1`; one that is added again keeps its name. Throws UserError for a module
   /// that holds this one.
   void add(const Module& child);
+  /// For a layer that does nothing, or something else, outside of a TrainingScope: a step that trains without one then warns that it did so.
+  void note_not_training() const;
 
  private:
-  friend class Summary;
+  friend class CallListener;
   /// The output for x, with its mask if it passes that on.
   Tensor with_mask_of(const Tensor& x, const Tensor& y) const;
   Parameter add(std::string name, const Tensor& initial, bool trains, Penalty penalty);

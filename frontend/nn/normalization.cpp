@@ -42,6 +42,7 @@ BatchNorm::BatchNorm(std::int64_t features, BatchNormOptions options) : Module("
 
 Tensor BatchNorm::forward(const Tensor& x) {
   require_features(label(), x, features_);
+  note_not_training();
   if (!is_training() || !trainable()) {
     // Two numbers per feature, for any batch size.
     const Tensor root = rsqrt(running_variance + options_.epsilon), factor = gamma.defined() ? gamma * root : root;
@@ -63,6 +64,16 @@ Tensor BatchNorm::forward(const Tensor& x) {
   const Tensor y = scaled(apart * rsqrt(spread + options_.epsilon), gamma, beta);
   return x.rank() > 2 ? reshape(y, {x.shape().begin(), x.shape().end()}) : y;
 }
+
+std::vector<Setting> BatchNorm::settings() const {
+  return {{"momentum", options_.momentum},
+          {"epsilon", options_.epsilon},
+          {"scale", options_.scale},
+          {"center", options_.center},
+          {"running variance over", "the count"}};
+}
+
+std::vector<Setting> LayerNorm::settings() const { return {{"epsilon", options_.epsilon}, {"scale", options_.scale}, {"center", options_.center}}; }
 
 LayerNorm::LayerNorm(std::int64_t features, LayerNormOptions options) : Module("layer_norm"), features_(features), options_(options) {
   check("LayerNorm", features, options.epsilon);

@@ -20,6 +20,7 @@ class BatchNorm : public Module {
   explicit BatchNorm(std::int64_t features) : BatchNorm(features, BatchNormOptions()) {}
   /// Throws UserError unless the last axis of x has `features` elements.
   Tensor forward(const Tensor& x) override;
+  std::vector<Setting> settings() const override;
 
   Parameter gamma, beta;  ///< [features]; undefined without scale, center
   Parameter running_mean, running_variance;
@@ -53,6 +54,7 @@ class LayerNorm : public Module {
   explicit LayerNorm(std::int64_t features) : LayerNorm(features, LayerNormOptions()) {}
   Tensor forward(const Tensor& x) override;
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override;
 
   Parameter gamma, beta;
 

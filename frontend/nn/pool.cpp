@@ -12,7 +12,28 @@ void require_channels_last(const std::string& name, const Tensor& x) {
 /// The axes between batch and channels.
 Axes middle(const Tensor& x) { return x.rank() == 4 ? Axes{1, 2} : Axes{1}; }
 
+std::vector<Setting> settings_of(const std::vector<std::int64_t>& window, const PoolOptions& options) {
+  std::vector<Setting> list{{"window", window}, {"padding", str(options.padding)}};
+  if (options.strides.empty()) list.insert(list.begin() + 1, {"strides", "the window"});
+  else list.insert(list.begin() + 1, {"strides", options.strides});
+  return list;
+}
+
 }  // namespace
+
+std::vector<Setting> Pool2D::settings() const { return settings_of(window_, options_); }
+std::vector<Setting> Pool1D::settings() const { return settings_of({window_}, options_); }
+
+namespace {
+/// The mean is that of the elements that there are.
+std::vector<Setting> of_average(std::vector<Setting> list, const PoolOptions& options) {
+  if (str(options.padding) != "valid") list.emplace_back("counts padding", false);
+  return list;
+}
+}  // namespace
+
+std::vector<Setting> AveragePool2D::settings() const { return of_average(Pool2D::settings(), options_); }
+std::vector<Setting> AveragePool1D::settings() const { return of_average(Pool1D::settings(), options_); }
 
 Tensor GlobalMaxPool::forward(const Tensor& x) {
   require_channels_last(label(), x);
@@ -52,6 +73,7 @@ SpatialDropout::SpatialDropout(double rate) : Module("spatial_dropout"), rate_(r
 
 Tensor SpatialDropout::forward(const Tensor& x) {
   require_channels_last(label(), x);
+  if (rate_ > 0) note_not_training();
   if (!is_training() || rate_ == 0) return x;
   std::vector<Dim> dims(x.rank(), 1);
   dims.front() = x.dim(0);

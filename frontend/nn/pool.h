@@ -14,6 +14,9 @@ class Pool2D : public Module {
       : Module(std::move(kind)), window_(std::move(window)), options_(std::move(options)) {}
   std::vector<std::int64_t> window_;
   PoolOptions options_;
+
+ public:
+  std::vector<Setting> settings() const override;
 };
 
 /// max_pool2d.
@@ -26,6 +29,7 @@ class MaxPool2D : public Pool2D {
 /// average_pool2d.
 class AveragePool2D : public Pool2D {
  public:
+  std::vector<Setting> settings() const override;
   explicit AveragePool2D(std::vector<std::int64_t> window, PoolOptions options = {})
       : Pool2D("average_pool2d", std::move(window), std::move(options)) {}
   Tensor forward(const Tensor& x) override { return average_pool2d(x, window_, options_); }
@@ -37,6 +41,9 @@ class Pool1D : public Module {
   Pool1D(std::string kind, std::int64_t window, PoolOptions options) : Module(std::move(kind)), window_(window), options_(std::move(options)) {}
   std::int64_t window_;
   PoolOptions options_;
+
+ public:
+  std::vector<Setting> settings() const override;
 };
 
 /// max_pool1d.
@@ -49,6 +56,7 @@ class MaxPool1D : public Pool1D {
 /// average_pool1d.
 class AveragePool1D : public Pool1D {
  public:
+  std::vector<Setting> settings() const override;
   explicit AveragePool1D(std::int64_t window, PoolOptions options = {}) : Pool1D("average_pool1d", window, std::move(options)) {}
   Tensor forward(const Tensor& x) override { return average_pool1d(x, window_, options_); }
 };
@@ -73,6 +81,7 @@ class ZeroPadding : public Module {
   /// Throws UserError for negative numbers.
   explicit ZeroPadding(std::vector<std::int64_t> padding);
   Tensor forward(const Tensor& x) override;
+  std::vector<Setting> settings() const override { return {{"padding", padding_}}; }
 
  private:
   std::vector<std::int64_t> padding_;
@@ -85,6 +94,7 @@ class SpatialDropout : public Module {
   explicit SpatialDropout(double rate);
   Tensor forward(const Tensor& x) override;
   bool passes_mask() const override { return true; }
+  std::vector<Setting> settings() const override { return {{"rate", rate_}}; }
 
   Parameter draws;  ///< u32: how many masks have been drawn
 

@@ -5,6 +5,7 @@
 #include "frontend/nn/affine.h"
 #include "frontend/nn/dropout.h"
 #include "frontend/nn/mask.h"
+#include "frontend/nn/weight_settings.h"
 
 namespace sinter::nn {
 
@@ -61,6 +62,7 @@ std::vector<Tensor> Recurrent::forward_all(std::span<const Tensor> in) {
       throw UserError(label(), str("state ", i, " must be ", Type{DType::f32, {samples, units_}}, ", got ", states[i].type()));
   while (states.size() < states_) states.push_back(broadcast_to(Tensor(0.0f), {samples, units_}));
   const bool trains = is_training();
+  if (options_.dropout > 0 || options_.recurrent_dropout > 0) note_not_training();
   if (trains && options_.dropout > 0) x = drop(x, {samples, 1, inputs_}, draws_, stream_, options_.dropout);
   Tensor kept;  // what is kept of the output of the step before, divided by its probability
   if (trains && options_.recurrent_dropout > 0)
@@ -85,6 +87,43 @@ std::vector<Tensor> Recurrent::step(const Tensor& x, std::span<const Tensor> sta
   check(x, 2);
   if (states.size() != states_) throw UserError(label(), str("a step takes ", counted(states_, "state"), ", got ", states.size()));
   return next(affine(x, weight, bias), states[0], states);
+}
+
+std::vector<Setting> Recurrent::settings() const {
+  std::vector<Setting> list{{"activation", std::string(nn::name(options_.activation))},
+                            {"return_sequences", options_.return_sequences},
+                            {"return_state", options_.return_state},
+                            {"reverse", options_.reverse},
+                            {"dropout", options_.dropout},
+                            {"recurrent_dropout", options_.recurrent_dropout}};
+  add_weight_settings(list, options_);
+  list.emplace_back("recurrent_weight", init::name_of(options_.recurrent_weight));
+  add_penalty_settings(list, options_.recurrent_penalty, "recurrent ");
+  return list;
+}
+
+namespace {
+std::vector<Setting> with_gates(std::vector<Setting> list, const RecurrentOptions& options) {
+  list.insert(list.begin() + 1, {"recurrent_activation", std::string(nn::name(options.recurrent_activation))});
+  return list;
+}
+}  // namespace
+
+std::vector<Setting> GRU::settings() const {
+  std::vector<Setting> list = with_gates(Recurrent::settings(), options());
+  list.emplace_back("reset_after", options().reset_after);
+  return list;
+}
+
+std::vector<Setting> LSTM::settings() const {
+  std::vector<Setting> list = with_gates(Recurrent::settings(), options());
+  list.emplace_back("unit_forget_bias", options().unit_forget_bias);
+  return list;
+}
+
+std::vector<Setting> Bidirectional::settings() const {
+  constexpr const char* names[] = {"concat", "sum", "mean", "product"};
+  return {{"merge", names[static_cast<std::size_t>(merge_)]}};
 }
 
 SimpleRNN::SimpleRNN(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options)

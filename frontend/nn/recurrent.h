@@ -44,6 +44,7 @@ class Recurrent : public Module {
   std::int64_t inputs() const { return inputs_; }
   std::int64_t units() const { return units_; }
   const RecurrentOptions& options() const { return options_; }
+  std::vector<Setting> settings() const override;
 
   Parameter weight, recurrent_weight, bias;  ///< bias is undefined without use_bias
 
@@ -84,6 +85,7 @@ class GRU : public Recurrent {
  public:
   explicit GRU(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options = {});
   std::shared_ptr<Recurrent> reversed() const override;
+  std::vector<Setting> settings() const override;
 
   Parameter recurrent_bias;  ///< c [3 · units]: undefined without use_bias or reset_after
 
@@ -97,6 +99,7 @@ class LSTM : public Recurrent {
  public:
   explicit LSTM(std::int64_t inputs, std::int64_t units, const RecurrentOptions& options = {});
   std::shared_ptr<Recurrent> reversed() const override;
+  std::vector<Setting> settings() const override;
 
  protected:
   std::vector<Tensor> next(const Tensor& projected, const Tensor& recurrent, std::span<const Tensor> states) override;
@@ -122,6 +125,7 @@ class Bidirectional : public Module {
   /// x, then the states to begin with of the first layer and of the second, or none. Returns the merged output and, with return_state, the last
   /// states of the first layer and of the second.
   std::vector<Tensor> forward_all(std::span<const Tensor> in) override;
+  std::vector<Setting> settings() const override;
 
  private:
   std::shared_ptr<Recurrent> forward_, backward_;

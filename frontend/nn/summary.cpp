@@ -5,12 +5,11 @@
 
 #include "frontend/core/trace.h"
 #include "frontend/nn/module_state.h"
+#include "frontend/nn/other_defaults.h"
 
 namespace sinter::nn {
 
 namespace {
-
-thread_local Summary* current = nullptr;
 
 /// 1234567 as 1,234,567.
 std::string grouped(std::int64_t number) {
@@ -21,15 +20,12 @@ std::string grouped(std::int64_t number) {
 
 }  // namespace
 
-Summary::Summary() : outer_(current) { current = this; }
-Summary::~Summary() { current = outer_; }
-
-void Summary::note_call(const Module& module, const Tensor& result) {
-  if (current) current->calls_.push_back({module.state_, result.type()});
+void Summary::called(const Module& module, std::span<const Tensor> results) {
+  calls_.push_back({state_of(module), results[0].type(), options_.details ? module.settings() : std::vector<Setting>{}});
 }
 
-std::string Module::summary_all(std::span<const Type> inputs) {
-  Summary summary;
+std::string Module::summary_all(std::span<const Type> inputs, SummaryOptions options) {
+  Summary summary(options);
   const Trace scratch("summary");
   std::vector<Tensor> in;
   for (const Type& type : inputs) in.push_back(Trace::current()->input({str("x", in.size()), type, ir::InputSpec::Kind::batch}));
@@ -47,9 +43,17 @@ std::string Summary::table(const Module& model) const {
       if (std::find(counted.begin(), counted.end(), own.parameter) == counted.end()) fresh.push_back(own.parameter);
     counted.insert(counted.end(), fresh.begin(), fresh.end());
     if (!call.module->children.empty() && fresh.empty()) continue;
-    lines.push_back({call.module->label(), call.module->kind, call.type.shape, count_elements(fresh)});
+    lines.push_back({call.module->label(), call.module->kind, call.type.shape, count_elements(fresh), {}});
+    if (options_.details) lines.back().details = details_of(call.module->kind, call.settings);
   }
   return summary_table(lines, model.parameters());
+}
+
+std::vector<std::string> details_of(const std::string& kind, const std::vector<Setting>& settings) {
+  std::vector<std::string> details;
+  if (!settings.empty()) details.push_back(text_of(settings));
+  if (std::string others = other_defaults(kind, settings); !others.empty()) details.push_back(std::move(others));
+  return details;
 }
 
 std::int64_t count_elements(std::span<const Parameter> parameters) {
@@ -76,6 +80,8 @@ std::string summary_table(std::span<const SummaryLine> lines, std::span<const Pa
     out << std::left << std::setw(static_cast<int>(layer + 2)) << rows[i].layer << std::setw(static_cast<int>(shape + 2)) << rows[i].shape
         << std::right << std::setw(static_cast<int>(number)) << rows[i].parameters << "\n";
     if (i == 0) rule('=');
+    else
+      for (const std::string& line : lines[i - 1].details) out << "  " << line << "\n";
   }
   rule('=');
   std::vector<Parameter> trained(parameters.begin(), parameters.end());

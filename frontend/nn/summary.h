@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "frontend/nn/call_listener.h"
 #include "frontend/nn/module.h"
 
 namespace sinter::nn {
@@ -13,22 +14,19 @@ struct SummaryLine {
   std::string layer, kind;
   Shape shape;  ///< of the output
   std::int64_t parameters;
+  std::vector<std::string> details = {};  ///< lines below it
 };
 /// The table of these lines, with the number of elements of all parameters.
 std::string summary_table(std::span<const SummaryLine> lines, std::span<const Parameter> parameters);
 /// Elements of the parameters.
 std::int64_t count_elements(std::span<const Parameter> parameters);
+/// What SummaryOptions::details shows of something of this kind, "dense" or "adam": its settings, and those that other frameworks would give it.
+std::vector<std::string> details_of(const std::string& kind, const std::vector<Setting>& settings);
 
 /// Records the calls of modules on this thread while it lives.
-class Summary {
+class Summary : public CallListener {
  public:
-  Summary();
-  ~Summary();
-  Summary(const Summary&) = delete;
-  Summary& operator=(const Summary&) = delete;
-
-  /// Tells the summary that is being made on this thread, if any, that a module was called and what it returned.
-  static void note_call(const Module& module, const Tensor& result);
+  explicit Summary(SummaryOptions options) : options_(options) {}
   /// The table, with the number of all parameters of `model`.
   std::string table(const Module& model) const;
 
@@ -36,9 +34,12 @@ class Summary {
   struct Call {
     std::shared_ptr<const ModuleState> module;
     Type type;
+    std::vector<Setting> settings;
   };
+  void called(const Module& module, std::span<const Tensor> results) override;
+
+  SummaryOptions options_;
   std::vector<Call> calls_;
-  Summary* outer_;
 };
 
 }  // namespace sinter::nn

@@ -8,6 +8,10 @@ Adadelta::Adadelta(AdadeltaOptions options) : Optimizer("adadelta", options.lear
   require_at_least_0("weight_decay", options.weight_decay);
 }
 
+std::vector<Setting> Adadelta::own_settings() const {
+  return {{"rho", options_.rho}, {"epsilon", options_.epsilon}, {"weight_decay", options_.weight_decay}};
+}
+
 void Adadelta::update_one(const Parameter& w, const Tensor& gradient) {
   const Tensor g = decayed(w, gradient, options_.weight_decay);
   const Parameter slot_v = slot(w, "v"), slot_u = slot(w, "u");

@@ -13,6 +13,14 @@ Adam::Adam(const char* name, bool decoupled, AdamOptions options)
   require_at_least_0("weight_decay", options.weight_decay);
 }
 
+std::vector<Setting> Adam::own_settings() const {
+  return {{"beta1", options_.beta1},
+          {"beta2", options_.beta2},
+          {"epsilon", options_.epsilon},
+          {"amsgrad", options_.amsgrad},
+          {"weight_decay", options_.weight_decay}};
+}
+
 void Adam::update_one(const Parameter& w, const Tensor& gradient) {
   const Tensor g = decoupled_ ? gradient : decayed(w, gradient, options_.weight_decay);
   const Parameter slot_m = slot(w, "m"), slot_v = slot(w, "v");
@@ -45,6 +53,14 @@ void NAdam::begin() {
   const Parameter product = scalar("mu_product", 1);
   product_ = product * now_;
   set(product, product_);
+}
+
+std::vector<Setting> NAdam::own_settings() const {
+  return {{"beta1", options_.beta1},
+          {"beta2", options_.beta2},
+          {"epsilon", options_.epsilon},
+          {"momentum_decay", options_.momentum_decay},
+          {"weight_decay", options_.weight_decay}};
 }
 
 void NAdam::update_one(const Parameter& w, const Tensor& gradient) {

@@ -8,6 +8,10 @@ Lion::Lion(LionOptions options) : Optimizer("lion", options.learning_rate, optio
   require_at_least_0("weight_decay", options.weight_decay);
 }
 
+std::vector<Setting> Lion::own_settings() const {
+  return {{"beta1", options_.beta1}, {"beta2", options_.beta2}, {"weight_decay", options_.weight_decay}};
+}
+
 void Lion::update_one(const Parameter& w, const Tensor& g) {
   const Parameter slot_m = slot(w, "m");
   Tensor direction = sign(slot_m * options_.beta1 + g * (1 - options_.beta1));

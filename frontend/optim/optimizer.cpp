@@ -45,6 +45,22 @@ void Optimizer::set_learning_rate(double rate) {
   learning_rate_.assign(Tensor(static_cast<float>(rate)));
 }
 
+std::vector<Setting> Optimizer::settings() const {
+  std::vector<Setting> list{{"learning_rate", learning_rate_.read().item()}};
+  for (Setting& setting : own_settings()) list.push_back(std::move(setting));
+  for (const auto& [what, limit] :
+       {std::pair{"clip.value", common_.clip.value}, {"clip.norm", common_.clip.norm}, {"clip.global_norm", common_.clip.global_norm}})
+    if (limit > 0) list.emplace_back(what, limit);
+  if (common_.accumulate > 1) list.emplace_back("accumulate", common_.accumulate);
+  if (common_.average_decay > 0) list.emplace_back("average_decay", common_.average_decay);
+  for (const Group& group : common_.groups) {
+    std::string text = group.frozen ? "frozen" : str("rate ", group.rate);
+    if (group.weight_decay && !group.frozen) text += str(" weight_decay ", *group.weight_decay);
+    list.emplace_back(str("group '", group.pattern, "'"), std::move(text));
+  }
+  return list;
+}
+
 // ---- an update ----
 
 void Optimizer::update(std::span<const Parameter> parameters, std::span<const Tensor> gradients) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/core/ops.h"
+#include "frontend/core/setting.h"
 
 namespace sinter::optim {
 
@@ -74,12 +75,16 @@ class Optimizer {
   /// for a state that the list lacks.
   void load_state(std::span<const std::pair<std::string, Tensor>> state) const;
   const std::string& name() const { return name_; }
+  /// The present learning rate, the optimizer's own options, and those of Common that it was given.
+  std::vector<Setting> settings() const;
 
  protected:
   Optimizer(std::string name, double learning_rate, const Common& common);
   /// Called once per update, before update_one of each parameter.
   virtual void begin() {}
   virtual void update_one(const Parameter& w, const Tensor& g) = 0;
+  /// Its own options besides the learning rate, for settings().
+  virtual std::vector<Setting> own_settings() const { return {}; }
   /// The slot of this name that belongs to the parameter: `rmsprop/dense_1.weight/v`. Starts filled with `initial`.
   Parameter slot(const Parameter& parameter, const std::string& slot_name, double initial = 0);
   /// A scalar of the optimizer's own: `nadam/momentum_product`.
@@ -140,6 +145,7 @@ class SGD : public Optimizer {
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   SGDOptions options_;
 };
 
@@ -162,6 +168,7 @@ class RMSprop : public Optimizer {
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   RMSpropOptions options_;
 };
 
@@ -179,6 +186,7 @@ class Adagrad : public Optimizer {
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   AdagradOptions options_;
 };
 
@@ -196,6 +204,7 @@ class Adadelta : public Optimizer {
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   AdadeltaOptions options_;
 };
 
@@ -218,6 +227,7 @@ class Adam : public Optimizer {
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   AdamOptions options_;
   bool decoupled_;
 };
@@ -252,6 +262,7 @@ class NAdam : public Optimizer {
  private:
   void begin() override;
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   NAdamOptions options_;
   Tensor now_, next_, product_;  ///< mu_t, mu_(t+1) and the product of mu_1 to mu_t
 };
@@ -269,6 +280,7 @@ class Lion : public Optimizer {
 
  private:
   void update_one(const Parameter& w, const Tensor& g) override;
+  std::vector<Setting> own_settings() const override;
   LionOptions options_;
 };
 

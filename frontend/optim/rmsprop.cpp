@@ -9,6 +9,11 @@ RMSprop::RMSprop(RMSpropOptions options) : Optimizer("rmsprop", options.learning
   require_at_least_0("weight_decay", options.weight_decay);
 }
 
+std::vector<Setting> RMSprop::own_settings() const {
+  return {{"rho", options_.rho},           {"epsilon", options_.epsilon},   {"epsilon_outside", options_.epsilon_outside},
+          {"momentum", options_.momentum}, {"centered", options_.centered}, {"weight_decay", options_.weight_decay}};
+}
+
 void RMSprop::update_one(const Parameter& w, const Tensor& gradient) {
   const Tensor g = decayed(w, gradient, options_.weight_decay);
   const Parameter slot_v = slot(w, "v");

@@ -8,6 +8,10 @@ SGD::SGD(SGDOptions options) : Optimizer("sgd", options.learning_rate, options.c
   if (options.nesterov && options.momentum == 0) throw UserError("sgd", "nesterov needs a momentum above 0");
 }
 
+std::vector<Setting> SGD::own_settings() const {
+  return {{"momentum", options_.momentum}, {"nesterov", options_.nesterov}, {"weight_decay", options_.weight_decay}};
+}
+
 void SGD::update_one(const Parameter& w, const Tensor& gradient) {
   const Tensor step = rate() * decayed(w, gradient, options_.weight_decay);
   if (options_.momentum == 0) return set(w, w - step);
