@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* use_the_same = "; use the same, or a folder of its own for this run";
 constexpr std::int64_t most_rates = 64;
-const std::string version_key = "version", first_rate = "learning rate at the start of fit";
+const std::string set_prefix = "validation data of ", version_key = "version", first_rate = "learning rate at the start of fit";
 
 std::string text_of(const std::vector<double>& numbers) {
   std::string result;
@@ -59,6 +60,8 @@ RunIdentity::RunIdentity(Trainer& trainer, Trainer::Impl& impl, const FitOptions
   now_.set("seed", static_cast<double>(options_.seed & 0xffffffffu));
   now_.set("seed / 2^32", static_cast<double>(options_.seed >> 32));
   now_.set("class_weights", options_.class_weights);
+  now_.set("shuffle_buffer", static_cast<double>(options_.shuffle_buffer));
+  now_.set("evaluate_training", options_.evaluate_training);
   if (!options_.schedule) now_.set(first_rate, trainer.learning_rate());  // with a schedule, its rates are compared
   std::vector<double> steps;
   for (std::int64_t i = 0, count = options_.schedule ? std::min(extent_.steps, most_rates) : 0; i < count; ++i)
@@ -67,6 +70,7 @@ RunIdentity::RunIdentity(Trainer& trainer, Trainer::Impl& impl, const FitOptions
   now_.set("schedule, steps", std::move(steps));
   if (extent_.data) now_.set("data", digest_of(*extent_.data));
   if (extent_.validation) now_.set("validation data", digest_of(*extent_.validation));
+  for (const auto& [name, set] : options_.validations) now_.set(set_prefix + name, digest_of(set));
 }
 
 std::vector<double> RunIdentity::rates(const std::vector<double>& steps) const {
@@ -77,18 +81,24 @@ std::vector<double> RunIdentity::rates(const std::vector<double>& steps) const {
 
 void RunIdentity::check(const SavedState& then) const {
   const auto of = [](const SavedState& state, const std::string& name) { return state.has(name) ? state.numbers(name) : std::vector<double>{}; };
-  constexpr std::array<std::pair<const char*, const char*>, 7> settings{{{"batch_size", "FitOptions::batch_size"},
+  constexpr std::array<std::pair<const char*, const char*>, 9> settings{{{"batch_size", "FitOptions::batch_size"},
                                                                          {"steps_per_epoch", "FitOptions::steps_per_epoch"},
                                                                          {"samples of an epoch", "a number of samples per epoch of"},
                                                                          {"shuffle", "FitOptions::shuffle"},
                                                                          {"seed", "FitOptions::seed"},
                                                                          {"seed / 2^32", "FitOptions::seed of which the upper half is"},
-                                                                         {"class_weights", "FitOptions::class_weights"}}};
+                                                                         {"class_weights", "FitOptions::class_weights"},
+                                                                         {"shuffle_buffer", "FitOptions::shuffle_buffer"},
+                                                                         {"evaluate_training", "FitOptions::evaluate_training"}}};
   for (const auto& [name, words] : settings)
     if (const std::vector<double> before = of(then, name), is = of(now_, name); then.has(name) && before != is)
       throw UserError(str("the checkpoint was made with ", words, " ", text_of(before), ", now it is ", text_of(is), use_the_same));
   if (!then.has("class_weights")) return;  // from a version that saved no more
-  for (const char* name : {"data", "validation data"})
+  std::set<std::string> sets{"data", "validation data"};
+  for (const SavedState* state : {&then, &now_})
+    for (const auto& [name, digest] : state->all_numbers())
+      if (name.starts_with(set_prefix)) sets.insert(name);
+  for (const std::string& name : sets)
     if (of(then, name) != of(now_, name)) {
       const char* what = !then.has(name) ? " that was not there" : !now_.has(name) ? " that is not there now" : " that has other samples now";
       throw UserError(str("the checkpoint was made with ", name, what, use_the_same));

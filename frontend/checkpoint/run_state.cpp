@@ -1,5 +1,6 @@
 #include "frontend/checkpoint/run_state.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace sinter {
@@ -12,17 +13,17 @@ constexpr std::int64_t most = std::int64_t{1} << 53, most_steps = 999'999'999'99
 using Columns = std::vector<std::pair<std::string, std::vector<double>>>;
 
 /// The values of all epochs, one column each. Metrics keep their order by a number in the name.
-template <class Results>
-void save_metrics(SavedState& saved, const std::string& kind, const Results& of, const std::vector<EpochResult>& history) {
+template <class Results, class Result>
+void save_metrics(SavedState& saved, const std::string& kind, const Results& of, const std::vector<Result>& history) {
   for (std::size_t m = 0; m < of(history.front()).size(); ++m) {
     std::vector<double> column;
-    for (const EpochResult& result : history) column.push_back(of(result)[m].second);
+    for (const Result& result : history) column.push_back(of(result)[m].second);
     saved.set(str(kind, 1000 + m, ".", of(history.front())[m].first), std::move(column));
   }
 }
 
-template <class Results>
-void restore_metrics(const SavedState& saved, const std::string& kind, const Results& of, std::vector<EpochResult>& history) {
+template <class Results, class Result>
+void restore_metrics(const SavedState& saved, const std::string& kind, const Results& of, std::vector<Result>& history) {
   const SavedState part = saved.part(kind);
   for (const auto& [name, column] : part.all_numbers()) {
     const std::size_t point = name.find('.');
@@ -34,6 +35,46 @@ void restore_metrics(const SavedState& saved, const std::string& kind, const Res
 
 constexpr auto metrics = [](auto& result) -> auto& { return result.metrics; };
 constexpr auto validation_metrics = [](auto& result) -> auto& { return result.validation_metrics; };
+
+const std::string training_set_key = "evaluated training set.";
+/// Key of the values of a set that was evaluated after each epoch; the last part is the set's name.
+std::string key_of_set(std::size_t number) { return str("evaluated", 1000 + number, "."); }
+
+/// The evaluations of one set, one of each epoch.
+SavedState save_set(const std::string& name, const std::vector<Evaluation>& epochs) {
+  SavedState saved;
+  std::vector<double> losses, accuracies, nan_samples;
+  for (const Evaluation& judged : epochs) {
+    losses.push_back(judged.loss);
+    if (judged.accuracy) accuracies.push_back(*judged.accuracy);
+    nan_samples.push_back(static_cast<double>(judged.nan_samples));
+  }
+  saved.set("name." + name, std::vector<double>{});
+  saved.set("loss", std::move(losses));
+  if (accuracies.size() == epochs.size()) saved.set("accuracy", std::move(accuracies));
+  saved.set("nan_samples", std::move(nan_samples));
+  save_metrics(saved, "metric.", metrics, epochs);
+  return saved;
+}
+
+std::pair<std::string, std::vector<Evaluation>> restore_set(const SavedState& saved, std::size_t epochs) {
+  const SavedState names = saved.part("name.");
+  if (names.all_numbers().size() != 1) throw UserError("checkpoint", "the history of a validation set has no name");
+  const std::string name = names.all_numbers().begin()->first;
+  std::vector<Evaluation> result(epochs);
+  const auto column = [&](const char* of) -> const std::vector<double>& {
+    const std::vector<double>& numbers = saved.numbers(of);
+    if (numbers.size() != epochs) throw UserError("checkpoint", str("the history of '", of, "' of the set '", name, "' is incomplete"));
+    return numbers;
+  };
+  for (std::size_t i = 0; i < epochs; ++i) {
+    result[i].loss = column("loss")[i];
+    if (saved.has("accuracy")) result[i].accuracy = column("accuracy")[i];
+    result[i].nan_samples = static_cast<std::int64_t>(column("nan_samples")[i]);
+  }
+  restore_metrics(saved, "metric.", metrics, result);
+  return {name, std::move(result)};
+}
 
 struct OptionalColumn {
   const char* name;
@@ -64,6 +105,18 @@ SavedState save_history(const std::vector<EpochResult>& history) {
   }
   save_metrics(saved, "metric.", metrics, history);
   save_metrics(saved, "validation_metric.", validation_metrics, history);
+  // Each set is in all epochs, or in none: an epoch that an interrupt ends has no evaluations, and no epoch follows it.
+  const std::size_t sets = history.front().validations.size();
+  const auto have_all = [&](const EpochResult& result) { return result.validations.size() == sets; };
+  for (std::size_t i = 0; i < sets && std::all_of(history.begin(), history.end(), have_all); ++i) {
+    std::vector<Evaluation> epochs;
+    for (const EpochResult& result : history) epochs.push_back(result.validations[i].second);
+    saved.add(key_of_set(i), save_set(history.front().validations[i].first, epochs));
+  }
+  std::vector<Evaluation> of_training;
+  for (const EpochResult& result : history)
+    if (result.training_set) of_training.push_back(*result.training_set);
+  if (of_training.size() == history.size()) saved.add(training_set_key, save_set("training", of_training));
   return saved;
 }
 
@@ -84,6 +137,13 @@ std::vector<EpochResult> restore_history(const SavedState& saved, std::int64_t f
   for (std::size_t i = 0; i < epochs; ++i) history[i].epoch = first_epoch + 1 + static_cast<std::int64_t>(i);
   restore_metrics(saved, "metric.", metrics, history);
   restore_metrics(saved, "validation_metric.", validation_metrics, history);
+  for (std::size_t set = 0; saved.has(key_of_set(set) + "loss"); ++set) {
+    const auto [name, judged] = restore_set(saved.part(key_of_set(set)), epochs);
+    for (std::size_t i = 0; i < epochs; ++i) history[i].validations.emplace_back(name, judged[i]);
+  }
+  if (!saved.has(training_set_key + "loss")) return history;
+  const std::vector<Evaluation> judged = restore_set(saved.part(training_set_key), epochs).second;
+  for (std::size_t i = 0; i < epochs; ++i) history[i].training_set = judged[i];
   return history;
 }
 

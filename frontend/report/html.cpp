@@ -9,6 +9,7 @@
 #include "frontend/report/learning_charts.h"
 #include "frontend/report/markup.h"
 #include "frontend/report/parts.h"
+#include "frontend/train/epoch_result.h"
 #include "ir/print.h"
 #include "runtime/file/disk.h"
 
@@ -35,7 +36,7 @@ p { margin: 4px 0 12px; }
 .figures { grid-template-columns: repeat(auto-fit, minmax(270px, 1fr)); }
 .tile { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: 12px 16px; }
 .tile .name { font-size: 13px; font-weight: 600; }
-.tile .sides { display: flex; gap: 32px; }
+.tile .sides { display: flex; flex-wrap: wrap; gap: 8px 32px; }
 .tile .value { font-size: 24px; font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tile .side, .tile .best { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .card { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: 16px; overflow: auto; }
@@ -80,15 +81,6 @@ std::optional<double> find(const EpochResult& epoch, const std::string& wanted) 
   return std::nullopt;
 }
 
-/// The names of values that any epoch has.
-std::vector<std::string> columns_of(std::span<const EpochResult> history) {
-  std::vector<std::string> names;
-  for (const EpochResult& epoch : history)
-    for (const auto& [name, value] : epoch.values())
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  return names;
-}
-
 std::string number(const std::optional<double>& value, int digits = 4) { return value ? significant(*value, digits) : ""; }
 
 std::string heading(std::span<const EpochResult> history, const std::string& title) {
@@ -99,24 +91,22 @@ std::string heading(std::span<const EpochResult> history, const std::string& tit
   std::string out = str("<h1>", escaped(title), "</h1>\n<p class=\"soft\">", count, ", ", significant(seconds, 3),
                         " s of training; the last is epoch ", last.epoch, ", the best epoch ", best.epoch,
                         last.validation_loss ? ", by validation loss" : ", by loss", "</p>\n<div class=\"tiles figures\" id=\"figures\">\n");
-  const auto side = [&](const char* which, const std::string& name) {
+  const auto side = [&](const std::string& which, const std::string& name) {
     const std::optional<double> value = find(last, name);
-    return value ? str("<div><div class=\"side\">", which, "</div><div class=\"value\">", number(value), "</div><div class=\"best\">epoch ",
+    return value ? str("<div><div class=\"side\">", escaped(which), "</div><div class=\"value\">", number(value), "</div><div class=\"best\">epoch ",
                        best.epoch, ": ", number(find(best, name)), "</div></div>")
                  : "";
   };
-  const std::vector<std::string> names = columns_of({&last, 1});
-  for (const std::string& name : names) {
-    const bool pairs = name.starts_with("val_") && std::find(names.begin(), names.end(), name.substr(4)) != names.end();
-    if (pairs || name == "learning_rate" || name == "seconds") continue;
-    out += str("<div class=\"tile\"><div class=\"name\">", escaped(title_of(name)), "</div><div class=\"sides\">", side("training", name),
-               side("validation", "val_" + name), "</div></div>\n");
+  for (const auto& [name, sets] : values_by_set({&last, 1})) {
+    out += str("<div class=\"tile\"><div class=\"name\">", escaped(title_of(name)), "</div><div class=\"sides\">");
+    for (const auto& [set, its_name] : sets) out += side(set, its_name);
+    out += "</div></div>\n";
   }
   return out + "</div>\n";
 }
 
 std::string epoch_table(std::span<const EpochResult> history) {
-  const std::vector<std::string> names = columns_of(history);
+  const std::vector<std::string> names = names_in(history);
   const EpochResult& best = best_of(history);
   std::string out = "<table>\n<thead><tr><th class=\"number\">epoch</th>";
   for (const std::string& name : names) out += "<th class=\"number\">" + escaped(name) + "</th>";

@@ -5,21 +5,11 @@
 
 #include "frontend/report/learning_charts.h"
 #include "frontend/report/markup.h"
+#include "frontend/train/epoch_result.h"
 
 namespace sinter::report {
 
 namespace {
-
-const std::string validation_prefix = "val_";
-
-/// The names of all epochs' values, each once, in the order in which they first come.
-std::vector<std::string> names_in(std::span<const EpochResult> history) {
-  std::vector<std::string> names;
-  for (const EpochResult& epoch : history)
-    for (const auto& [name, value] : epoch.values())
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  return names;
-}
 
 Series series_of(std::span<const EpochResult> history, const std::string& label, const std::string& wanted) {
   Series series{label, {}, {}};
@@ -47,14 +37,12 @@ bool spans_decades(std::span<const Series> all) {
 
 std::vector<Chart> learning_charts(std::span<const EpochResult> history) {
   if (history.empty()) throw UserError("learning_curves", "the history has no epochs; pass what fit returned");
-  const std::vector<std::string> names = names_in(history);
-  const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  std::vector<ValueOfSets> values = values_by_set(history);
+  values.push_back({"learning_rate", {{"training", "learning_rate"}}});
   std::vector<Chart> charts;
-  for (const std::string& name : names) {
-    const bool validates = name.starts_with(validation_prefix) && has(name.substr(validation_prefix.size()));
-    if (validates || name == "seconds") continue;
-    Chart chart{.title = title_of(name), .x_label = "epoch", .y_label = "", .series = {series_of(history, "training", name)}, .whole_x = true};
-    if (has(validation_prefix + name)) chart.series.push_back(series_of(history, "validation", validation_prefix + name));
+  for (const auto& [name, sets] : values) {
+    Chart chart{.title = title_of(name), .x_label = "epoch", .y_label = "", .series = {}, .whole_x = true};
+    for (const auto& [set, its_name] : sets) chart.series.push_back(series_of(history, set, its_name));
     chart.log_y = spans_decades(chart.series);
     charts.push_back(std::move(chart));
   }

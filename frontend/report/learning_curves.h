@@ -8,7 +8,7 @@
 
 namespace sinter::report {
 
-/// One SVG document with a chart for the loss, the accuracy, each metric (training, and validation if there was any) and the learning rate, by
+/// One SVG document with a chart for the loss, the accuracy, each metric (of training and of each set that was evaluated) and the learning rate, by
 /// epoch. Positive values that span more than a factor of 100, most of them in the lowest tenth, get a logarithmic axis. Throws UserError for an
 /// empty history.
 std::string learning_curves(std::span<const EpochResult> history);

@@ -1,16 +1,18 @@
 // The loops of Trainer: epochs, batches, evaluation.
 #include <chrono>
 #include <cmath>
-#include <iomanip>
 #include <iostream>
 #include <numeric>
 
 #include "frontend/checkpoint/checkpoints.h"
 #include "frontend/checkpoint/data_digest.h"
 #include "frontend/compile/non_finite.h"
+#include "frontend/core/name.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/random.h"
 #include "frontend/core/warn.h"
+#include "frontend/train/advice.h"
+#include "frontend/train/epoch_result.h"
 #include "frontend/train/interrupt.h"
 #include "frontend/train/order.h"
 #include "frontend/train/piece_queue.h"
@@ -20,27 +22,6 @@
 namespace sinter {
 
 namespace {
-
-bool has_metric(const std::vector<std::pair<std::string, double>>& metrics, std::string_view name) {
-  return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.first == name; });
-}
-
-std::string epoch_line(const EpochResult& r, std::int64_t epochs) {
-  TextStream line;
-  line << "epoch " << r.epoch << "/" << epochs << ": " << std::fixed << std::setprecision(3) << r.seconds << " s, loss " << std::setprecision(4)
-       << r.loss;
-  if (r.accuracy && !has_metric(r.metrics, "accuracy")) line << ", accuracy " << std::setprecision(2) << *r.accuracy * 100 << " %";
-  const auto add_metrics = [&](const char* of, const std::vector<std::pair<std::string, double>>& metrics) {  // in their own units
-    for (const auto& [name, value] : metrics) line << ", " << of << name << " " << std::defaultfloat << std::setprecision(6) << value << std::fixed;
-  };
-  add_metrics("", r.metrics);
-  if (r.validation_loss) line << ", validation loss " << std::setprecision(4) << *r.validation_loss;
-  if (r.validation_accuracy && !has_metric(r.validation_metrics, "accuracy"))
-    line << ", validation accuracy " << std::setprecision(2) << *r.validation_accuracy * 100 << " %";
-  add_metrics("validation ", r.validation_metrics);
-  if (!std::isfinite(r.loss)) line << " (not finite; a lower learning rate may help)";
-  return line.str();
-}
 
 /// Sums and products of numbers of steps and epochs, of which there may be as many as a user likes: at most the greatest number.
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
@@ -59,36 +40,19 @@ void check(const FitOptions& options) {
   if (options.steps_per_epoch < 0) throw UserError("fit", str("steps_per_epoch must not be negative, got ", options.steps_per_epoch));
   if (!(options.validation_split >= 0 && options.validation_split < 1))
     throw UserError("fit", str("validation_split must be in [0, 1), got ", options.validation_split));
+  if (options.shuffle_buffer < 1) throw UserError("fit", str("shuffle_buffer must be at least 1 piece, got ", options.shuffle_buffer));
+  for (std::size_t i = 0; i < options.validations.size(); ++i) {
+    const std::string& name = options.validations[i].first;
+    require_name_in_path("fit, validations", name);
+    for (std::size_t k = 0; k < i; ++k)
+      if (options.validations[k].first == name) throw UserError("fit", str("two validations are called '", name, "'; give each a name of its own"));
+  }
   if (options.checkpoint.every_steps < 0 || options.checkpoint.keep < 1)
     throw UserError("fit", str("checkpoint.every_steps must not be negative and checkpoint.keep at least 1, got ", options.checkpoint.every_steps,
                                " and ", options.checkpoint.keep));
 }
 
 }  // namespace
-
-// ---- results ----
-
-std::vector<std::pair<std::string, double>> EpochResult::values() const {
-  std::vector<std::pair<std::string, double>> result{{"loss", loss}};
-  // A metric of this name is the same number.
-  if (accuracy && !has_metric(metrics, "accuracy")) result.emplace_back("accuracy", *accuracy);
-  result.insert(result.end(), metrics.begin(), metrics.end());
-  if (validation_loss) result.emplace_back("val_loss", *validation_loss);
-  if (validation_accuracy && !has_metric(validation_metrics, "accuracy")) result.emplace_back("val_accuracy", *validation_accuracy);
-  for (const auto& [name, value] : validation_metrics) result.emplace_back("val_" + name, value);
-  result.emplace_back("learning_rate", learning_rate);
-  result.emplace_back("seconds", seconds);
-  return result;
-}
-
-double EpochResult::value(const std::string& wanted) const {
-  std::string known;
-  for (const auto& [name, value] : values()) {
-    if (name == wanted) return value;
-    known += (known.empty() ? "" : ", ") + name;
-  }
-  throw UserError("fit", str("an epoch has no '", wanted, "'; it has ", known));
-}
 
 // ---- steps ----
 
@@ -110,15 +74,25 @@ std::vector<Tensor> Trainer::Impl::call_on_rows(StepCore& step, const Dataset& d
 
 namespace {
 
+/// Throws UserError if two values of an epoch would have one name, because a validation set has the name that it has.
+void require_different_names(std::vector<std::string> names, const FitOptions& fit) {
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end() && (fit.evaluate_training || !fit.validations.empty()))
+    throw UserError("fit", str("two values of an epoch would be called '", *twice, "'; give the validation set or the metric another name"));
+}
+
 /// Throws UserError if a callback needs a value that the epochs of this fit will not have.
 void require_monitored(const FitOptions& fit, const Tally& tally, bool validates) {
-  std::vector<std::string> judged = tally.names(), known{"learning_rate", "seconds"};
+  std::vector<std::string> judged = tally.names(), known{"learning_rate", "seconds"}, prefixes{""};
   judged.emplace_back("loss");
-  if (tally.accuracy()) judged.emplace_back("accuracy");
-  for (const std::string& name : judged) {
-    known.push_back(name);
-    if (validates) known.push_back("val_" + name);
-  }
+  if (tally.accuracy() && std::find(judged.begin(), judged.end(), "accuracy") == judged.end()) judged.emplace_back("accuracy");
+  if (validates) prefixes.emplace_back("val_");
+  for (const auto& [name, set] : fit.validations) prefixes.push_back(prefix_of(name));
+  if (fit.evaluate_training) prefixes.push_back(training_set_prefix);
+  for (const std::string& prefix : prefixes)
+    for (const std::string& name : judged) known.push_back(prefix + name);
+  require_different_names(known, fit);
   for (const auto& callback : fit.callbacks)
     for (const std::string& name : callback->monitored())
       if (std::find(known.begin(), known.end(), name) == known.end())
@@ -162,6 +136,8 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
   check(options);
   if (!train) throw UserError("fit", "the generator is empty");
   if (options.validation_split > 0) throw UserError("fit", "validation_split needs data in memory; with a generator, give validation instead");
+  if (options.evaluate_training)
+    throw UserError("fit", "evaluate_training needs data in memory; with a generator, give samples of it as one of the validations");
   if (options.schedule && !options.steps_per_epoch)
     throw UserError("fit", "a schedule needs to know how many steps there will be; set steps_per_epoch with a generator");
   impl_->require_batch(options.batch_size, "fit");
@@ -179,9 +155,16 @@ std::vector<EpochResult> Trainer::fit(const Generator& train, const FitOptions& 
 }
 
 std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces, const Extent& extent, const FitOptions& fit) {
-  if (extent.validation) {
-    accept(*extent.validation, "fit, validation");
-    extent.validation->check_finite("fit, validation");
+  value_prefixes = {"val_", training_set_prefix};
+  const auto take = [&](const Dataset& set, const std::string& where) {
+    accept(set, where.c_str());
+    set.check_finite(where.c_str());
+    require_whole_batch(set, where.c_str());
+  };
+  if (extent.validation) take(*extent.validation, "fit, validation");
+  for (const auto& [name, set] : fit.validations) {
+    take(set, str("fit, validation '", name, "'"));
+    value_prefixes.push_back(prefix_of(name));
   }
   std::optional<Checkpoints> checkpoints;
   RunState at{.first_epoch = epoch, .epoch = epoch, .history = {}, .now = {}};
@@ -198,6 +181,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
   const InterruptGuard interrupts(fit.stop_on_interrupt);
   stopped = false;
   bool interrupted = false, has_warned = false;
+  ClassesOfPieces classes;
   for (const auto& callback : fit.callbacks) callback->on_train_begin(self);
   if (checkpoints && at.step) checkpoints->restore_callbacks();
   while (epoch < last_epoch && !stopped) {
@@ -226,8 +210,11 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       require_whole_batch(piece->data, "fit");
       if (at.now.row && !at.now.piece_digest.empty() && at.now.piece_digest != digest_of(piece->data))
         throw UserError("fit",
-                        str("piece ", at.now.piece, " of epoch ", epoch + 1, " has other samples than when the checkpoint was made; a generator ",
-                            "must give the same piece for the same numbers"));
+                        str("piece ", at.now.piece * fit.shuffle_buffer, " of epoch ", epoch + 1, fit.shuffle_buffer > 1 ? ", or one after it," : "",
+                            " has other samples than when the checkpoint was made; a generator must give the same piece for the same numbers"));
+      warn_of_outputs(piece->data, fit.batch_size);
+      if (!extent.data && epoch == at.first_epoch)
+        if (const std::string text = classes.look(piece->data); !text.empty()) warn(options.log, "[fit] " + text);
       piece->weights = step_weights(piece->data, piece->weights);
       if (!tally) {
         tally.emplace(layout, metrics);
@@ -262,16 +249,21 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
       at.now.steps_before_piece = at.now.step;
     }
     if (tally && more() && !extent.data && fit.steps_per_epoch && !std::exchange(has_warned, true))
-      warn(options.log, str("epoch ", epoch + 1, " ends after ", at.now.step, " of its ", fit.steps_per_epoch, " steps: the generator has no piece ",
-                            at.now.piece, "; set steps_per_epoch to 0 if its epochs may be of any length"));
+      warn(options.log, str("epoch ", epoch + 1, " ends after ", at.now.step, " of its ", fit.steps_per_epoch, " steps: the generator has no ",
+                            fit.shuffle_buffer > 1 ? str("more pieces") : str("piece ", at.now.piece),
+                            "; set steps_per_epoch to 0 if its epochs may be of any length"));
     if (!tally) throw UserError("fit", str("the generator has no piece 0 in epoch ", epoch + 1, "; an epoch needs at least one"));
-    EpochResult result{++epoch, tally->mean_loss(), tally->accuracy(), {}, {}, self.learning_rate(), {}, tally->metrics(), {}};
+    EpochResult result{++epoch, tally->mean_loss(), tally->accuracy(), {}, {}, self.learning_rate(), {}, tally->metrics(), {}, {}, {}};
     result.seconds = seconds();
     if (extent.validation && !interrupted) {
       const Evaluation judged = self.evaluate(*extent.validation);
       result.validation_loss = judged.loss;
       result.validation_accuracy = judged.accuracy;
       result.validation_metrics = judged.metrics;
+    }
+    if (!interrupted) {
+      for (const auto& [name, set] : fit.validations) result.validations.emplace_back(name, self.evaluate(set));
+      if (fit.evaluate_training) result.training_set = self.evaluate(*extent.data);
     }
     if (fit.verbose) progress.end_epoch(epoch_line(result, last_epoch));
     if (fit.on_epoch) fit.on_epoch(result);

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "frontend/compile/settings.h"
+#include "frontend/core/ops.h"
+#include "frontend/train/row_numbers.h"
 #include "runtime/chrome_trace.h"
 
 namespace sinter {
@@ -53,7 +55,7 @@ std::uint64_t Stopwatch::now() {
 void PieceQueue::start(const Trainer::Impl::From& from) {
   if (!queue_) {
     epoch_ = from.epoch, last_epoch_ = from.last_epoch;
-    piece_ = from.piece, steps_ = from.steps;
+    piece_ = from.piece * options_.shuffle_buffer, steps_ = from.steps;
     queue_.emplace([this] { return make(); }, options_.prefetch);
   }
   while (!at_end_) at_end_ = !queue_->next().value_or(std::nullopt);
@@ -69,16 +71,58 @@ std::optional<Piece> PieceQueue::next() {
 /// An empty piece marks the end of an epoch; after the last epoch there is nothing.
 std::optional<std::optional<Piece>> PieceQueue::make() {
   if (epoch_ > last_epoch_) return std::nullopt;
-  std::optional<Dataset> data;
-  if (!options_.steps_per_epoch || steps_ < options_.steps_per_epoch) data = watch_.time(0, [&] { return generator_(epoch_, piece_); });
-  if (!data) {
+  std::vector<Piece> pieces;
+  std::int64_t samples = 0;
+  const auto steps = [&] { return steps_ + divide_up(samples, options_.batch_size); };
+  while (!has_ended_ && std::ssize(pieces) < options_.shuffle_buffer && (!options_.steps_per_epoch || steps() < options_.steps_per_epoch)) {
+    std::optional<Dataset> data = watch_.time(0, [&] { return generator_(epoch_, piece_); });
+    has_ended_ = !data;
+    if (has_ended_) break;
+    pieces.push_back(prepare(std::move(*data), options_, str("fit, epoch ", epoch_, ", piece ", piece_++).c_str()));
+    samples += pieces.back().data.size();
+  }
+  if (pieces.empty()) {
     ++epoch_;
     piece_ = steps_ = 0;
+    has_ended_ = false;
     return std::optional<Piece>();
   }
-  Piece piece = prepare(std::move(*data), options_, str("fit, epoch ", epoch_, ", piece ", piece_++).c_str());
-  steps_ += (piece.data.size() + options_.batch_size - 1) / options_.batch_size;
-  return piece;
+  steps_ = steps();
+  return joined(std::move(pieces), str("fit, epoch ", epoch_, ", pieces up to ", piece_ - 1).c_str());
+}
+
+Piece joined(std::vector<Piece> pieces, const char* where) {
+  if (pieces.size() == 1) return std::move(pieces[0]);
+  const Dataset& first = pieces[0].data;
+  bool any_weights = false;
+  std::int64_t samples = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.data.x.size() != first.x.size() || piece.data.y.size() != first.y.size() || piece.data.scale != first.scale)
+      throw UserError(where, "pieces that are shuffled together have different numbers of x or y, or another scale");
+    any_weights |= piece.weights.defined();
+    samples += piece.data.size();
+  }
+  require_row_numbers(where, samples);
+  const auto all = [&](Tensors Dataset::* member) {
+    std::vector<Tensor> result;
+    for (std::size_t i = 0; i < (first.*member).size(); ++i) {
+      const Type type = (first.*member)[i].type();
+      std::vector<Tensor> parts;
+      for (const Piece& piece : pieces) {
+        parts.push_back((piece.data.*member)[i]);
+        if (const Type& its = parts.back().type(); Type{its.dtype, its.shape.with(0, 1)} != Type{type.dtype, type.shape.with(0, 1)})
+          throw UserError(where, str("pieces that are shuffled together have samples of different types, ", type, " and ", its, " (samples first)"));
+      }
+      result.push_back(concat(parts, 0));
+    }
+    return Tensors(std::move(result));
+  };
+  Piece whole{{all(&Dataset::x), all(&Dataset::y), first.scale}, {}};
+  if (!any_weights) return whole;
+  std::vector<Tensor> weights;
+  for (const Piece& piece : pieces) weights.push_back(piece.weights.defined() ? piece.weights : Tensor::filled({DType::f32, {piece.data.size()}}, 1));
+  whole.weights = concat(weights, 0);
+  return whole;
 }
 
 }  // namespace sinter

@@ -33,7 +33,11 @@ class Stopwatch {
   runtime::SpanObserver observer_;
 };
 
-/// The pieces of a generator for all epochs, one queue: the first pieces of an epoch are made while the last ones of the epoch before are trained on.
+/// The pieces as one; samples of a piece without weights count 1 if others have some. Throws UserError for pieces of different types.
+Piece joined(std::vector<Piece> pieces, const char* where);
+
+/// The pieces of a generator for all epochs, FitOptions::shuffle_buffer of them joined, one queue: the first pieces of an epoch are made while the
+/// last ones of the epoch before are trained on.
 class PieceQueue {
  public:
   PieceQueue(const Generator& generator, const FitOptions& options)
@@ -50,7 +54,8 @@ class PieceQueue {
   const Generator& generator_;
   const FitOptions& options_;
   Stopwatch watch_;
-  std::int64_t epoch_ = 0, last_epoch_ = 0, piece_ = 0, steps_ = 0;  ///< of the next call of make()
+  std::int64_t epoch_ = 0, last_epoch_ = 0, piece_ = 0, steps_ = 0;  ///< of the next call of the generator; steps before
+  bool has_ended_ = false;                                           ///< the generator has no further piece in this epoch
   bool at_end_ = true;                                               ///< of an epoch: its end has been taken from the queue
   std::optional<Prefetcher<std::optional<Piece>>> queue_;            ///< last: its thread uses what is above
 };

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "frontend/train/trainer.h"
+#include "frontend/train/epoch_result.h"
 
 namespace sinter::callback {
 
@@ -15,21 +15,24 @@ TensorBoard::TensorBoard(std::string folder, TensorBoardOptions options) : folde
 
 void TensorBoard::on_epoch_end(Trainer& trainer, const EpochResult& result) {
   const std::filesystem::path folder(folder_);
-  const std::string prefix = "val_";
-  std::set<std::string> written;  // a metric may have the name of another value: the first wins, as in EpochResult::value
-  for (const auto& [name, value] : result.values()) {
-    if (!written.insert(name).second) continue;
-    const bool validates = name.starts_with(prefix);
-    std::optional<runtime::EventFile>& file = validates ? validation_ : train_;
-    if (!file) file.emplace(folder / (validates ? "validation" : "train"));
-    file->scalar("epoch_" + (validates ? name.substr(prefix.size()) : name), result.epoch, value);
+  const auto file = [&](const std::string& subfolder) -> runtime::EventFile& {
+    return files_.try_emplace(subfolder, folder / subfolder).first->second;
+  };
+  for (ValuesOfSet& set : result.sets()) {
+    if (set.prefix.empty()) set.values.insert(set.values.end(), {{"learning_rate", result.learning_rate}, {"seconds", result.seconds}});
+    const std::string subfolder = set.prefix.empty()                  ? "train"
+                                  : set.prefix == "val_"              ? "validation"
+                                  : set.prefix == training_set_prefix ? "training_set"
+                                                                      : "validation_" + set.set;
+    std::set<std::string> written;  // a metric may have the name of another value: the first wins, as in EpochResult::value
+    for (const auto& [name, value] : set.values)
+      if (written.insert(name).second) file(subfolder).scalar("epoch_" + name, result.epoch, value);
   }
   if (options_.histograms_every && result.epoch % options_.histograms_every == 0)
     for (const Parameter& p : trainer.parameters())
       if (p.type().dtype == DType::f32 && p.name().find('/') == std::string::npos)  // those of the optimizer are named optimizer/…
-        train_->histogram(p.name(), result.epoch, p.read().to_vector<float>());
-  train_->flush();
-  if (validation_) validation_->flush();
+        file("train").histogram(p.name(), result.epoch, p.read().to_vector<float>());
+  for (auto& [subfolder, events] : files_) events.flush();
 }
 
 }  // namespace sinter::callback

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 
 #include "frontend/train/callback.h"
@@ -15,8 +15,9 @@ struct TensorBoardOptions {
 };
 
 /// Writes event files in Keras's layout: each value of EpochResult as the scalar `epoch_<name>` at its epoch, those of validation into the subfolder
-/// `validation` and all others into `train`; histograms of the model's f32 parameters, named as these are, into `train`. Files are created with the
-/// first value and kept for later calls of fit. Throws UserError if they cannot be written.
+/// `validation`, those of the validation set test into `validation_test`, those of the training set after the epoch into `training_set`, and all
+/// others into `train`; histograms of the model's f32 parameters, named as these are, into `train`. Files are created with the first value and kept
+/// for later calls of fit. Throws UserError if they cannot be written.
 class TensorBoard : public Callback {
  public:
   explicit TensorBoard(std::string folder, TensorBoardOptions options = {});
@@ -25,7 +26,7 @@ class TensorBoard : public Callback {
  private:
   std::string folder_;
   TensorBoardOptions options_;
-  std::optional<runtime::EventFile> train_, validation_;
+  std::map<std::string, runtime::EventFile> files_;  ///< by subfolder
 };
 
 }  // namespace sinter::callback

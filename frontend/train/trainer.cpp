@@ -80,6 +80,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
   if (!model || !optimizer) throw UserError("Trainer", str("the ", model ? "optimizer" : "model", " is null"));
   impl->model = model;
   impl->optimizer = optimizer;
+  impl->losses = losses;
   impl->learning_rate = optimizer->learning_rate();
   impl->metrics = named_metrics(options.metrics, options.weighted_metrics, losses.size());
   impl->returns_predictions = !impl->metrics.empty();
@@ -258,12 +259,24 @@ std::string summary_of(const Traced& traced) {
 
 }  // namespace
 
-std::string Trainer::summary() {
-  if (!impl_->model) return summary_of(impl_->predict->record(impl_->predict_specs()));
+std::string Trainer::summary(nn::SummaryOptions options) {
+  if (!impl_->model)
+    return summary_of(impl_->predict->record(impl_->predict_specs())) + (options.details ? "A file does not have the settings of layers.\n" : "");
   if (impl_->x_types.empty()) throw UserError("Trainer", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   std::vector<Type> types;
   for (const Spec& spec : impl_->predict_specs()) types.push_back(spec.type.dtype == DType::u8 ? Type{DType::f32, spec.type.shape} : spec.type);
-  return impl_->model->summary_all(types);
+  std::string text = impl_->model->summary_all(types, options);
+  if (!options.details) return text;
+  const auto add = [&](const std::string& what, const std::string& name, const std::vector<Setting>& settings) {
+    text += str(what, " ", name, "\n");
+    for (const std::string& line : nn::details_of(name, settings)) text += "  " + line + "\n";
+  };
+  const Losses& losses = *impl_->losses;
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    add(losses.size() == 1 ? str("Loss:") : str("Loss of output ", i + 1, ", times ", losses[i].factor, ":"), losses[i].loss.name(),
+        losses[i].loss.settings());
+  add("Optimizer:", impl_->optimizer->name(), impl_->optimizer->settings());
+  return text;
 }
 
 void Trainer::set_mode(Mode mode) {
@@ -273,19 +286,24 @@ void Trainer::set_mode(Mode mode) {
 }
 
 MonitorMode Trainer::monitor_mode(const std::string& name) const {
-  const std::string own = name.starts_with("val_") ? name.substr(4) : name;
+  std::vector<std::string> own{name};  // as it may be called without the name of a set
+  for (const std::string& prefix : impl_->value_prefixes)
+    if (name.starts_with(prefix)) own.push_back(name.substr(prefix.size()));
+  const auto is_own = [&](const std::string& its) { return std::find(own.begin(), own.end(), its) != own.end(); };
   std::string known = "loss, accuracy";
-  bool is_value = own == "learning_rate" || own == "seconds";
+  bool is_value = is_own("learning_rate") || is_own("seconds");
   for (const NamedMetric& judged : impl_->metrics) {
     const MonitorMode mode = judged.metric->mode();
-    if (judged.name == own && mode != MonitorMode::automatic) return mode;
-    is_value |= judged.name == own;
+    if (is_own(judged.name) && mode != MonitorMode::automatic) return mode;
+    is_value |= is_own(judged.name);
     if (mode != MonitorMode::automatic) known += ", " + judged.name;
   }
   if (is_value)
     throw UserError("Trainer", str("it is not known whether a smaller or a greater '", name, "' is better, but only of ", known,
                                    "; give the callback .mode = MonitorMode::min or max, or the metric's constructor"));
-  return mode_of_value(name);
+  for (const std::string& its : own)
+    if (const MonitorMode mode = mode_of_value(its); mode != MonitorMode::automatic) return mode;
+  return MonitorMode::automatic;
 }
 
 void Trainer::stop() { impl_->stopped = true; }

@@ -37,6 +37,22 @@ struct TrainerOptions {
   std::vector<std::string> without = {};  ///< passes that are switched off: StepOptions::without of all its steps
 };
 
+struct Evaluation {
+  double loss = 0;
+  std::optional<double> accuracy;
+  std::vector<std::pair<std::string, double>> metrics = {};
+  /// Samples with a NaN among their predictions, which are wrong by accuracy and every metric. Where there are no metrics, they are sought among the
+  /// samples whose loss is not finite.
+  std::int64_t nan_samples = 0;
+};
+
+/// Values of one set of data.
+struct ValuesOfSet {
+  std::string set;                                     ///< training, validation, the name of one of FitOptions::validations, or training set
+  std::string prefix;                                  ///< of their names in EpochResult::values(): "", val_, val_test_, train_
+  std::vector<std::pair<std::string, double>> values;  ///< without it: loss, accuracy, the metrics
+};
+
 struct EpochResult {
   std::int64_t epoch = 0;          ///< from 1, counted over all calls of fit
   double loss = 0;                 ///< mean over the epoch's samples, during training
@@ -45,9 +61,13 @@ struct EpochResult {
   double learning_rate = 0;  ///< of the last step
   double seconds = 0;        ///< training alone
   std::vector<std::pair<std::string, double>> metrics = {}, validation_metrics = {};
+  std::vector<std::pair<std::string, Evaluation>> validations = {};  ///< of each of FitOptions::validations
+  std::optional<Evaluation> training_set = {};                       ///< after the epoch, with FitOptions::evaluate_training
 
-  /// All of them by name, each name once: loss, accuracy, val_loss, val_accuracy, learning_rate, seconds, the metrics, and those with val_ before
-  /// their names.
+  /// The values of the epoch's training, and of each set that was evaluated after it.
+  std::vector<ValuesOfSet> sets() const;
+  /// All of them by name, each name once: loss, accuracy and the metrics; with val_ before their names those of validation, with val_test_ those of
+  /// the validation set test, with train_ those of the training set after the epoch; learning_rate and seconds.
   std::vector<std::pair<std::string, double>> values() const;
   /// One of them. Throws UserError for an unknown name, listing the known ones.
   double value(const std::string& name) const;
@@ -61,10 +81,18 @@ struct FitOptions {
   std::int64_t steps_per_epoch = 0;
   std::size_t prefetch = 2;  ///< pieces that a Generator makes ahead on a background thread; 0: none
   std::optional<Dataset> validation = {};
+  /// More sets to judge after each epoch, by name: {{"test", test}, {"dirty", dirty}} gives val_test_loss, val_dirty_accuracy, ….
+  std::vector<std::pair<std::string, Dataset>> validations = {};
+  /// Judge the training set after each epoch too, as a validation set: train_loss, train_accuracy. (loss and accuracy are means over the epoch,
+  /// while the model still changed.) Needs data in memory.
+  bool evaluate_training = false;
   double validation_split = 0;  ///< in [0, 1): hold out this share of the data, taken from its end, for validation
   /// Factors of the loss, one per class, besides the data's own weights; see data::balanced_class_weights. Validation is not weighted by them.
   std::vector<double> class_weights = {};
   bool shuffle = true;
+  /// So many pieces of a Generator are shuffled together, as one piece. If its pieces are in an order, by class say, give as many as have all
+  /// classes. Takes the memory of that many pieces for each of those that `prefetch` makes ahead, and for the one that is trained on.
+  std::int64_t shuffle_buffer = 1;
   std::uint64_t seed = 0;  ///< of the shuffles; the order of a pass over the data depends only on seed and number of the pass
   bool verbose = true;
   Schedule schedule = {};  ///< learning rate of each step, counted from 0 in this call of fit
@@ -77,15 +105,6 @@ struct FitOptions {
   bool find_non_finite = false;
   /// Checkpoints from which a killed run resumes. fit returns the results of all epochs, including those before.
   CheckpointOptions checkpoint = {};
-};
-
-struct Evaluation {
-  double loss = 0;
-  std::optional<double> accuracy;
-  std::vector<std::pair<std::string, double>> metrics = {};
-  /// Samples with a NaN among their predictions, which are wrong by accuracy and every metric. Where there are no metrics, they are sought among the
-  /// samples whose loss is not finite.
-  std::int64_t nan_samples = 0;
 };
 
 class Trainer {
@@ -157,8 +176,9 @@ class Trainer {
   StepCore& predict_step();
   /// explain() of the training step.
   std::string explain();
-  /// Module::summary for the data seen first; for a loaded trainer the layers that compute its predictions. Throws UserError before any data.
-  std::string summary();
+  /// Module::summary for the data seen first; for a loaded trainer the layers that compute its predictions. With details, the settings of losses and
+  /// optimizer follow, which a file does not have. Throws UserError before any data.
+  std::string summary(nn::SummaryOptions options = {});
   /// Times the training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
   TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);
   std::int64_t epoch() const;

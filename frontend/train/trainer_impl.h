@@ -34,15 +34,18 @@ struct Trainer::Impl {
   std::vector<Parameter> loaded;      ///< all states, when loaded from a file
   std::shared_ptr<nn::Module> model;  ///< null when loaded from a file
   std::shared_ptr<optim::Optimizer> optimizer;
+  std::optional<Losses> losses;                 ///< none when loaded from a file
   std::map<std::string, std::string> metadata;  ///< the user's
   std::int64_t epoch = 0;
   bool weighted = false;  ///< a step has had weights: all later ones have
   bool stopped = false;
-  bool returns_predictions = false;    ///< whether train and evaluate do, for metrics
-  float scale = 1.0f;                  ///< of u8 features
-  std::vector<Type> x_types, y_types;  ///< of the data seen first, leading dimension aside; empty before
-  ResultLayout layout;                 ///< known with them
-  Tensor rows;                         ///< 0, 1, 2, … for unshuffled batches
+  bool outputs_are_judged = false;                               ///< by warn_of_outputs()
+  std::vector<std::string> value_prefixes = {"val_", "train_"};  ///< of the names of values of sets that the last fit evaluates
+  bool returns_predictions = false;                              ///< whether train and evaluate do, for metrics
+  float scale = 1.0f;                                            ///< of u8 features
+  std::vector<Type> x_types, y_types;                            ///< of the data seen first, leading dimension aside; empty before
+  ResultLayout layout;                                           ///< known with them
+  Tensor rows;                                                   ///< 0, 1, 2, … for unshuffled batches
   /// While averages are in place of parameters: the statistics of batch normalization that belong to the parameters, and whether those of the
   /// averages are still to be computed.
   std::vector<std::pair<Parameter, Tensor>> own_statistics;
@@ -69,6 +72,8 @@ struct Trainer::Impl {
   Tensor step_weights(const Dataset& data, const Tensor& weights);
   /// Warns, once, if statistics_are_stale.
   void warn_of_statistics(const char* where);
+  /// Warns, once, if a loss takes probabilities and the model's outputs for a batch of this data are none.
+  void warn_of_outputs(const Dataset& data, std::int64_t batch_size);
   /// What a step of features, as `predict` is one, returns for some rows of the data.
   static std::vector<Tensor> call_on_rows(StepCore& step, const Dataset& data, const Tensor& rows);
   /// The model's outputs for features as they are in data.

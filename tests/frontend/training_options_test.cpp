@@ -328,7 +328,14 @@ TEST(RunStateErrors, SayWhatIsWrong) {
   };
   expect_errors({{"[checkpoint] the history has 3 epochs, not those from 3 to 4", with("history.loss", {1, 2, 3})},
                  {"[checkpoint] the history of 'seconds' is incomplete", with("history.seconds", {1})},
-                 {"[checkpoint] the history of '1000.auc' is incomplete", with("history.metric.1000.auc", {1})}});
+                 {"[checkpoint] the history of '1000.auc' is incomplete", with("history.metric.1000.auc", {1})},
+                 {"[checkpoint] the history of a validation set has no name", with("history.evaluated1000.loss", {1, 2})},
+                 {"[checkpoint] the history of 'loss' of the set 'training' is incomplete", [&] {
+                    SavedState saved = good;
+                    saved.set("history.evaluated training set.name.training", std::vector<double>{});
+                    saved.set("history.evaluated training set.loss", {1});
+                    RunState::restore(saved);
+                  }}});
 }
 
 TEST(TrainerCallErrors, SayWhatIsWrong) {
