@@ -35,6 +35,7 @@
 #include "frontend/nn/recurrent.h"
 #include "frontend/nn/sequential.h"
 #include "frontend/nn/shape.h"
+#include "frontend/nn/up_to.h"
 #include "frontend/optim/optimizer.h"
 #include "frontend/optim/schedule.h"
 #include "frontend/report/graph_drawing.h"

@@ -18,6 +18,10 @@ class Model : public Module {
   std::vector<Tensor> forward_all(std::span<const Tensor> in) override = 0;
   /// Throws UserError unless the model gives one output for one input.
   Tensor forward(const Tensor& x) final;
+
+ protected:
+  /// Another handle to this module.
+  explicit Model(const Module& module) : Module(module) {}
 };
 
 }  // namespace sinter::nn
