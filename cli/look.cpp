@@ -18,13 +18,37 @@ struct Settings {
   std::string model, step = "predict", dot, svg;
   std::int64_t batch_size = 64;
   int repeats = 20, threads = 0;
-  bool graph = false, details = false;
+  bool graph = false, details = false, weights = false;
 };
 
 std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
   std::vector<const Tensor*> result;
   for (const Tensor& t : tensors) result.push_back(&t);
   return result;
+}
+
+/// A line for each f32 parameter of the model, besides the optimizer's.
+void print_weights(const Trainer& trainer) {
+  std::size_t width = std::string("weights").size();
+  std::vector<WeightStatistics> all;
+  for (const Parameter& p : trainer.parameters()) {
+    if (p.type().dtype != DType::f32 || p.name().find('/') != std::string::npos) continue;  // the optimizer's are named adam/…
+    all.push_back(weight_statistics(p));
+    all.back().name = printable(all.back().name);
+    width = std::max(width, all.back().name.size());
+  }
+  const auto cell = [](const auto& value) { std::cout << std::right << std::setw(13) << str(value); };
+  std::cout << std::left << std::setw(static_cast<int>(width)) << "weights";
+  for (const char* column : {"count", "mean", "std", "min", "max", "mean |w|", "zeros %", "NaN", "infinite"}) cell(column);
+  std::cout << "\n";
+  for (const WeightStatistics& w : all) {
+    std::cout << std::left << std::setw(static_cast<int>(width)) << w.name;
+    cell(w.count);
+    for (const double value : {w.mean, w.deviation, w.least, w.greatest, w.mean_absolute, 100 * w.zero_share}) cell(value);
+    cell(w.nan_count);
+    cell(w.infinite_count);
+    std::cout << "\n";
+  }
 }
 
 void inspect(const Settings& s) {
@@ -37,6 +61,7 @@ void inspect(const Settings& s) {
     std::cout << printable_lines(ir::to_text(graph));
     return;
   }
+  if (s.weights) return print_weights(trainer);
   std::cout << "trained for " << counted(trainer.epoch(), "epoch") << ", learning rate " << trainer.learning_rate() << "\n";
   for (const char* name : {"predict", "train"}) {
     const ir::Graph& g = step_of(trainer, name).traced_graph();
@@ -101,6 +126,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand("inspect", "Print the content of a model file");
   command->add_option("model", s->model, "Model file")->required()->check(not_empty());
   command->add_flag("--graph", s->graph, "Print the graph of a step instead");
+  command->add_flag("--weights", s->weights, "Print statistics of the weights instead: mean, standard deviation, range, mean |w|, zeros, NaN");
   command->add_option("--step", s->step, "Step whose graph is shown: predict or train")->check(one_of({"predict", "train"}));
   command->add_option("--dot", s->dot, "Graphviz file to write the graph to")->check(not_empty());
   command->add_option("--svg", s->svg, "SVG file to draw the graph to")->check(not_empty());

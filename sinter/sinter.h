@@ -36,6 +36,7 @@
 #include "frontend/nn/sequential.h"
 #include "frontend/nn/shape.h"
 #include "frontend/nn/up_to.h"
+#include "frontend/nn/weight_statistics.h"
 #include "frontend/optim/optimizer.h"
 #include "frontend/optim/schedule.h"
 #include "frontend/report/graph_drawing.h"
