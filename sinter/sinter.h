@@ -19,6 +19,7 @@
 #include "frontend/data/csv.h"
 #include "frontend/data/encoder.h"
 #include "frontend/data/image_folder.h"
+#include "frontend/data/record_encoder.h"
 #include "frontend/linalg/linalg.h"
 #include "frontend/nn/activation.h"
 #include "frontend/nn/activation_layer.h"

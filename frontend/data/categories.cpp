@@ -18,11 +18,17 @@ void Categories::add(std::string_view text) {
   numbers_.emplace(std::move(written), number);
 }
 
-std::optional<std::size_t> Categories::number(std::string_view text) const {
-  auto found = numbers_.find(std::string(text));
-  if (found == numbers_.end()) found = numbers_.find(rules_.category(text));
-  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+std::optional<std::size_t> Categories::found(std::string_view text) const {
+  const auto place = numbers_.find(text);
+  return place == numbers_.end() ? std::nullopt : std::optional(place->second);
 }
+
+std::optional<std::size_t> Categories::number(std::string_view text, CellMemory& memory) const {
+  const auto as_written = found(text);
+  return as_written ? as_written : found(rules_.category(text, memory));
+}
+
+std::optional<std::size_t> Categories::number(double value, CellMemory& memory) const { return found(category_of(value, memory)); }
 
 std::vector<std::string> Categories::sorted() const {
   std::vector<std::string> result = names_;

@@ -1,6 +1,7 @@
 // The categories of a column.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,16 +20,24 @@ class Categories {
 
   /// Adds a category that is new.
   void add(std::string_view text);
-  std::optional<std::size_t> number(std::string_view text) const;
+  std::optional<std::size_t> number(std::string_view text, CellMemory& memory) const;
+  /// Of the category that this finite number is.
+  std::optional<std::size_t> number(double value, CellMemory& memory) const;
   /// As first written.
   const std::vector<std::string>& names() const { return names_; }
   /// Numbers by value, then texts.
   std::vector<std::string> sorted() const;
 
  private:
+  /// Finds strings by views of them.
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::optional<std::size_t> found(std::string_view text) const;
+
   const CellRules& rules_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::size_t> numbers_;  ///< by the text as written, and by CellRules::category
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> numbers_;  ///< by the text as written, and by CellRules::category
 };
 
 }  // namespace sinter::data

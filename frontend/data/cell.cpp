@@ -51,11 +51,12 @@ std::string_view without(std::string_view text, const std::vector<std::string>& 
   return text;
 }
 
-/// Without the separators of thousands if they part all groups of three digits of the whole part, and nothing else; else no number.
-std::string ungrouped(std::string_view number, std::string_view separator) {
+/// Sets `result` to the number without the separators of thousands if they part all groups of three digits of the whole part, and nothing else; else
+/// to no number.
+void ungroup(std::string_view number, std::string_view separator, std::string& result) {
   std::size_t at = number.find(separator), group = std::min(at, number.size());
-  if (at == std::string_view::npos) return std::string(number);
-  std::string result(number.substr(0, at));
+  result = number.substr(0, at);
+  if (at == std::string_view::npos) return;
   bool grouped = group >= 1 && group <= 3 && number.find_first_not_of(digits) == at;
   while (grouped && number.substr(at).starts_with(separator)) {
     const std::string_view part = number.substr(at + separator.size(), 3);
@@ -65,7 +66,31 @@ std::string ungrouped(std::string_view number, std::string_view separator) {
   }
   const std::string_view rest = number.substr(at);
   const bool ends = rest.empty() || (digits.find(rest[0]) == std::string_view::npos && rest.find(separator) == std::string_view::npos);
-  return grouped && ends ? result.append(rest) : std::string(no_number);
+  if (grouped && ends) result += rest;
+  else result = no_number;
+}
+
+/// Numbers of the same value have the same text: sign, digits without those that change nothing, exponent. `text` is a number as C++ writes it.
+std::string_view canonical(std::string_view text, std::string& number) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  std::string_view power = text.substr(std::min(e + 1, text.size()));
+  if (power.starts_with('+')) power.remove_prefix(1);
+  std::int64_t exponent = 0;
+  std::from_chars(power.data(), power.data() + power.size(), exponent);
+  number = negative ? "-" : "";
+  const std::size_t point = std::min(text.find('.'), e), sign = number.size();
+  for (std::size_t i = 0; i < e; ++i) {
+    exponent -= i > point;
+    if (i != point && !(text[i] == '0' && number.size() == sign)) number += text[i];
+  }
+  for (; number.ends_with('0'); ++exponent) number.pop_back();
+  if (number.size() == sign) return number = "0";
+  std::array<char, 24> digits_of_exponent;
+  char* end = std::to_chars(digits_of_exponent.data(), digits_of_exponent.data() + digits_of_exponent.size(), exponent).ptr;
+  number += 'e';
+  return number.append(digits_of_exponent.data(), static_cast<std::size_t>(end - digits_of_exponent.data()));
 }
 
 }  // namespace
@@ -107,17 +132,22 @@ std::string_view CellRules::plain(std::string_view field, std::string& memory) c
   if (!strip.empty()) field = without(field, strip), take_sign(), field = trimmed(field);
   if (field.starts_with('-') || field.starts_with('+')) return no_number;
   if (decimal == '.' && thousands.empty() && !negative) return field;
-  memory = thousands.empty() ? std::string(field) : ungrouped(field, thousands);
+  if (thousands.empty()) memory = field;
+  else ungroup(field, thousands, memory);
   if (decimal != '.')
     for (char& c : memory) c = c == decimal ? '.' : c == '.' ? decimal : c;
   if (negative) memory.insert(memory.begin(), '-');
   return memory;
 }
 
-std::optional<double> CellRules::number(std::string_view field) const {
-  std::string memory;
-  const std::optional<double> value = parsed(plain(field, memory));
+std::optional<double> CellRules::number(std::string_view field, CellMemory& memory) const {
+  const std::optional<double> value = parsed(plain(field, memory.plain));
   return value && std::abs(*value) <= static_cast<double>(std::numeric_limits<float>::max()) ? value : std::nullopt;
+}
+
+std::optional<double> CellRules::number(std::string_view field) const {
+  CellMemory memory;
+  return number(field, memory);
 }
 
 bool CellRules::resembles_number(std::string_view field) const {
@@ -129,24 +159,18 @@ bool CellRules::resembles_number(std::string_view field) const {
 }
 
 std::string CellRules::category(std::string_view field) const {
-  if (!number(field)) return std::string(field);
-  std::string memory;
-  std::string_view text = plain(field, memory);
-  const bool negative = text.starts_with('-');
-  if (negative) text.remove_prefix(1);
-  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
-  std::string_view power = text.substr(std::min(e + 1, text.size()));
-  if (power.starts_with('+')) power.remove_prefix(1);
-  std::int64_t exponent = 0;
-  std::from_chars(power.data(), power.data() + power.size(), exponent);
-  std::string number;  // its digits, without those that change nothing
-  const std::size_t point = std::min(text.find('.'), e);
-  for (std::size_t i = 0; i < e; ++i) {
-    exponent -= i > point;
-    if (i != point && !(text[i] == '0' && number.empty())) number += text[i];
-  }
-  for (; number.ends_with('0'); ++exponent) number.pop_back();
-  return number.empty() ? "0" : str(negative ? "-" : "", number, "e", exponent);
+  CellMemory memory;
+  return std::string(category(field, memory));
+}
+
+std::string_view CellRules::category(std::string_view field, CellMemory& memory) const {
+  return number(field, memory) ? canonical(plain(field, memory.plain), memory.category) : field;
+}
+
+std::string_view category_of(double number, CellMemory& memory) {
+  std::array<char, 32> text;
+  const char* end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return canonical({text.data(), static_cast<std::size_t>(end - text.data())}, memory.category);
 }
 
 }  // namespace sinter::data

@@ -85,11 +85,14 @@ class Encoder {
     double mean = 0, deviation = 1;
     bool missing = false;                 ///< the first table had missing numbers
     std::vector<std::string> categories;  ///< as first written, sorted; numbers by value
+    /// A number of the column as a feature or target; not finite if that is beyond f32, for the reason that too_far() gives.
+    float scaled(double number) const;
+    std::string too_far() const;
     std::int64_t width() const { return categorical ? static_cast<std::int64_t>(categories.size()) : missing ? 2 : 1; }
   };
+  friend class RowEncoder;
   const Column& target_column() const;
   Column learnt(const Table& table, std::size_t number, const EncoderOptions& options, bool categorical) const;
-  float standardized(const Table& table, std::size_t row, std::size_t number, const Column& column) const;
 
   CellRules rules_;
   std::vector<Column> columns_;  ///< in the order of the first table; the target among them

@@ -69,6 +69,14 @@ TEST(CellRules, CategoriesOfOneValueAreOne) {
   const data::CellRules rules{.thousands = ","};
   for (const char* one : {"1", "1.0", "01", "+1", "10e-1", "0.1E1", "1.", "0.001e+3"}) EXPECT_EQ(rules.category(one), rules.category("1")) << one;
   for (const char* zero : {"0", "-0", "0.00", "0e5"}) EXPECT_EQ(rules.category(zero), rules.category("0")) << zero;
+  data::CellMemory memory;  // the same for numbers without a text
+  for (const auto& [number, text] :
+       {std::pair{-2.5, "-25e-1"}, {0.0, "0"}, {-0.0, "0"}, {1e300, "1e300"}, {120.0, "12e1"}, {9007199254740992, "9007199254740992e0"}}) {
+    EXPECT_EQ(data::category_of(number, memory), text);
+    EXPECT_EQ(data::CellRules{.decimal = ','}.category(text), text);
+  }
+  EXPECT_EQ((data::CellRules{.thousands = ","}.category("1,250.0", memory)), "125e1");
+  EXPECT_EQ(memory.plain, "1250.0");
   EXPECT_EQ(rules.category("1,200"), rules.category("12e2"));
   EXPECT_NE(rules.category("1"), rules.category("-1"));
   EXPECT_NE(rules.category("1"), rules.category("10"));

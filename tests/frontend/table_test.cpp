@@ -48,7 +48,7 @@ TEST_F(CsvFile, WhatIsWrongIsTold) {
   EXPECT_THAT(error_of([&] { table(""); }), HasSubstr("has no rows"));
   EXPECT_THAT(error_of([&] { table("a,a\n1,2\n"); }), HasSubstr("two columns are called 'a'"));
   EXPECT_THAT(error_of([] { data::read_csv("/nowhere.csv"); }), HasSubstr("[/nowhere.csv]"));
-  EXPECT_THAT(error_of([&] { (void)table("age,city\n1,2\n").column("aeg"); }), HasSubstr("there is no column 'aeg'; the nearest is 'age'"));
+  EXPECT_THAT(error_of([&] { (void)table("age,city\n1,2\n").column("aeg"); }), HasSubstr("[table] there is no column 'aeg'; the nearest is 'age'"));
 }
 
 TEST_F(CsvFile, ColumnsWithoutANameAreCalledByTheirNumber) {
