@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 namespace sinter {
 
@@ -27,5 +30,11 @@ class RandomStream {
   std::array<std::uint32_t, 4> block_{};
   int left_ = 0;
 };
+
+/// A random order of these (Durstenfeld 1964); less than 2^32.
+template <class T>
+void shuffle(std::span<T> values, RandomStream& random) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(static_cast<std::uint32_t>(i))]);
+}
 
 }  // namespace sinter

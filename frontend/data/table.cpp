@@ -41,6 +41,17 @@ std::vector<std::string_view> Table::fields(std::size_t column) const {
   return result;
 }
 
+Table Table::select(std::span<const std::size_t> numbers) const {
+  Table result(names);
+  result.unnamed = unnamed;
+  for (const std::size_t row : numbers) {
+    if (row >= rows()) throw UserError("table", str("row ", row, " is outside of [0, ", rows(), ")"));
+    for (std::size_t c = 0; c < names.size(); ++c) result.add_field(field(row, c));
+    result.end_row(line(row));
+  }
+  return result;
+}
+
 void Table::add_field(std::string_view text) {
   text_ += text;
   ends_.push_back(text_.size());

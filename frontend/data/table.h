@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ class Table {
   std::string_view field(std::size_t row, std::size_t column) const;
   /// All fields of a column.
   std::vector<std::string_view> fields(std::size_t column) const;
+  /// The rows with these numbers, in this order, with their lines, copied. Throws UserError for a number outside of [0, rows()).
+  Table select(std::span<const std::size_t> rows) const;
   /// The line of the file in which a row begins, from 1; for a table that was not read from a file, the number of the row.
   std::size_t line(std::size_t row) const { return lines_[row]; }
 

@@ -68,6 +68,24 @@ Dataset Dataset::slice(std::int64_t begin, std::int64_t end) const {
   return {part(x), part(y), scale, weights.defined() ? sinter::slice(weights, 0, begin, end) : weights};
 }
 
+Dataset Dataset::select(std::span<const std::size_t> samples) const {
+  constexpr const char* where = "Dataset::select";
+  if (samples.empty()) throw UserError(where, "needs the number of at least one sample");
+  require_row_numbers(where, size());
+  std::vector<std::int32_t> numbers;
+  for (const std::size_t sample : samples) {
+    if (static_cast<std::int64_t>(sample) >= size()) throw UserError(where, str("sample ", sample, " is outside of [0, ", size(), ")"));
+    numbers.push_back(static_cast<std::int32_t>(sample));
+  }
+  const Tensor rows(numbers, {static_cast<std::int64_t>(numbers.size())});
+  const auto part = [&](const Tensors& list) {
+    std::vector<Tensor> parts;
+    for (const Tensor& t : list) parts.push_back(gather_rows(t, rows));
+    return Tensors(std::move(parts));
+  };
+  return {part(x), part(y), scale, weights.defined() ? gather_rows(weights, rows) : weights};
+}
+
 namespace data {
 
 bool are_class_numbers(const Type& targets) { return (is_index(targets.dtype) || targets.dtype == DType::boolean) && targets.shape.rank() == 1; }

@@ -1,6 +1,8 @@
 // Samples and their targets, in memory.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,8 @@ struct Dataset {
   std::int64_t size() const { return x.empty() || x[0].rank() == 0 ? 0 : x[0].shape()[0].factor(); }
   /// Samples [begin, end), copied. Throws UserError if there are none.
   Dataset slice(std::int64_t begin, std::int64_t end) const;
+  /// The samples with these numbers, in this order, copied. Throws UserError for none, and for a number outside of [0, size()).
+  Dataset select(std::span<const std::size_t> samples) const;
   /// Throws UserError for missing, empty or differently long x and y, or element types that training cannot use.
   void check(const char* where) const;
   /// Throws UserError naming sample and index of the first NaN or infinite number in x, y or weights.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "frontend/core/random.h"
@@ -23,8 +23,7 @@ class Order {
   void start(std::int64_t samples, RandomStream& random) {
     order_.resize(static_cast<std::size_t>(samples));
     std::iota(order_.begin(), order_.end(), 0);
-    if (shuffle_)
-      for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
+    if (shuffle_) shuffle(std::span(order_), random);
     next_ = 0;
   }
   bool done() const { return order_.size() - next_ < least_; }
