@@ -84,6 +84,8 @@ void inspect(const Settings& s) {
     const data::Encoder encoder = encoder_of(trainer, s.model);
     std::cout << "features:";
     for (const std::string& name : encoder.feature_names()) std::cout << " " << printable(name);
+    for (const auto& [what, conditions] : {std::pair{"rows", &encoder.keep()}, {"rows to train on", &encoder.train_on()}})
+      for (const data::Condition& condition : *conditions) std::cout << "\n" << what << ": " << printable(condition.text());
     std::cout << "\npredicts: " << printable(encoder.target_name());
     if (encoder.is_classification())
       for (const std::string& name : encoder.classes()) std::cout << " " << printable(name);

@@ -29,14 +29,34 @@ struct Reading {
   Tensor features, truth;
   std::string target;
   std::vector<std::string> classes;  ///< none for numbers
+  std::vector<std::size_t> rows;     ///< of the data, from 1; empty if the encoder leaves none out
   double unit = 1, offset = 0;       ///< a number is prediction · unit + offset
 };
+
+/// Says which rows the conditions that the model was trained with leave out.
+void warn_of_rows(const data::Table& table, const std::vector<std::size_t>& kept, const data::Encoder& encoder) {
+  if (kept.size() == table.rows()) return;
+  std::size_t first = 0;
+  while (first < kept.size() && kept[first] == first) ++first;
+  std::string conditions;
+  for (const data::Condition& condition : encoder.keep()) conditions += (conditions.empty() ? "" : ", ") + condition.text();
+  warn_on_stderr(str(table.rows() - kept.size(), " of ", table.rows(), " rows are left out, that of line ", table.line(first),
+                     " first: the model is for rows with ", conditions));
+}
 
 Reading read_table(const Settings& s, const data::Encoder& encoder) {
   if (!data::is_table(s.data)) throw UserError(s.data, "is no table, but the model was trained on one; give a CSV file");
   if (!s.labels.empty()) throw UserError("--labels", "is for .npy or IDX samples; the targets of a table are a column of it");
-  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
-  Reading result{at(s.data, [&] { return encoder.features(table, warn_on_stderr); }), {}, encoder.target_name(), {}};
+  const data::Table read = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
+  std::vector<std::size_t> kept = at(s.data, [&] { return encoder.kept_rows(read); });
+  warn_of_rows(read, kept, encoder);
+  if (kept.empty()) throw UserError(s.data, "has no row that the model's conditions keep, so that there is nothing to predict");
+  const data::Table table = kept.size() == read.rows() ? read : read.select(kept);
+  Reading result{at(s.data, [&] { return encoder.features(table, warn_on_stderr); }), {}, encoder.target_name(), {}, {}};
+  if (!encoder.keep().empty()) {
+    for (std::size_t& row : kept) ++row;
+    result.rows = std::move(kept);
+  }
   for (const data::ColumnSummary& column : encoder.summary(table)) {
     if (!column.is_target) continue;
     const auto unjudged = [&](const char* what, std::size_t rows, const std::string& first) {
@@ -66,7 +86,7 @@ Tensor truth_of(const std::string& path, std::int64_t samples, bool classes, std
 Reading read_arrays(const Settings& s, Trainer& trainer) {
   if (!trainer.has_metadata("task")) throw UserError(s.model, "was not written by sinter train: it does not say what it predicts");
   if (data::is_table(s.data)) throw UserError(s.data, "seems to be a table, but the model was trained on arrays; give samples as .npy or IDX");
-  Reading result{samples_of(s.data), {}, "prediction", {}};
+  Reading result{samples_of(s.data), {}, "prediction", {}, {}};
   const std::int64_t inputs = inputs_of(trainer, s.model), outputs = outputs_of(trainer, s.model), numbers = extent(result.features, 1);
   if (numbers != inputs) throw UserError(s.data, str("has ", counted(numbers, "number"), " per sample, but the model takes ", inputs));
   const bool classes = trainer.metadata("task") == "classes";
@@ -89,17 +109,22 @@ std::string number_text(double value, double unit) {
   return {text.data(), end};
 }
 
-/// What is written, of numbers or the probabilities of classes. Of classes whose probabilities are NaN none is the greatest: their rows name none,
-/// and a warning says so.
+/// What is written, of numbers or the probabilities of classes, behind the number of the row where the encoder leaves rows out. Of classes whose
+/// probabilities are NaN none is the greatest: their rows name none, and a warning says so.
 data::Table table_of(const Tensor& prediction, const Reading& reading) {
   const std::vector<float> values = prediction.to_vector<float>();
   const auto rows = static_cast<std::size_t>(prediction.shape()[0].factor()), width = static_cast<std::size_t>(prediction.shape()[1].factor());
   data::Table result;
+  const auto begin_row = [&](std::size_t r) {
+    if (!reading.rows.empty()) result.add_field(std::to_string(reading.rows[r]));
+  };
+  if (!reading.rows.empty()) result.names.push_back("row");
   if (!reading.classes.empty()) {
-    result.names = {reading.target};
+    result.names.push_back(reading.target);
     for (const std::string& name : reading.classes) result.names.push_back("p(" + name + ")");
     std::vector<std::size_t> undecided;
     for (std::size_t r = 0; r < rows; ++r) {
+      begin_row(r);
       const std::span<const float> p = std::span(values).subspan(r * width, width);
       if (std::any_of(p.begin(), p.end(), [](float part) { return std::isnan(part); })) {
         result.add_field("");
@@ -117,6 +142,7 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
   }
   for (std::size_t c = 0; c < width; ++c) result.names.push_back(width == 1 ? reading.target : str(reading.target, " ", c + 1));
   for (std::size_t r = 0; r < rows; ++r) {
+    begin_row(r);
     for (std::size_t c = 0; c < width; ++c)
       result.add_field(number_text(static_cast<double>(values[r * width + c]) * reading.unit + reading.offset, reading.unit));
     result.end_row();

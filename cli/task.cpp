@@ -1,42 +1,27 @@
 #include "cli/task.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <numeric>
-#include <span>
 
+#include "cli/options.h"
 #include "cli/words.h"
 
 namespace sinter::cli {
 
 namespace {
 
-/// Row numbers in random order, so that the rows held out are a random sample.
-std::vector<std::size_t> shuffled_rows(std::size_t count, std::uint64_t seed_value) {
-  seed(seed_value);
-  const std::vector<float> key = init::uniform(0, 1)({static_cast<std::int64_t>(count)}).to_vector<float>();
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key[a] != key[b] ? key[a] < key[b] : a < b; });
-  return order;
-}
-
-/// The rows to train on and those held out.
-struct Split {
-  std::vector<std::size_t> train, held_out;
-
-  Split(std::size_t rows, const TaskSettings& s) : train(shuffled_rows(rows, s.seed)) {
-    const auto kept = rows - static_cast<std::size_t>(s.validation_split * static_cast<double>(rows));
-    if (kept == 0) throw UserError("--validation-split", str("leaves no rows of ", rows, " to train on"));
-    held_out.assign(train.begin() + static_cast<std::ptrdiff_t>(kept), train.end());
-    train.resize(kept);
-  }
-};
-
-Tensor picked(const Tensor& tensor, std::span<const std::size_t> rows) {
-  const std::vector<std::int32_t> numbers(rows.begin(), rows.end());
-  return gather_rows(tensor, Tensor(numbers, {static_cast<std::int64_t>(numbers.size())}));
+/// The rows to train on and those held out, whose number is rounded down.
+data::RowSplit split_rows(std::size_t rows, const TaskSettings& s) {
+  const auto held_out = static_cast<std::size_t>(s.validation_split * static_cast<double>(rows));
+  if (held_out == rows) throw UserError("--validation-split", str("leaves no rows of ", rows, " to train on"));
+  if (held_out > 0) return data::split_rows(rows, {.test = static_cast<double>(held_out) / static_cast<double>(rows), .seed = s.seed});
+  data::RowSplit all;
+  all.train.resize(rows);
+  std::iota(all.train.begin(), all.train.end(), std::size_t{0});
+  return all;
 }
 
 /// Images of one byte per pixel are scaled to [0, 1].
@@ -85,11 +70,72 @@ void set_sizes(Task& task, const TaskSettings& s, const std::string& where, cons
 }
 
 /// Some samples to train on, the others held out.
-Task split(const Tensor& x, const Tensor& y, float scale, const Split& rows) {
+Task split(const Dataset& all, const data::RowSplit& rows) {
   Task task;
-  task.train = {picked(x, rows.train), picked(y, rows.train), scale};
-  if (!rows.held_out.empty()) task.validation = Dataset{picked(x, rows.held_out), picked(y, rows.held_out), scale};
+  task.train = all.select(rows.train);
+  if (!rows.test.empty()) task.validation = all.select(rows.test);
   return task;
+}
+
+/// `x > 1, town == 'Ulm, new'` as two conditions: commas in quotes part none.
+std::vector<data::Condition> conditions_of(const std::string& option, const std::string& list) {
+  std::vector<data::Condition> conditions;
+  char quote = 0;
+  std::string one;
+  const auto add = [&] { conditions.push_back(at(option, [&] { return data::Condition(one); })); };
+  for (const char c : list) {
+    if (c == quote) quote = 0;
+    else if (!quote && (c == '\'' || c == '"')) quote = c;
+    if (c == ',' && !quote) add(), one.clear();
+    else one += c;
+  }
+  if (!list.empty()) add();
+  return conditions;
+}
+
+/// "min_max,price=none": one scaling for all columns, and others for some.
+void set_scaling(data::EncoderOptions& options, const std::string& list) {
+  for (const std::string& part : parts_of(list)) {
+    const std::size_t equals = part.rfind('=');
+    const data::Scaling scaling = at("--scaling", [&] { return data::scaling_named(equals == std::string::npos ? part : part.substr(equals + 1)); });
+    if (equals == std::string::npos) options.scaling = scaling;
+    else options.column_scaling.emplace_back(part.substr(0, equals), scaling);
+  }
+}
+
+std::optional<data::PCAOptions> pca_options(double pca) {
+  if (pca == 0) return {};
+  if (pca < 1) return data::PCAOptions{.variance = pca};
+  if (pca != std::floor(pca) || pca > static_cast<double>(most_counted))
+    throw UserError("--pca", str("must be a whole number of components, or a share of the variance below 1, got ", pca));
+  return data::PCAOptions{.components = static_cast<std::int64_t>(pca)};
+}
+
+/// The encoder's options, but for the rows.
+data::EncoderOptions encoder_options(const TaskSettings& s) {
+  data::EncoderOptions options{.target = s.target,
+                               .columns = parts_of(s.columns),
+                               .categorical = parts_of(s.categorical),
+                               .ignore = parts_of(s.ignore),
+                               .missing = parts_of(s.missing),
+                               .decimal = s.decimal,
+                               .thousands = s.thousands,
+                               .strip = parts_of(s.strip, " ,"),
+                               .keep = conditions_of("--keep", s.keep),
+                               .train_on = conditions_of("--train-on", s.train_on),
+                               .pca = pca_options(s.pca),
+                               .log = warn_on_stderr};
+  std::erase(options.strip, "");
+  set_scaling(options, s.scaling);
+  if (!s.normalize.empty()) options.normalize = s.normalize == "l1" ? data::Norm::l1 : s.normalize == "l2" ? data::Norm::l2 : data::Norm::max;
+  return options;
+}
+
+/// "Class not empty, amount > 0".
+std::string texts_of(const std::vector<data::Condition>& conditions) {
+  std::string text;
+  for (const data::Condition& condition : conditions) text += (text.empty() ? "" : ", ") + printable(condition.text());
+  return text;
 }
 
 /// How each column is used, one line per column.
@@ -114,29 +160,29 @@ std::string columns_text(const data::Table& table, const data::Encoder& encoder)
 Task from_table(const TaskSettings& s) {
   if (s.target.empty()) throw UserError("train", "needs --data FILE.csv and --target COLUMN; see sinter train --help");
   if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
-  std::vector<std::string> strip = parts_of(s.strip, " ,");
-  std::erase(strip, "");
-  data::CellRules{.decimal = s.decimal, .thousands = s.thousands, .strip = strip}.check("train");
-  const data::Table table = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
-  const Split rows(table.rows(), s);
+  data::EncoderOptions options = encoder_options(s);
+  const data::CellRules rules{options.missing, options.decimal, options.thousands, options.strip};
+  rules.check("train");
+  const data::Table read = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
+  const std::vector<std::size_t> kept = at(s.data, [&] { return data::rows_where(read, options.keep, rules); });
+  if (kept.empty()) throw UserError("--keep", str("no row of ", s.data, " meets all of: ", texts_of(options.keep)));
+  const data::Table table = kept.size() == read.rows() ? read : read.select(kept);
+  data::RowSplit rows = split_rows(table.rows(), s);
+  options.rows = rows.train;
   // Means, deviations and categories are learnt from the training rows only.
-  const auto encoder = at(s.data, [&] {
-    return data::Encoder::fit(table, {.target = s.target,
-                                      .categorical = parts_of(s.categorical),
-                                      .ignore = parts_of(s.ignore),
-                                      .missing = parts_of(s.missing),
-                                      .decimal = s.decimal,
-                                      .thousands = s.thousands,
-                                      .strip = strip,
-                                      .rows = rows.train,
-                                      .log = warn_on_stderr});
-  });
+  const auto encoder = at(s.data, [&] { return data::Encoder::fit(table, options); });
+  const std::vector<std::size_t> wanted = at(s.data, [&] { return encoder.training_rows(table); });
+  const std::size_t before =
+      std::erase_if(rows.train, [&](std::size_t row) { return !std::binary_search(wanted.begin(), wanted.end(), row); }) + rows.train.size();
   const auto untold = [](const std::string&) {};  // columns_text counts categories that only held-out rows have
-  Task task = at(s.data, [&] { return split(encoder.features(table, untold), encoder.target(table), 1, rows); });
+  Task task = at(s.data, [&] { return split({encoder.features(table, untold), encoder.target(table)}, rows); });
   task.inputs = encoder.width();
   task.classes = encoder.is_classification();
   task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
   task.columns = columns_text(table, encoder);
+  if (!options.keep.empty()) task.columns += str("  ", kept.size(), " of ", read.rows(), " rows used: ", texts_of(options.keep), "\n");
+  if (!options.train_on.empty())
+    task.columns += str("  trained on ", rows.train.size(), " of ", before, " rows that are not held out: ", texts_of(options.train_on), "\n");
   task.encoder = encoder;
   return task;
 }
@@ -173,7 +219,7 @@ Task from_arrays(const TaskSettings& s) {
   const Dataset all{x, y, scale_of(x)};
   at(s.data, [&] { Dataset(x, x).check_finite("train"); });
   at(s.labels, [&] { all.check_finite("train"); });
-  Task task = split(x, y, all.scale, Split(static_cast<std::size_t>(all.size()), s));
+  Task task = split(all, split_rows(static_cast<std::size_t>(all.size()), s));
   set_sizes(task, s, s.labels, {y});
   task.image = image_of(read.shape());
   return task;
@@ -214,8 +260,16 @@ Task load_task(const TaskSettings& s) {
   const bool folder = std::filesystem::is_directory(s.data, error), table = !folder && data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
     throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is no table; give --labels FILE"));
-  for (const auto& [option, value] : {std::pair{"--missing", &s.missing}, {"--thousands", &s.thousands}, {"--strip", &s.strip}})
+  for (const auto& [option, value] : {std::pair{"--missing", &s.missing},
+                                      {"--thousands", &s.thousands},
+                                      {"--strip", &s.strip},
+                                      {"--columns", &s.columns},
+                                      {"--keep", &s.keep},
+                                      {"--train-on", &s.train_on},
+                                      {"--normalize", &s.normalize}})
     if (!table && !value->empty()) throw UserError(option, str("is for the fields of a table, but ", s.data, " is no table"));
+  if (!table && (s.pca != 0 || s.scaling != "standard"))
+    throw UserError("train", str("--scaling and --pca are for tables, but ", s.data, " is none"));
   if ((folder || table) && !s.labels.empty())
     throw UserError("--labels", "is for a .npy or IDX file of samples; the target of a table is --target COLUMN");
   return folder ? from_folder(s) : table ? from_table(s) : from_arrays(s);

@@ -11,8 +11,12 @@ namespace sinter::cli {
 
 struct TaskSettings {
   std::string data, labels, target, encoding = "utf-8";
-  std::string categorical, ignore, missing;  // lists, with commas
-  std::string thousands, strip;              // the latter a list, with spaces or commas
+  std::string categorical, columns, ignore, missing;  // lists, with commas
+  std::string keep, train_on;                         // lists of conditions, with commas
+  std::string scaling = "standard";                   // a list of one for all columns and COLUMN=SCALING, with commas
+  std::string normalize;
+  double pca = 0;                ///< a number of components, or a share of the variance below 1; 0: none
+  std::string thousands, strip;  // the latter a list, with spaces or commas
   double validation_split = 0.2;
   std::uint64_t seed = 0;
   std::int64_t classes = 0;  ///< number of classes; 0: the greatest class number + 1, up to a thousand
@@ -26,7 +30,7 @@ struct Task {
   std::int64_t inputs = 0, outputs = 0;  ///< numbers per sample that the model takes and returns
   bool classes = false;                  ///< the targets are class numbers
   std::vector<std::int64_t> image = {};  ///< {height, width} or {height, width, channels} of samples that are images
-  std::string columns;                   ///< how the columns of a table are used, one line per column
+  std::string columns;                   ///< how the columns and rows of a table are used, one line each
 };
 
 /// From a CSV file (with `target`, a column), a .npy or IDX file (with `labels`, another), or a folder with the four IDX files of MNIST. Rows are

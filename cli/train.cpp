@@ -187,6 +187,17 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_flag("--balance", s.balance, "Weight classes so that all count the same");
   command.add_option("--categorical", s.task.categorical, "Columns to treat as categories although they hold numbers, a list with commas");
   command.add_option("--ignore", s.task.ignore, "Columns to leave out, a list with commas");
+  command.add_option("--columns", s.task.columns, "Columns to use besides the target, a list with commas; all if not given");
+  command.add_option("--keep", s.task.keep,
+                     "Conditions for the rows to use, here and by predict, with commas: Class not empty, amount > 0, town == Bonn");
+  command.add_option("--train-on", s.task.train_on,
+                     "Further conditions for the rows to train on, as in \"Class == 0\"; other rows are still held out and predicted");
+  command.add_option("--scaling", s.task.scaling,
+                     "What becomes of numbers: standard, min_max or none; for some columns with their names, as in \"min_max,price=none\"");
+  command.add_option("--normalize", s.task.normalize, "Divide the features of each row by their norm: l1, l2 or max")
+      ->check(one_of({"l1", "l2", "max"}));
+  command.add_option("--pca", s.task.pca, "Principal components in place of the features: their number, or a share of the variance below 1")
+      ->check(number(0));
   command.add_option("--missing", s.task.missing, "Texts that mean a missing value, as in \"-,n.a.\", besides NA, null, ? and similar");
   command.add_option("--thousands", s.task.thousands, "Separator of groups of three digits in numbers, as , in 25,500.00");
   command.add_option("--strip", s.task.strip, "Texts around numbers to drop, a list with spaces or commas, as in \"$ EUR\" for $15.7 and 15.7 EUR");

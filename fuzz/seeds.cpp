@@ -220,6 +220,12 @@ Seeds encoder_seeds() {
           {"classes", encoder_of_seeds("town").to_json()},
           {"no-target", encoder_of_seeds("").to_json()},
           {"rules", data::Encoder::fit(table_for_encoder(), {.missing = {"-"}, .thousands = ",", .strip = {"$", "EUR"}}).to_json()},
+          {"steps", data::Encoder::fit(table_for_encoder(), {.keep = {"area > -100"},
+                                                             .train_on = {"town not empty"},
+                                                             .scaling = data::Scaling::min_max,
+                                                             .normalize = data::Norm::l1,
+                                                             .pca = data::PCAOptions{.components = 2}})
+                        .to_json()},
           {"deep", std::string(100, '[')}};
 }
 

@@ -16,6 +16,7 @@
 #include "frontend/core/scan.h"
 #include "frontend/core/setting.h"
 #include "frontend/core/tensor.h"
+#include "frontend/data/condition.h"
 #include "frontend/data/csv.h"
 #include "frontend/data/encoder.h"
 #include "frontend/data/image_folder.h"

@@ -12,6 +12,8 @@
 #include "frontend/data/column_fields.h"
 #include "frontend/data/column_numbers.h"
 #include "frontend/data/likeness.h"
+#include "frontend/data/row_filter.h"
+#include "frontend/data/spread.h"
 #include "ir/error.h"
 
 namespace sinter::data {
@@ -87,70 +89,116 @@ bool is_left_out(const Table& table, std::size_t column, const EncoderOptions& o
   return empty || index;
 }
 
+/// Throws UserError for names that are not in the table, and for contradictions.
+void check_names(const Table& table, const EncoderOptions& options) {
+  const ColumnNumbers columns(table.names);
+  for (const auto* names : {&options.columns, &options.categorical, &options.ignore})
+    for (const std::string& name : *names) (void)columns[name];
+  for (const auto& [name, scaling] : options.column_scaling) (void)columns[name];
+  if (!options.target.empty()) (void)columns[options.target];
+  const NameSet ignored(options.ignore);
+  if (ignored.contains(options.target))
+    throw UserError("encoder", str("the target '", options.target, "' is named in EncoderOptions::ignore too; name it in one of them"));
+  for (const std::string& name : options.columns)
+    if (ignored.contains(name))
+      throw UserError("encoder", str("column '", name, "' is named in EncoderOptions::columns and EncoderOptions::ignore; name it in one of them"));
+}
+
+/// "Class not empty, Class == 0".
+std::string conditions_text(const std::vector<Condition>& keep, const std::vector<Condition>& train_on) {
+  std::string text;
+  for (const auto* conditions : {&keep, &train_on})
+    for (const Condition& condition : *conditions) text += (text.empty() ? "" : ", ") + condition.text();
+  return text;
+}
+
+/// Those of `rows` that are wanted, `wanted` in ascending order.
+std::vector<std::size_t> rows_to_learn_from(const Table& table, const std::vector<std::size_t>& wanted, const EncoderOptions& options) {
+  std::vector<std::size_t> rows;
+  for (const std::size_t row : options.rows)
+    if (std::binary_search(wanted.begin(), wanted.end(), row)) rows.push_back(row);
+  if (options.rows.empty()) rows = wanted;
+  if (rows.empty() && !(options.keep.empty() && options.train_on.empty()))
+    throw UserError("encoder", str("no row of ", options.rows.empty() ? table.rows() : options.rows.size(),
+                                   " meets all conditions of EncoderOptions::keep and EncoderOptions::train_on: ",
+                                   conditions_text(options.keep, options.train_on)));
+  return rows;
+}
+
+Scaling scaling_of(const std::string& name, const EncoderOptions& options) {
+  Scaling scaling = options.scaling;
+  for (const auto& [column, own] : options.column_scaling)
+    if (column == name) scaling = own;
+  return scaling;
+}
+
 }  // namespace
 
 Encoder Encoder::fit(const Table& table, const EncoderOptions& options) {
-  const ColumnNumbers columns(table.names);
-  for (const auto* names : {&options.categorical, &options.ignore})
-    for (const std::string& name : *names) (void)columns[name];
-  if (!options.target.empty()) (void)columns[options.target];
-  const NameSet ignored(options.ignore), categorical(options.categorical), unnamed(table.unnamed);
-  if (ignored.contains(options.target))
-    throw UserError("encoder", str("the target '", options.target, "' is named in EncoderOptions::ignore too; name it in one of them"));
+  check_names(table, options);
   for (const std::size_t row : options.rows)
     if (row >= table.rows()) throw UserError("encoder", str("row ", row, " is outside of [0, ", table.rows(), "), the rows of the table"));
   Encoder encoder;
   encoder.rules_ = {options.missing, options.decimal, options.thousands, options.strip};
   encoder.rules_.check("encoder");
-  for (std::size_t c = 0; c < table.names.size(); ++c) {
-    const std::string& name = table.names[c];
-    const bool is_target = name == options.target, is_categorical = categorical.contains(name);
-    if (ignored.contains(name)) continue;
-    if (unnamed.contains(name) && !is_target && !is_categorical && is_left_out(table, c, options)) continue;
-    if (is_target) encoder.target_ = static_cast<std::ptrdiff_t>(encoder.columns_.size());
-    encoder.columns_.push_back(encoder.learnt(table, c, options, is_categorical));
+  encoder.keep_ = options.keep;
+  encoder.train_on_ = options.train_on;
+  if (options.keep.empty()) {
+    encoder.learn_columns(table, rows_to_learn_from(table, encoder.training_rows(table), options), options);
+    return encoder;
   }
-  if (encoder.columns_.size() <= (encoder.has_target() ? 1u : 0u)) throw UserError("encoder", "there is no column to predict from");
+  // Rows that are left out decide nothing, as if they were not in the table.
+  const std::vector<std::size_t> learnt_from = rows_to_learn_from(table, encoder.training_rows(table), options), kept = encoder.kept_rows(table);
+  std::vector<std::size_t> rows;
+  for (const std::size_t row : learnt_from) rows.push_back(static_cast<std::size_t>(std::lower_bound(kept.begin(), kept.end(), row) - kept.begin()));
+  encoder.learn_columns(table.select(kept), rows, options);
   return encoder;
 }
 
-Encoder::Column Encoder::learnt(const Table& table, std::size_t number, const EncoderOptions& options, bool categorical) const {
+void Encoder::learn_columns(const Table& table, std::span<const std::size_t> rows, const EncoderOptions& options) {
+  const NameSet ignored(options.ignore), used(options.columns), categorical(options.categorical), unnamed(table.unnamed);
+  for (std::size_t c = 0; c < table.names.size(); ++c) {
+    const std::string& name = table.names[c];
+    const bool is_target = name == options.target, is_categorical = categorical.contains(name), is_asked_for = is_target || used.contains(name);
+    if (ignored.contains(name) || (!options.columns.empty() && !is_asked_for)) continue;
+    if (unnamed.contains(name) && !is_asked_for && !is_categorical && is_left_out(table, c, options)) continue;
+    if (is_target) target_ = static_cast<std::ptrdiff_t>(columns_.size());
+    columns_.push_back(learnt(table, c, rows, options, is_categorical));
+  }
+  if (columns_.size() <= (has_target() ? 1u : 0u)) throw UserError("encoder", "there is no column to predict from");
+  if (options.normalize) normalizer_ = Normalizer(*options.normalize);
+  if (options.pca) pca_ = PCA::fit(encoded(table, rows, [](const std::string&) {}), *options.pca);
+}
+
+Encoder::Column Encoder::learnt(const Table& table, std::size_t number, std::span<const std::size_t> rows, const EncoderOptions& options,
+                                bool categorical) const {
   const std::string& name = table.names[number];
   const bool is_target = name == options.target;
   const ColumnFields fields(table, number, rules_);
   if (fields.present == 0) throw UserError("encoder", str("column '", name, "' has no fields; leave it out with EncoderOptions::ignore"));
   if (is_target && fields.present != table.rows())
     throw UserError("encoder", str("the target '", name, "' is missing in ", counted(table.rows() - fields.present, "row"), "; leave such rows out"));
-  std::vector<std::size_t> rows = options.rows;
-  if (rows.empty()) {
-    rows.resize(table.rows());
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
-  }
   Column column;
   column.name = name;
   column.categorical = categorical || 2 * fields.resembling < fields.present;
   if (!column.categorical) {
     if (!fields.wrong.empty()) refuse(table, number, fields, advice(table, number, different_texts(table, number, rules_), rules_, is_target));
-    // Mean and spread in one pass (Welford 1962).
-    double mean = 0, spread = 0, count = 0;
+    Spread spread;
     for (const std::size_t row : rows) {
-      const double x = fields.numbers[row], before = mean;
-      column.missing = column.missing || std::isnan(x);
-      if (std::isnan(x)) continue;
-      mean += (x - mean) / ++count;
-      spread += (x - before) * (x - mean);
+      if (std::isnan(fields.numbers[row])) column.missing = true;
+      else spread.add(fields.numbers[row]);
     }
-    column.mean = mean;
-    column.deviation = spread > 0 ? std::sqrt(spread / count) : 1;
+    column.scale(spread, scaling_of(name, options));
     return column;
   }
+  std::vector<std::size_t> known(rows.begin(), rows.end());
   if (is_target) {  // classes that only held-out rows have count too
-    rows.resize(table.rows());
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    known.resize(table.rows());
+    std::iota(known.begin(), known.end(), std::size_t{0});
   }
-  std::sort(rows.begin(), rows.end());
+  std::sort(known.begin(), known.end());
   Categories categories(rules_);
-  for (const std::size_t row : rows)
+  for (const std::size_t row : known)
     if (const std::string_view field = table.field(row, number); !rules_.is_missing(field)) categories.add(field);
   const std::size_t count = categories.names().size();
   if (const std::string why = categorical ? "" : likeness(table, number, rules_, is_target); !why.empty()) {

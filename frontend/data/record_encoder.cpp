@@ -40,6 +40,11 @@ bool RecordEncoder::encode_fields(const Fields& fields, std::span<float> out) {
     throw UserError("encoder", str("a record has ", counted(columns_.size(), "column"), ", got ", counted(fields.size(), "field")));
   if (static_cast<std::int64_t>(out.size()) != width())
     throw UserError("encoder", str("a record becomes ", counted(width(), "number"), ", but there is room for ", out.size()));
+  const RowFilter::Verdict verdict = rows_->judge(fields);
+  if (verdict.wrong)
+    throw UserError("encoder", str("column '", columns_[*verdict.wrong], "' is compared with a number, but a record has '",
+                                   text_of(fields[*verdict.wrong]), "'"));
+  if (!verdict.holds) return false;
   if (const auto fault = rows_->encode(fields, out)) {
     const std::string& name = columns_[fault->field];
     if (fault->number) throw UserError("encoder", str("column '", name, "': a record has ", *fault->number, ", ", fault->why));

@@ -2,30 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <variant>
 
 #include "frontend/data/column_numbers.h"
+#include "ir/error.h"
 
 namespace sinter::data {
 
-namespace {
-
-std::optional<double> number_of(std::string_view field, const CellRules& rules, CellMemory& memory) { return rules.number(field, memory); }
-std::optional<double> number_of(double number, const CellRules&, CellMemory&) {
-  return std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max()) ? std::optional(number) : std::nullopt;
-}
-
-std::optional<std::size_t> category_in(const Categories& categories, std::string_view field, CellMemory& memory) {
-  return categories.number(field, memory);
-}
-std::optional<std::size_t> category_in(const Categories& categories, double number, CellMemory& memory) {
-  return std::isfinite(number) ? categories.number(number, memory) : std::nullopt;
-}
-
-}  // namespace
-
-RowEncoder::RowEncoder(const Encoder& encoder, std::span<const std::string> columns) : encoder_(encoder), width_(encoder.width()) {
+RowEncoder::RowEncoder(const Encoder& encoder, std::span<const std::string> columns)
+    : encoder_(encoder), width_(encoder.width()), reader_(encoder.rules_), filter_(encoder_.keep_, encoder_.rules_, ColumnNumbers(columns)) {
   const ColumnNumbers numbers(columns);
   for (std::size_t c = 0; c < encoder_.columns_.size(); ++c) {
     const Encoder::Column& column = encoder_.columns_[c];
@@ -33,26 +18,22 @@ RowEncoder::RowEncoder(const Encoder& encoder, std::span<const std::string> colu
     sources_.push_back({&column, numbers[column.name], Categories(column.categories, encoder_.rules_)});
     summary_.push_back({column.name, false, column.categorical, column.categories.size()});
   }
-  for (const std::string& text : encoder_.rules_.missing)
-    if (const auto number = encoder_.rules_.number(text)) missing_numbers_.push_back(*number);
-}
-
-bool RowEncoder::is_missing(double number) const {
-  return std::isnan(number) || std::find(missing_numbers_.begin(), missing_numbers_.end(), number) != missing_numbers_.end();
+  if (encoder_.pca_) features_.resize(static_cast<std::size_t>(encoder_.columns_width()));
 }
 
 template <class Field>
 std::optional<RowEncoder::Fault> RowEncoder::encode_field(const Source& source, ColumnSummary& summary, const Field& field, float* out) {
   const Encoder::Column& column = *source.column;
   if (column.categorical) {
-    if (const auto category = category_in(source.categories, field, memory_)) out[*category] = 1;
-    else if (is_missing(field)) ++summary.missing;
+    if (const auto category = reader_.number_in(source.categories, field)) out[*category] = 1;
+    else if (reader_.is_missing(field)) ++summary.missing;
     else if (summary.unseen++ == 0) summary.first_unseen = str(field);
-  } else if (is_missing(field)) {
+  } else if (reader_.is_missing(field)) {
     ++summary.missing;
+    out[0] = static_cast<float>(column.missing_value);
     if (column.missing) out[1] = 1;
   } else {
-    const auto number = number_of(field, encoder_.rules_, memory_);
+    const auto number = reader_.number(field);
     if (!number) return Fault{source.field, {}, {}};
     out[0] = column.scaled(*number);
     if (!std::isfinite(out[0])) return Fault{source.field, number, column.too_far()};
@@ -62,8 +43,9 @@ std::optional<RowEncoder::Fault> RowEncoder::encode_field(const Source& source, 
 
 template <class Field>
 std::optional<RowEncoder::Fault> RowEncoder::encode(std::span<const Field> fields, std::span<float> out) {
-  std::fill(out.begin(), out.end(), 0.0f);
-  float* place = out.data();
+  const std::span<float> features = encoder_.pca_ ? std::span(features_) : out;
+  std::fill(features.begin(), features.end(), 0.0f);
+  float* place = features.data();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto encode_one = [&](const auto& field) { return encode_field(sources_[i], summary_[i], field, place); };
     const Field& field = fields[sources_[i].field];
@@ -72,6 +54,12 @@ std::optional<RowEncoder::Fault> RowEncoder::encode(std::span<const Field> field
     else fault = encode_one(field);
     if (fault) return fault;
     place += sources_[i].column->width();
+  }
+  if (encoder_.normalizer_) encoder_.normalizer_->transform(features, features);
+  if (encoder_.pca_) {
+    encoder_.pca_->transform(features, out);
+    if (!std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); }))
+      throw UserError("encoder", "the principal components of a row are beyond f32: it is far from all that the encoder learnt from");
   }
   return {};
 }

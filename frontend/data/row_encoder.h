@@ -10,7 +10,9 @@
 
 #include "frontend/data/categories.h"
 #include "frontend/data/encoder.h"
+#include "frontend/data/field_reader.h"
 #include "frontend/data/record_encoder.h"
+#include "frontend/data/row_filter.h"
 
 namespace sinter::data {
 
@@ -21,6 +23,12 @@ class RowEncoder {
   RowEncoder(const Encoder& encoder, std::span<const std::string> columns);
   RowEncoder(const RowEncoder&) = delete;
   RowEncoder& operator=(const RowEncoder&) = delete;
+
+  /// Whether the encoder's conditions keep a row.
+  template <class Field>
+  RowFilter::Verdict judge(std::span<const Field> fields) {
+    return filter_.judge(fields, reader_);
+  }
 
   /// A field of a column of numbers that is none, or one that the scale makes too large for f32.
   struct Fault {
@@ -44,15 +52,13 @@ class RowEncoder {
   };
   template <class Field>
   std::optional<Fault> encode_field(const Source& source, ColumnSummary& summary, const Field& field, float* out);
-  bool is_missing(std::string_view field) const { return encoder_.rules_.is_missing(field); }
-  bool is_missing(double number) const;
-
   Encoder encoder_;
   std::int64_t width_;
   std::vector<Source> sources_;
   std::vector<ColumnSummary> summary_;
-  std::vector<double> missing_numbers_;  ///< texts that mean a missing value and are numbers
-  CellMemory memory_;
+  FieldReader reader_;
+  RowFilter filter_;
+  std::vector<float> features_;  ///< before principal components take their place
 };
 
 }  // namespace sinter::data

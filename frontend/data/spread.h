@@ -19,6 +19,7 @@ class Spread {
     greatest_ = std::max(greatest_, x);
   }
 
+  double count() const { return count_; }
   double mean() const { return mean_; }
   /// Of the numbers themselves: divided by their count, not by one less.
   double variance() const { return count_ > 0 ? squares_ / count_ : 0; }
