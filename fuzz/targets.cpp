@@ -73,10 +73,11 @@ void run_encoder(Bytes bytes) {
     if (!holds) throw Finding(what);
   };
   const auto names = static_cast<std::int64_t>(encoder.feature_names().size());
-  require(encoder.features(table, [](const std::string&) {}).shape() == Shape({3, names}), "features have another shape than their names say");
+  const auto rows = static_cast<std::int64_t>(encoder.kept_rows(table).size());
+  require(encoder.features(table, [](const std::string&) {}).shape() == Shape({rows, names}), "features have another shape than their names say");
   if (!encoder.has_target()) return;
   const Tensor target = encoder.target(table);
-  require(target.shape()[0] == Dim(3), "there is no target a row");
+  require(target.shape()[0] == Dim(rows), "there is no target a row");
   if (!encoder.is_classification()) return (void)encoder.unscaled(1);
   for (const std::int32_t number : target.to_vector<std::int32_t>())
     require(number >= 0 && static_cast<std::size_t>(number) < encoder.classes().size(), "a class has no name");

@@ -68,7 +68,8 @@ Encoder Encoder::from_json(const std::string& text) {
     require_version(json, newest, "encoder");
     for (const auto& c : json.at("columns"))
       encoder.columns_.push_back({c.at("name"), c.at("categorical"), scaling_named(c.value("scaling", text_of(Scaling::standard))), c.at("mean"),
-                                  c.at("deviation"), c.value("missing_value", 0.0), c.at("missing"), c.at("categories")});
+                                  c.at("deviation"), c.contains("scaling") ? c.value("missing_value", 0.0) : 0.0, c.at("missing"),
+                                  c.at("categories")});
     const auto& target = json.at("target");
     if (!target.is_number_integer()) throw damaged("encoder", str("target ", target.dump(), " is no whole number"));
     encoder.target_ = target.get<std::ptrdiff_t>();
