@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ir/error.h"
 #include "tests/cli/cli.h"
 #include "tests/support/sanitizers.h"
 
@@ -67,7 +68,7 @@ TEST_F(Options, PatienceStopsWhatDoesNotImprove) {
 
 TEST_F(Options, BalanceMakesRareClassesCount) {
   std::string table = "x,kind\n";
-  for (int i = 0; i < 60; ++i) table += std::to_string(i % 3) + (i % 20 ? ",often\n" : ",rare\n");
+  for (int i = 0; i < 60; ++i) table += i % 20 ? str(i % 3, ",often\n") : "2,rare\n";
   write_bytes(file("kinds.csv"), table);
   const Arguments command = Arguments{"train", "--data", file("kinds.csv"), "--target", "kind", "--hidden", "4", "--epochs", "60"} +
                             Arguments{"--learning-rate", "0.05", "--validation-split", "0", "--quiet", "-o", file("kinds.sinter")};

@@ -165,7 +165,7 @@ TEST_F(Train, KeepsCheckpointsFromBeforeAModelThatIsNotFinite) {
 }
 
 TEST_F(Train, GoesBackToTheBestEpochFromAModelThatIsNotFinite) {
-  const Arguments command = training() + Arguments{"--epochs", "40", "--optimizer", "sgd", "--learning-rate", "0.5", "--patience", "40"};
+  const Arguments command = training() + Arguments{"--epochs", "40", "--optimizer", "sgd", "--learning-rate", "1", "--patience", "40"};
   EXPECT_THAT(sinter_with(command), Prints(AllOf(HasSubstr(": training ended there, with the model of the best epoch\n"), HasSubstr("saved "))));
   EXPECT_THAT(predict(file("model.sinter")).out, Not(HasSubstr("nan")));
 }
