@@ -249,8 +249,8 @@ TEST(RecurrentWeights, DirectionsAreNotLevels) {
 
 /// A dense layer after them has their features, whatever convolution is in front.
 TEST(RecurrentWeights, NeedNoShapeOfAnImage) {
-  nn::Sequential model{nn::Conv1D(4, 2, 3, Activation::none, {.padding = Padding::same()}), nn::LSTM(2, 3, {.return_sequences = true}),
-                       nn::Flatten(), nn::Dense(18, 2)};
+  nn::Sequential model{nn::Conv1D(4, 2, 3, Activation::none, {.padding = Padding::same()}), nn::LSTM(2, 3, {.return_sequences = true}), nn::Flatten(),
+                       nn::Dense(18, 2)};
   const weights::StateDict tensors{{"0.weight", random({2, 4, 3}, 1)},     {"0.bias", random({2}, 2)},        {"1.weight_ih_l0", random({12, 2}, 3)},
                                    {"1.weight_hh_l0", random({12, 3}, 4)}, {"1.bias_ih_l0", random({12}, 5)}, {"1.bias_hh_l0", random({12}, 6)},
                                    {"2.weight", random({2, 18}, 7)},       {"2.bias", random({2}, 8)}};
