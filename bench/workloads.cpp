@@ -13,6 +13,7 @@
 
 #include <sinter/eigen.h>
 
+#include "bench/calls.h"
 #include "bench/convolutional.h"
 #include "bench/network.h"
 #include "bench/recurrent.h"
@@ -352,6 +353,7 @@ const std::vector<Workload>& workloads() {
       {"linreg", linreg},
       {"call_overhead", call_overhead},
       {"predict_one", predict_one},
+      {"calls", calls},
       {"cold_start", cold_start},
       {"deep_compile", deep_compile},
       {"gemm_1024", [](const RunSettings& s) { return gemm(1024, s); }},

@@ -166,8 +166,8 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   tell(traced);
   const Sizes sizes = in.empty() ? Sizes(0) : sizes_of(traced.graph, in);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto compiled =
-      std::make_shared<CompiledGraph>(compile_graph(std::move(traced), {.sizes = sizes, .settings = compile_settings(), .log = options.log}));
+  auto compiled = std::make_shared<CompiledGraph>(
+      compile_graph(std::move(traced), {.profile = watched != nullptr, .sizes = sizes, .settings = compile_settings(), .log = options.log}));
   compiled->trace_seconds = seconds;
   const std::lock_guard lock(changing);
   ++compiles;
@@ -180,6 +180,7 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
     variants.pop_back();
   }
   variants.insert(variants.begin(), std::make_unique<Variant>(std::move(compiled)));
+  if (watched) watched->add(*variants.front());
   return *variants.front();
 }
 
@@ -243,7 +244,8 @@ std::vector<Tensor> StepCore::Impl::run_eagerly(std::span<const Tensor* const> i
   const Traced traced = kept(trace(specs_of(in)));
   const ir::Graph& graph = traced.graph;
   std::vector<Tensor> values = leaf_values(traced, in);
-  interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true});
+  const auto observer = watched ? watched->observer(graph) : nullptr;
+  interpret(graph, values, {.sizes = sizes_of(graph, in), .keep_all = true, .observer = observer});
   for (std::size_t i = 0; i < traced.cells.size(); ++i)
     if (const ir::NodeId update = graph.updates()[i]; update != ir::no_node) {
       traced.cells[i]->buffer = values[update].padded().buffer();
@@ -285,6 +287,17 @@ const StepOptions& StepCore::options() const { return impl_->options; }
 void StepCore::set_mode(Mode mode) { impl_->options.mode = mode; }
 void StepCore::set_find_non_finite(bool on) { impl_->options.find_non_finite = on; }
 void StepCore::keep_outputs(std::vector<std::size_t> indices) { impl_->kept_outputs = std::move(indices); }
+
+void StepCore::observe(StepTimes* into) {
+  const std::lock_guard lock(impl_->changing);
+  if (impl_->watched) {
+    impl_->variants = std::move(impl_->watched->unwatched);
+    impl_->watched.reset();
+  }
+  if (!into) return;
+  impl_->watched = std::make_unique<StepWatch>(*into);
+  impl_->watched->unwatched = std::exchange(impl_->variants, {});
+}
 
 void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
 

@@ -26,6 +26,7 @@ namespace ir {
 class Graph;
 }
 struct Traced;
+struct StepTimes;
 
 using InputKind = ir::InputSpec::Kind;
 
@@ -93,6 +94,9 @@ class StepCore {
   void set_mode(Mode mode);
   void set_find_non_finite(bool on);
   void set_threads(int threads, bool force);
+  /// From now on calls of a training step, whose first output is the loss, add up in `into` where their time goes; null: no longer. Compiled steps
+  /// are compiled once more for that. Must not be called during a call.
+  void observe(StepTimes* into);
   /// For a recorded step, before the first call: it returns only these outputs, but record() has all of them.
   void keep_outputs(std::vector<std::size_t> indices);
   /// The kinds of the inputs, before the first call.

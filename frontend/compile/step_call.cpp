@@ -1,5 +1,6 @@
 // Calls of a step: of a batch, and of one sample.
 #include <algorithm>
+#include <chrono>
 
 #include "frontend/compile/non_finite.h"
 #include "frontend/compile/step_impl.h"
@@ -29,7 +30,7 @@ std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
   const Call call(*impl_);
   std::vector<Tensor> out;
   if (effective_mode(impl_->options.mode) == Mode::eager) {
-    const auto run = [&]() -> std::span<const Tensor> { return out = impl_->run_eagerly(in); };
+    const auto run = [&]() -> std::span<const Tensor> { return out = impl_->call_eagerly(in); };
     if (impl_->options.find_non_finite) impl_->require_finite(impl_->kept(impl_->trace(impl_->specs_of(in))), in, run);
     else (void)run();
     return out;
@@ -40,9 +41,23 @@ std::vector<Tensor> StepCore::call(std::span<const Tensor* const> in) {
   return out;
 }
 
+std::vector<Tensor> StepCore::Impl::call_eagerly(std::span<const Tensor* const> in) {
+  if (!watched) return run_eagerly(in);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Tensor> out = run_eagerly(in);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::vector<Spec> specs = specs_of(in);
+  watched->add_eager(in, seconds, specs, [&] { return kept(trace(specs)); });
+  return out;
+}
+
 void StepCore::Impl::run_once(Variant& variant, std::span<const Tensor* const> in, std::span<Tensor> out) const {
   const auto run = [&]() -> std::span<const Tensor> {
-    run_variant([&] { variant.run(in, out, options.threads, options.force); });
+    run_variant([&] {
+      const auto run = [&] { variant.run(in, out, options.threads, options.force); };
+      if (watched) watched->time(variant, sizes_of(variant.compiled().graph, in), run);
+      else run();
+    });
     return out;
   };
   if (options.find_non_finite) require_finite(variant.compiled().traced, in, run);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frontend/compile/step.h"
+#include "frontend/compile/step_watch.h"
 #include "frontend/compile/variant.h"
 #include "frontend/core/published_cells.h"
 
@@ -30,6 +31,7 @@ struct StepCore::Impl {
   std::size_t compiles = 0;
   double compile_seconds = 0;
   Tensor sample;  ///< input buffer of call_one
+  std::unique_ptr<StepWatch> watched;  ///< while observe() has asked for it
 
   /// What is compiled with: what the environment says, and what the options switch off.
   Settings compile_settings() const;
@@ -50,6 +52,8 @@ struct StepCore::Impl {
   /// Throws UserError for what a compiled step would refuse too, once per combination of types: eager mode has the same rules.
   void require_traceable(std::span<const Tensor* const> in);
   std::vector<Tensor> run_eagerly(std::span<const Tensor* const> in);
+  /// The same, and tells the watch, if there is one.
+  std::vector<Tensor> call_eagerly(std::span<const Tensor* const> in);
   /// Runs a variant once.
   void run_once(Variant& variant, std::span<const Tensor* const> in, std::span<Tensor> out) const;
   /// Step::find_non_finite around `run`, which returns the outputs of what `traced` says.

@@ -61,6 +61,10 @@ tr.best td { font-weight: 600; }
 .bar.eager { background: var(--eager); } .bar.compiled { background: var(--compiled); } .bar.part { opacity: 0.55; }
 .key { display: inline-block; width: 12px; height: 12px; border-radius: 2px; vertical-align: -1px; margin: 0 4px 0 12px; }
 .key.eager { background: var(--eager); } .key.compiled { background: var(--compiled); }
+.stack { display: flex; height: 22px; margin: 2px 0 12px; border-radius: 4px; overflow: hidden; }
+.stack .piece { min-width: 1px; }
+.piece.data { background: #0e9f8e; } .piece.forward { background: #2463d6; } .piece.backward { background: #8a4fd0; }
+.piece.update { background: #d9822b; } .piece.metrics { background: #c2417c; } .piece.waiting { background: #c9b458; } .piece.other { background: #8b94a3; }
 details { margin: 12px 0; }
 summary { cursor: pointer; color: var(--soft); margin-bottom: 8px; }
 )";
@@ -150,6 +154,16 @@ std::string time_section(Trainer& trainer, const Options& options) {
   return out + "</p>\n" + card(time_table(times));
 }
 
+std::string profile_section(Trainer& trainer, const Options& options) {
+  if (!options.sample) return paragraph("No profile: the report was given no samples to measure with.");
+  const std::int64_t batch_size = std::min(options.batch_size, options.sample->size());
+  const ProfileReport profile = trainer.profile(*options.sample, {.batch_size = batch_size, .steps = options.repeats, .epochs = options.repeats});
+  return paragraph(str(profile.steps, " steps, ", profile.samples, " samples, at most ", profile.threads,
+                       profile.threads == 1 ? " thread" : " threads", profile.mode == Mode::eager ? ", eager" : ", compiled", ": ",
+                       significant(profile.seconds * 1e3, 4), " ms")) +
+         card(profile_bars(profile));
+}
+
 std::string graph_section(const ir::Graph& graph) {
   return "<p class=\"soft\">The training step after all passes: what each kernel computes, reads and writes. Hover over an op to see its "
          "source line.</p>\n<div class=\"wide card\">" +
@@ -164,6 +178,7 @@ void write_html(const std::string& path, Trainer& trainer, std::span<const Epoch
   std::string body = heading(history, options.title) + section("curves", "Learning curves", curves);
   if (options.judged) body += judged_sections(trainer, options);
   body += section("model", "Model", model_section(trainer));
+  body += section("profile", "Where the time went", profile_section(trainer, options));
   const ir::Graph* graph = nullptr;
   try {
     graph = &trainer.train_step().graph();

@@ -30,9 +30,9 @@ struct Target {
 
 struct Options {
   std::string title = "Training report";
-  const Dataset* sample = nullptr;  ///< the training step is timed on its first samples; null: no times. Must outlive the writing of the page
+  const Dataset* sample = nullptr;  ///< the training step is timed on its samples; null: no times. Must outlive the writing of the page
   std::int64_t batch_size = 32;     ///< of that step
-  int repeats = 20;                 ///< runs that are timed; the shortest counts
+  int repeats = 20;                 ///< runs that are timed, of which the shortest counts, and steps that are profiled
   const Dataset* judged = nullptr;  ///< validation or test data whose predictions the page shows; null: none. Must outlive the writing of the page
   std::string judged_as = "validation";  ///< what that data is called on the page
   std::vector<Target> targets = {};      ///< of the model's outputs; those that are left out have no names
@@ -41,15 +41,18 @@ struct Options {
 };
 
 /// Writes one self-contained page that is valid as HTML and as XHTML, without scripts: the figures of the last and the best epoch (by validation
-/// loss, else by loss), learning curves, all epochs, what the model says of data that it is judged by, the model, eager and compiled times by node,
-/// and the compiled graph, drawn and as text. What is not available (in eager mode, without a sample, for a loaded trainer) is replaced by a note.
-/// Throws UserError for an empty history, for data or an image shape that does not fit, and if the file cannot be written.
+/// loss, else by loss), learning curves, all epochs, what the model says of data that it is judged by, the model, where the time went
+/// (Trainer::profile), eager and compiled times by node, and the compiled graph, drawn and as text. What is not available (in eager mode, without a
+/// sample, for a loaded trainer) is replaced by a note. Throws UserError for an empty history, for data or an image shape that does not fit, and if
+/// the file cannot be written.
 ///
 /// Of `judged` the page shows: of classes the confusion matrix, precision, recall and F1 of each class, and how sure the predictions are; of two
 /// classes also the ROC, precision-recall and calibration curves, and F1 and costs by threshold; of numbers the predictions against the truth and
 /// their errors; of images samples and the worst mistakes. All samples count alike.
 void write_html(const std::string& path, Trainer& trainer, std::span<const EpochResult> history, const Options& options = {});
 
+/// Where the time went: a stacked bar of the time, one of the arithmetic, and a table of both.
+std::string profile_bars(const ProfileReport& profile);
 /// The table of times: a group of rows per kernel, with bars.
 std::string time_table(const TimeReport& times);
 

@@ -89,14 +89,20 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
   };
   impl->train = step("train", [impl, model, losses, optimizer, regularizer = options.regularizer](std::span<const Tensor> in) -> std::vector<Tensor> {
     const nn::TrainingScope training;
+    PartClock clock(Trace::current() ? nullptr : impl->times);
     const Batch batch(in, *impl);
+    clock.enter(StepPart::forward);
     const std::vector<Tensor> predictions = model->call_all(batch.x);
     BatchLoss loss(losses, predictions, batch);
     if (regularizer) loss.total = loss.total + regularizer();
     if (model->has_penalty()) loss.total = loss.total + model->penalty();
     const std::vector<Parameter> parameters = model->trainable_parameters();
+    clock.enter(StepPart::metrics);
     std::vector<Tensor> out = results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
-    optimizer->update(parameters, grad(loss.total, parameters));
+    clock.enter(StepPart::backward);
+    const std::vector<Tensor> gradients = grad(loss.total, parameters);
+    clock.enter(StepPart::update);
+    optimizer->update(parameters, gradients);
     return out;
   });
   impl->evaluate = step("evaluate", [impl, model, losses](std::span<const Tensor> in) {

@@ -18,6 +18,7 @@
 #include "frontend/train/dataset.h"
 #include "frontend/train/generator.h"
 #include "frontend/train/metric.h"
+#include "frontend/train/profile.h"
 
 namespace sinter {
 
@@ -181,6 +182,10 @@ class Trainer {
   std::string summary(nn::SummaryOptions options = {});
   /// Times the training step eagerly and compiled on the first `batch_size` samples, node by node. State is restored.
   TimeReport time(const Dataset& data, std::int64_t batch_size, int repeats = 20);
+  /// Trains as fit does, without callbacks, validation and checkpoints, and tells where the time went. State is restored, except for
+  /// metrics, which begin anew: not for the middle of an epoch. Throws UserError as fit does.
+  ProfileReport profile(const Dataset& data, const ProfileOptions& options = {});
+  ProfileReport profile(const Generator& data, const ProfileOptions& options = {});
   std::int64_t epoch() const;
   /// Whether this value of an epoch is better if smaller or greater; automatic for a name that no value has. Throws UserError, listing the values
   /// whose mode is known, for one whose is not: a metric of your own tells it to its base class.

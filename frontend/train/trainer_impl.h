@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/compile/step_times.h"
 #include "frontend/train/results.h"
 #include "frontend/train/trainer.h"
 #include "runtime/file/container.h"
@@ -46,6 +47,7 @@ struct Trainer::Impl {
   std::vector<Type> x_types, y_types;                            ///< of the data seen first, leading dimension aside; empty before
   ResultLayout layout;                                           ///< known with them
   Tensor rows;                                                   ///< 0, 1, 2, … for unshuffled batches
+  StepTimes* times = nullptr;                                    ///< while profile() runs: where training steps spend their time
   /// While averages are in place of parameters: the statistics of batch normalization that belong to the parameters, and whether those of the
   /// averages are still to be computed.
   std::vector<std::pair<Parameter, Tensor>> own_statistics;

@@ -45,6 +45,22 @@ TEST(TimeTable, HasARowANodeAndBarsToScale) {
               AllOf(Not(HasSubstr("compiled")), HasSubstr("kernel 1</th><td class=\"number\">5.0</td><td class=\"bars\">")));
 }
 
+TEST(ProfileBars, ArePiecesOfTheTimeAndOfTheArithmetic) {
+  ProfileReport profile;
+  profile.parts = {{"data", 1e-3, 0}, {"forward", 3e-3, 6e6}, {"backward", 4e-3, 18e6}, {"waiting", 1e-6, 0}};
+  profile.seconds = 10e-3;
+  profile.steps = 10;
+  const std::string bars = report::profile_bars(profile);
+  EXPECT_EQ(xml_error("<div>" + bars + "</div>"), "") << bars;
+  EXPECT_THAT(bars,
+              AllOf(HasSubstr("<div class=\"piece forward\" style=\"width:30.0%\" title=\"forward 30.0 %\"></div>"),
+                    HasSubstr("<div class=\"piece forward\" style=\"width:25.0%\""), HasSubstr("<div class=\"piece backward\" style=\"width:75.0%\""),
+                    HasSubstr("forward</td><td class=\"number\">300.0</td><td class=\"number\">30.0 %</td><td class=\"number\">25.0 %</td>"
+                              "<td class=\"number\">2.00</td>"),
+                    HasSubstr("waiting</td><td class=\"number\">0.1</td>"), Not(HasSubstr("<div class=\"piece waiting\""))));
+  EXPECT_EQ(count(bars, "<div class=\"piece data\""), 1u);  // in the bar of the time alone
+}
+
 Dataset blobs(std::int64_t samples, std::uint64_t stream) { return {random({samples, 6}, stream), random_labels(samples, 3, stream)}; }
 
 struct Fitted {
@@ -74,6 +90,7 @@ TEST_F(ReportFiles, ThePageHoldsFiguresParametersAndKernels) {
       }
     for (const Parameter& p : fitted.trainer.parameters()) EXPECT_THAT(page, HasSubstr(">" + p.name() + "</td><td class=\"node\">" + str(p.type())));
     EXPECT_THAT(page, HasSubstr("dense_1 (dense)"));
+    EXPECT_THAT(page, AllOf(HasSubstr("id=\"profile\""), HasSubstr("2 steps, 32 samples, at most "), HasSubstr("piece backward")));
     if (mode == Mode::eager) {
       EXPECT_THAT(page, AllOf(HasSubstr("the training step ran eagerly"), Not(HasSubstr("id=\"times\"")), Not(HasSubstr("class=\"graph\""))));
       continue;
@@ -89,7 +106,8 @@ TEST_F(ReportFiles, ThePageHoldsFiguresParametersAndKernels) {
                 AllOf(HasSubstr(report::escaped(ir::to_text(graph))), HasSubstr("id=\"times\""), HasSubstr("Shortest of 2 steps on 16 samples")));
     report::write_html(path, fitted.trainer, history);
     EXPECT_THAT(read_bytes(path),
-                AllOf(HasSubstr("the report was given no samples"), HasSubstr("class=\"graph\""), HasSubstr("<h1>Training report</h1>")));
+                AllOf(HasSubstr("No profile: the report was given no samples"), HasSubstr("No times: the report was given no samples"),
+                      HasSubstr("class=\"graph\""), HasSubstr("<h1>Training report</h1>")));
   }
 }
 
