@@ -55,8 +55,15 @@ struct Compiled {
   std::vector<Tap> taps;
 };
 
-/// Whether this build of Sinter has the code generator; without it (SINTER_JIT=OFF), compile() and emit_object() throw UserError.
+/// Whether this build of Sinter has the code generator; without it (SINTER_JIT=OFF), compile(), target_text() and emit_object() throw
+/// UserError.
 bool is_built();
+
+/// CPU and vector features that code for this target uses, or for this machine (""), as in Report::target. Throws UserError for a target that this
+/// machine cannot run.
+std::string target_text(const std::string& target = "");
+/// The version of LLVM that generates code: "19.1.7"; "" without the code generator.
+std::string compiler_version();
 
 /// Compiles a graph that passes::optimize has grouped. Throws UserError naming op, layer and source line for what cannot be compiled.
 Compiled compile(const ir::Graph& graph, const Options& options = {});

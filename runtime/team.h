@@ -15,8 +15,15 @@ namespace sinter::runtime {
 /// The largest team, forced ones included.
 inline constexpr int max_threads = 64;
 
-/// Processors that this process may use: the smaller of its affinity mask and the CPU quotas of its control groups (v2 and v1), rounded down, at
-/// least 1. `files` is put before the paths of the control groups, for tests.
+/// Processors: of the machine, in the affinity mask of this process, and by the CPU quotas of its control groups (v2 and v1), rounded down, at least
+/// 1; 0 without a quota.
+struct Cores {
+  int online = 1, affinity = 1, quota = 0;
+  int usable() const { return quota ? std::min(affinity, quota) : affinity; }
+};
+/// `files` is put before the paths of the control groups, for tests.
+Cores cores(const std::string& files = "");
+/// Processors that this process may use: cores().usable().
 int available_cores(const std::string& files = "");
 /// The most threads that a call gets by default: OMP_NUM_THREADS, else available_cores(). Read from the system once.
 /// Throws UserError if OMP_NUM_THREADS is set to something that is no thread count.

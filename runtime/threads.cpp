@@ -1,5 +1,6 @@
 // The number of threads that this process may use.
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "ir/error.h"
+#include "runtime/control_group.h"
 #include "runtime/team.h"
 
 namespace sinter::runtime {
@@ -38,13 +40,8 @@ int read_v1_quota(const std::string& folder) {
 /// The smallest quota of this process's control group and the groups that hold it.
 int cgroup_cores(const std::string& files) {
   const std::string root = files + "/sys/fs/cgroup";
-  int cores = std::min({read_cpu_max(root + "/cpu.max"), read_v1_quota(root + "/cpu"), read_v1_quota(root + "/cpu,cpuacct")});
-  std::ifstream groups(files + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) continue;
-    for (std::string path = line.substr(3); path.size() > 1; path.resize(path.rfind('/')))
-      cores = std::min(cores, read_cpu_max(root + path + "/cpu.max"));
-  }
+  int cores = std::min(read_v1_quota(root + "/cpu"), read_v1_quota(root + "/cpu,cpuacct"));
+  for (const std::string& folder : control_groups(files)) cores = std::min(cores, read_cpu_max(folder + "/cpu.max"));
   return cores;
 }
 
@@ -66,7 +63,12 @@ int parse_thread_count(std::string_view text) {
   return std::min(count, max_threads);
 }
 
-int available_cores(const std::string& files) { return std::min(affinity_cores(), cgroup_cores(files)); }
+Cores cores(const std::string& files) {
+  const int quota = cgroup_cores(files);
+  return {static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), affinity_cores(), quota == unlimited ? 0 : quota};
+}
+
+int available_cores(const std::string& files) { return cores(files).usable(); }
 
 int default_threads() {
   static const int count = [] {

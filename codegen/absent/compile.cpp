@@ -16,6 +16,8 @@ namespace {
 }  // namespace
 
 bool is_built() { return false; }
+std::string target_text(const std::string&) { fail(); }
+std::string compiler_version() { return ""; }
 Compiled compile(const ir::Graph&, const Options&) { fail(); }
 std::string emit_object(const ir::Graph&, const std::string&) { fail(); }
 
