@@ -5,9 +5,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "bench/peak.h"
 #include "bench/pin.h"
 #include "bench/workload.h"
+#include "frontend/machine/peak.h"
 
 namespace {
 
@@ -53,7 +53,7 @@ void measure(const Workload& workload, const Job& job, const RunSettings& settin
                {"calls_per_repeat", inner},
                {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}});
   if (job.products > 0) {
-    static const double peak = peak_gflops(settings.threads);
+    static const double peak = machine::peak_gflops(settings.threads);
     const double gflops = job.products / times.front() * 1e-9;
     line["gflops"] = std::round(gflops * 10) / 10;
     if (peak > 0) line["of_peak"] = std::round(gflops / peak * 1000) / 1000;
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   }
   if (peak) {
     pin(settings.threads);
-    std::cout << peak_gflops(settings.threads) << " GFLOP/s on " << settings.threads << " threads\n";
+    std::cout << machine::peak_gflops(settings.threads) << " GFLOP/s on " << settings.threads << " threads\n";
     return 0;
   }
   if (names.empty()) {

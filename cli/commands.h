@@ -12,5 +12,6 @@ void add_inspect(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_convert(CLI::App& app);
+void add_doctor(CLI::App& app);
 
 }  // namespace sinter::cli

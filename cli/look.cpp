@@ -4,11 +4,14 @@
 #include <chrono>
 #include <iomanip>
 #include <iostream>
+#include <limits>
+#include <span>
 
 #include "cli/commands.h"
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/task.h"
 
 namespace sinter::cli {
 
@@ -17,7 +20,8 @@ namespace {
 struct Settings {
   std::string model, step = "predict", dot, svg;
   std::int64_t batch_size = 64;
-  int repeats = 20, threads = 0;
+  int repeats = 20;
+  std::string threads = "0";
   bool graph = false, details = false, weights = false;
 };
 
@@ -112,10 +116,42 @@ void verify(const Settings& s) {
   }
 }
 
+/// Seconds of the shortest of so many calls, after one that compiles and wakes the threads.
+double shortest_call(StepCore& step, std::span<const Tensor* const> in, int repeats) {
+  using Clock = std::chrono::steady_clock;
+  (void)step.call(in);
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = Clock::now();
+    (void)step.call(in);
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+/// A line for each number of threads; speed-up and efficiency are against the first.
+void bench_threads(StepCore& step, std::span<const Tensor* const> in, const std::vector<int>& counts, int repeats) {
+  TextStream out;
+  out << "threads   used   graph us   speed-up   efficiency\n" << std::fixed;
+  double first = 0;
+  for (const int count : counts) {
+    step.set_threads(count, false);
+    const double seconds = shortest_call(step, in, repeats);
+    if (first == 0) first = seconds;
+    const double speedup = first / seconds, efficiency = speedup * counts[0] / count;
+    out << std::setw(7) << count << std::setw(7) << step.last_threads() << std::setprecision(1) << std::setw(11) << seconds * 1e6
+        << std::setprecision(2) << std::setw(11) << speedup << std::setprecision(0) << std::setw(11) << efficiency * 100 << " %\n";
+  }
+  std::cout << out.str();
+}
+
 void bench(const Settings& s) {
-  Trainer trainer = Trainer::load(s.model, {.threads = s.threads});
+  std::vector<int> counts;
+  for (const std::string& part : parts_of(s.threads)) counts.push_back(std::stoi(part));
+  Trainer trainer = Trainer::load(s.model, {.threads = counts[0]});
   StepCore& step = trainer.predict_step();
   const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
+  if (counts.size() > 1) return bench_threads(step, pointers(inputs), counts, s.repeats);
   const TimeReport report = step.time(pointers(inputs), s.repeats);
   std::cout << printable_lines(str(report));
   if (s.details) std::cout << printable_lines(report.details());
@@ -157,9 +193,10 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
   command->add_option("model", s->model, "Model file")->required()->check(not_empty());
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
-  command->add_flag("--details", s->details, "Also the time of each node");
+  command->add_flag("--details", s->details, "Also the time of each node; not for several numbers of threads");
   command->add_option("--repeats", s->repeats, "Number of calls to time")->check(whole_number(1, 1000000));
-  command->add_option("--threads", s->threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
+  command->add_option("--threads", s->threads, "Greatest number of threads; 0: one per core; 1,2,4: a table, a line for each")
+      ->check(thread_counts());
   command->callback([s] { bench(*s); });
 }
 

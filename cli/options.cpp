@@ -42,6 +42,20 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   });
 }
 
+CLI::Validator thread_counts() {
+  return rule(str("a whole number from 0 to ", most_threads, ", or several from 1 on, such as 1,2,4"), [](const std::string& text) {
+    const std::int64_t least = text.find(',') == text.npos ? 0 : 1;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const std::string part = text.substr(begin, end - begin);
+      const std::optional<std::int64_t> value = read<std::int64_t>(part);
+      if (!value || *value < least || *value > most_threads || part != std::to_string(*value)) return false;
+      begin = end + 1;
+    }
+    return true;
+  });
+}
+
 CLI::Validator seed_number() {
   return rule("a whole number from 0 to 18446744073709551615", [](const std::string& text) {
     const std::optional<std::uint64_t> value = read<std::uint64_t>(text);

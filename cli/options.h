@@ -15,6 +15,8 @@ constexpr std::int64_t most_threads = 1024;
 
 /// A whole number in [least, most], in decimal digits without leading zeros.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most = most_counted);
+/// Numbers of threads: a whole number from 0 to most_threads, or several from 1 on, separated by commas.
+CLI::Validator thread_counts();
 /// Any unsigned 64-bit number.
 CLI::Validator seed_number();
 /// A number in [least, below) that fits in an f32.

@@ -37,6 +37,7 @@ int run(std::vector<std::string> arguments) {
   add_explain(app);
   add_verify(app);
   add_convert(app);
+  add_doctor(app);
   constexpr const char* no_memory =
       "there is not enough memory for this; use less data, smaller layers or a smaller batch, or raise the limit (ulimit -v)";
   try {

@@ -25,6 +25,7 @@
 #include "frontend/data/scaler.h"
 #include "frontend/data/split.h"
 #include "frontend/linalg/linalg.h"
+#include "frontend/machine/machine.h"
 #include "frontend/nn/activation.h"
 #include "frontend/nn/activation_layer.h"
 #include "frontend/nn/convolution.h"

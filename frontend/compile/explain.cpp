@@ -48,6 +48,23 @@ void explain_kernels(std::ostream& out, const ir::Graph& graph) {
 
 }  // namespace
 
+StepMemory planned_memory(const Variant& variant, Sizes sizes, int threads) {
+  const StepImage& image = variant.executor().image();
+  StepMemory memory{.scratch = image.scratch_bytes * threads, .threads = threads};
+  for (const ir::StateSpec& state : variant.compiled().graph.states())
+    memory.states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
+  for (const Arena& arena : image.arenas) memory.arenas += arena.bytes * arena.units(sizes);
+  return memory;
+}
+
+StepMemory StepCore::memory(std::span<const Tensor* const> in, std::int64_t samples) {
+  const Call call(*impl_);
+  const Variant& variant = impl_->variant_for(in);
+  Sizes sizes = sizes_of(variant.compiled().graph, in);
+  if (samples) sizes.n = samples;
+  return planned_memory(variant, sizes, variant.executor().estimate(sizes, impl_->options.threads).threads);
+}
+
 std::string StepCore::explain() const {
   const Variant& variant = impl_->latest();
   const CompiledGraph& compiled = variant.compiled();
@@ -90,24 +107,17 @@ std::string StepCore::explain() const {
         << many.busy_threads << " at 64" << std::setprecision(0);
     if (many.busy_threads < 48 && !image.kernels.empty()) out << ", where the others wait for kernel: " << image.kernels[many.kernel].name;
     out << "\n";
-    std::int64_t states = 0;
-    for (const ir::StateSpec& state : compiled.graph.states())
-      states += layout(state.type.shape, 1).padded_elements() * static_cast<std::int64_t>(size_of(state.type.dtype));
-    const auto arena_bytes = [&](Sizes of) {
-      std::int64_t bytes = 0;
-      for (const Arena& arena : image.arenas) bytes += arena.bytes * arena.units(of);
-      return bytes;
-    };
-    const std::int64_t arenas = arena_bytes(sizes), scratch = image.scratch_bytes * threads;
+    const StepMemory memory = planned_memory(variant, sizes, threads);
     const auto specs = compiled.graph.inputs();
     const bool has_length = std::any_of(specs.begin(), specs.end(), [](const ir::InputSpec& spec) {
       return std::any_of(spec.type.shape.begin(), spec.type.shape.end(), [](Dim dim) { return dim.is_length(); });
     });
-    out << "peak memory at N = " << n << (has_length ? str(", T = ", sizes.t) : "") << ": " << arenas + scratch + states << " bytes; of them "
-        << states << " of states, " << arenas << " of arenas, " << scratch << " of chunk scratch; inputs and outputs not included\n";
+    out << "peak memory at N = " << n << (has_length ? str(", T = ", sizes.t) : "") << ": " << memory.all() << " bytes; of them " << memory.states
+        << " of states, " << memory.arenas << " of arenas, " << memory.scratch << " of chunk scratch; inputs and outputs not included\n";
     if (has_length) {
       constexpr std::int64_t steps = 1024;  // a multiple of what arenas are rounded to
-      out << "memory grows by " << (arena_bytes({n, sizes.t + steps}) - arenas) / steps << " bytes for each further step of T\n";
+      out << "memory grows by " << (planned_memory(variant, {n, sizes.t + steps}, threads).arenas - memory.arenas) / steps
+          << " bytes for each further step of T\n";
     }
   }
   if (!compiled.report.products.empty()) out << "products:\n";

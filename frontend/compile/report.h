@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ struct VerifyReport {
 /// `verify: 52 values agree; …`, or each disagreement with both values, their distance and what was allowed, the first one first; then what is not
 /// finite.
 std::ostream& operator<<(std::ostream& out, const VerifyReport& report);
+
+/// Memory that a compiled step needs for a call, in bytes, without its inputs and outputs.
+struct StepMemory {
+  std::int64_t states = 0;   ///< parameters, optimizer state and other cells
+  std::int64_t arenas = 0;   ///< values that live from one loop to another
+  std::int64_t scratch = 0;  ///< of chunks, on all threads
+  int threads = 1;
+  std::int64_t all() const { return states + arenas + scratch; }
+};
 
 struct TimeReport {
   struct Row {

@@ -31,6 +31,11 @@ struct Settings {
 /// Throws UserError for values that are not allowed.
 Settings settings();
 
+/// What an environment variable that Sinter heeds means, in one line; "" for another. docs/guide.md, "Environment", says more.
+std::string meaning_of_variable(const std::string& name);
+/// The names of all of those.
+std::vector<std::string> known_variables();
+
 /// The mode in force: SINTER_MODE ("eager" or "graph") wins over what the code asks for. Throws UserError for another value.
 Mode effective_mode(Mode asked);
 

@@ -84,6 +84,9 @@ class StepCore {
   std::string explain() const;
   VerifyReport verify(std::span<const Tensor* const> in);
   TimeReport time(std::span<const Tensor* const> in, int repeats);
+  /// What a call on inputs of these types needs, by the memory plan; compiles if that was not done yet. `samples`: N, instead of the inputs' own; 0:
+  /// theirs. Throws UserError as a call does.
+  StepMemory memory(std::span<const Tensor* const> in, std::int64_t samples = 0);
   const ir::Graph& graph() const;         ///< optimized, of the variant used last. Throws UserError before the first
   const ir::Graph& traced_graph() const;  ///< as recorded
   std::vector<std::shared_ptr<Cell>> cells() const;

@@ -30,7 +30,7 @@ struct StepCore::Impl {
   std::vector<std::string> warned;  ///< of what was traced: each warning once
   std::size_t compiles = 0;
   double compile_seconds = 0;
-  Tensor sample;  ///< input buffer of call_one
+  Tensor sample;                       ///< input buffer of call_one
   std::unique_ptr<StepWatch> watched;  ///< while observe() has asked for it
 
   /// What is compiled with: what the environment says, and what the options switch off.
@@ -86,6 +86,9 @@ class Call {
  private:
   std::atomic<bool>& busy_;
 };
+
+/// The memory of a call of these sizes on so many threads.
+StepMemory planned_memory(const Variant& variant, Sizes sizes, int threads);
 
 /// Values of a graph's leaves, by node id, for interpret().
 std::vector<Tensor> leaf_values(const Traced& traced, std::span<const Tensor* const> in);

@@ -34,10 +34,10 @@ class KernelWatch {
 
   Variant& variant_;
   WatchedGraph graph_;
-  Sizes sizes_ = 0;                           ///< that shares_ are for
-  std::vector<ByPart<double>> shares_;        ///< by kernel group
+  Sizes sizes_ = 0;                                ///< that shares_ are for
+  std::vector<ByPart<double>> shares_;             ///< by kernel group
   std::vector<std::atomic<std::uint64_t>> spent_;  ///< by kernel, of this call, in nanoseconds on all threads
-  std::atomic<std::uint64_t> first_, last_;   ///< the first start and the last stop of a kernel in this call
+  std::atomic<std::uint64_t> first_, last_;        ///< the first start and the last stop of a kernel in this call
 };
 
 /// A step that is being observed.

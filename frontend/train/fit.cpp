@@ -221,6 +221,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
         require_monitored(fit, *tally, extent.validation != nullptr);
         if (at.now.step) tally->restore(at.now.tally);
       }
+      require_memory(*piece, std::min(fit.batch_size, piece->data.size()));
       if (fit.find_non_finite && !finder) finder.emplace(searched.emplace(train->record(table_specs())));
       if (extent.steps_per_pass) {  // this epoch goes on in the pass in which the last one stopped
         const std::int64_t before = epoch * fit.steps_per_epoch + at.now.step;

@@ -63,6 +63,13 @@ struct Trainer::Impl {
   void require_batch(std::int64_t samples, const char* where) const;
   /// Throws UserError for data without a whole batch, where there are only whole ones.
   void require_whole_batch(const Dataset& data, const char* where) const;
+  /// Before the first step on this data: throws UserError if the memory of a step on so many samples is more than this process can have, and warns if
+  /// it is more than 80 % of what it could get now. Of what was found to fit once, nothing is asked again.
+  void require_memory(const Piece& piece, std::int64_t samples);
+  struct Fits {
+    std::size_t compiles = 0;  ///< of the step for which it was asked
+    std::int64_t samples = 0, bytes = 0;
+  } fits;
   /// Row numbers first, first + 1, … as i32 [count].
   static Tensor row_numbers(std::int64_t first, std::int64_t count);
   std::vector<Spec> table_specs() const;

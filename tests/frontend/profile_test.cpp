@@ -5,7 +5,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "frontend/compile/step_parts.h"
+#include "frontend/compile/step_times.h"
 #include "ir/graph.h"
 #include "tests/frontend/helpers.h"
 
@@ -176,6 +176,27 @@ TEST(Profile, LeavesTrainingAsItWas) {
     for (Fitted* fitted : {&profiled, &other}) fitted->trainer.fit(data, {.batch_size = batch, .verbose = false});
     EXPECT_EQ(profiled.states(), other.states());
     EXPECT_EQ(profiled.trainer.train_step().compile_count(), compiles + (mode == Mode::graph));  // the one for the profile
+  }
+}
+
+TEST(StepTimes, AddUpWhileAStepIsObserved) {
+  for (const Mode mode : modes()) {
+    Fitted fitted(mode);
+    const Dataset data = some_data();
+    fitted.trainer.fit(data, {.batch_size = batch, .verbose = false});
+    StepCore& step = fitted.trainer.train_step();
+    StepTimes times;
+    step.observe(&times);
+    fitted.trainer.train_on_batch(data.x, data.y);
+    const StepTimes once = times;
+    fitted.trainer.train_on_batch(data.x, data.y);
+    step.observe(nullptr);
+    EXPECT_GT(once.calls, 0);
+    EXPECT_GT(times.calls, once.calls);
+    for (std::size_t p = 0; p < once.flops.size(); ++p) EXPECT_EQ(times.flops[p], 2 * once.flops[p]) << p;
+    const double after = times.calls;
+    fitted.trainer.train_on_batch(data.x, data.y);
+    EXPECT_EQ(times.calls, after);  // no longer
   }
 }
 
