@@ -44,6 +44,9 @@ std::string text_of(const Cache& c) {
              size(c.limit));
 }
 
+/// Triple and CPU, without the list of features.
+std::string short_target(const std::string& target) { return target.substr(0, target.find(' ', target.find(' ') + 1)); }
+
 nlohmann::ordered_json json_of(const Report& r) {
   nlohmann::ordered_json variables = nlohmann::ordered_json::array();
   for (const Variable& v : r.variables) variables.push_back({{"name", v.name}, {"value", v.value}, {"meaning", v.meaning}});
@@ -106,7 +109,7 @@ std::ostream& operator<<(std::ostream& stream, const Report& r) {
   const auto line = [&](const char* name, const std::string& text) { out << std::left << std::setw(11) << name << text << "\n"; };
   line("sinter", r.version + (r.llvm.empty() ? ", without a code generator" : ", LLVM " + r.llvm));
   line("processor", printable(r.processor) + (r.level.empty() ? "" : ", " + r.level));
-  line("target", r.target_problem.empty() ? r.target : "none");
+  line("target", r.target_problem.empty() ? short_target(r.target) : "none");
   line("threads", text_of(r.threads));
   line("memory", text_of(r.memory));
   line("cache", text_of(r.cache));

@@ -39,7 +39,7 @@ TEST(Machine, WarnsOfNothingOnAGoodMachine) {
   EXPECT_EQ(str(good()),
             "sinter     1.2, LLVM 19.1.7\n"
             "processor  Some CPU, x86-64-v4\n"
-            "target     x86_64 some +fma\n"
+            "target     x86_64 some\n"
             "threads    8 threads at most, by the number of processors: 8 processors, 8 in the affinity mask, no quota, OMP_NUM_THREADS is not set\n"
             "memory     8.6 GB of 17.2 GB available, no limit by a control group\n"
             "cache      /home/me/.cache/sinter holds 3 entries, 1.0 KB of at most 1.0 MB\n"
