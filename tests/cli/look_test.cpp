@@ -92,7 +92,7 @@ TEST_F(Look, BenchComparesNumbersOfThreads) {
                                    "      1      1 +[0-9.]+ +1.00        100 %\n"
                                    "      2      1 +[0-9.]+ +[0-9.]+ +[0-9]+ %\n"  // 3 rows are too little work for two
                                    "      5      1 +[0-9.]+ +[0-9.]+ +[0-9]+ %\n$")));
-  EXPECT_THAT(sinter_with({"bench", saved, "--repeats", "2", "--threads", "2,2"}), Prints(HasSubstr("        1.00        100 %\n")));
+  EXPECT_THAT(sinter_with({"bench", saved, "--repeats", "2", "--threads", "2,2"}), Prints(HasSubstr(" 1.00        100 %\n")));
   for (const char* wrong : {"1,", "0,1", "2,x", "1025", "1,,2", "01", ""})
     EXPECT_THAT(sinter_with({"bench", saved, "--threads", wrong}),
                 Fails(bad_command_line, HasSubstr("[--threads] must be a whole number from 0 to 1024, or several from 1 on, such as 1,2,4, got '" +
