@@ -12,7 +12,8 @@ using namespace sinter;
 using namespace sinter::published;
 
 const std::vector<Series>& all_series() {
-  static const std::vector<Series> series{{"perceptron", perceptron}, {"regression", regression}};
+  static const std::vector<Series> series{{"perceptron", perceptron}, {"regression", regression},   {"rosetta", rosetta},
+                                          {"lenet", lenet},           {"eager_graph", eager_graph}, {"fraud", fraud}};
   return series;
 }
 
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
   app.add_option("series", names, "names of series");
   app.add_flag("--list", list, "print the names and exit");
   app.add_flag("--quick", settings.quick, "fewer epochs, steps and samples");
+  app.add_flag("--full", settings.full, "all epochs and steps of the articles, for hours")->excludes("--quick");
+  app.add_option("--cli", settings.cli, "the program sinter, for what the command line can do")->check(CLI::ExistingFile);
   app.add_option("--data", settings.data, "folder with mnist/ and so on")->check(CLI::ExistingDirectory);
   app.add_flag("--generated", settings.generated, "generated data in place of files");
   app.add_option("--threads", settings.threads)->capture_default_str()->check(CLI::Range(1, 256));

@@ -133,6 +133,8 @@ class Section:
             rows[:] = [row for row in rows if row.published or row.cells]
         if more:
             self.tables.append(("Further figures" if self.tables else "", more))
+        self.tables = [(title, [row for row in rows if row.cells or row.published]) for title, rows in self.tables]
+        self.tables = [(title, rows) for title, rows in self.tables if rows]
 
     def rows(self):
         return [row for _, rows in self.tables for row in rows]

@@ -14,8 +14,10 @@ namespace sinter::published {
 
 struct RunSettings {
   bool quick = false;                                       ///< fewer epochs, steps and samples: all of a series in less than a minute
+  bool full = false;                                        ///< all of the article's epochs and steps, however long they take
   int threads = 2;                                          ///< of each step
   std::string data;                                         ///< folder with mnist/, cifar10/ and so on; "" for none
+  std::string cli;                                          ///< the program `sinter`; "" for none
   bool generated = false;                                   ///< generated data of the same shapes in place of files
   std::set<std::string> modes{"default", "best", "eager"};  ///< columns to fill; see README.md
 
@@ -49,8 +51,12 @@ struct Series {
   void (*run)(const RunSettings& settings, Report& report);
 };
 
+void eager_graph(const RunSettings& settings, Report& report);
+void fraud(const RunSettings& settings, Report& report);
+void lenet(const RunSettings& settings, Report& report);
 void perceptron(const RunSettings& settings, Report& report);
 void regression(const RunSettings& settings, Report& report);
+void rosetta(const RunSettings& settings, Report& report);
 
 /// Seconds that a call takes.
 double seconds_of(const std::function<void()>& call);

@@ -1,49 +1,18 @@
 // The published experiments from outside: the lines of the program, and the page that bench/published/run makes of them.
 #include <cstdlib>
 #include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "tests/support/expect_program.h"
+#include "tests/bench/published_lines.h"
 #include "tests/support/temporary_folder.h"
 
 namespace sinter::test {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Key;
 using testing::Not;
-
-Finished published(const std::vector<std::string>& arguments) { return run(SINTER_PUBLISHED_PROGRAM, arguments); }
-
-std::vector<json> lines_of(const std::string& text) {
-  std::vector<json> result;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) result.push_back(json::parse(line));
-  return result;
-}
-
-/// What does not depend on the machine: figures that are no times, by row and column, and points of curves.
-std::map<std::string, double> figures(const std::vector<json>& lines) {
-  std::map<std::string, double> result;
-  for (const json& line : lines) {
-    if (line.contains("row") && line["unit"] == "" && !line["row"].get<std::string>().starts_with("share"))
-      result[line["row"].get<std::string>() + "|" + line["column"].get<std::string>()] = line["value"];
-    if (line.contains("chart"))
-      result[line["chart"].get<std::string>() + "|" + line["curve"].get<std::string>() + "|" + line["x"].dump()] = line["y"];
-  }
-  return result;
-}
-
-std::size_t assertions(const std::vector<json>& lines, bool ok) {
-  std::size_t count = 0;
-  for (const json& line : lines) count += line.contains("assert") && line["ok"] == ok;
-  return count;
-}
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream in(path);

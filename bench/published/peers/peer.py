@@ -12,9 +12,10 @@ class Peer:
         p.add_argument("--threads", type=int, default=2)
         p.add_argument("--data")
         p.add_argument("--quick", action="store_true")
+        p.add_argument("--full", action="store_true")
         p.add_argument("--generated", action="store_true")
         a = p.parse_args()
-        self.series, self.framework, self.threads, self.data, self.quick, self.generated = series, a.framework, a.threads, a.data, a.quick, a.generated
+        self.series, self.framework, self.threads, self.data, self.quick, self.full, self.generated = series, a.framework, a.threads, a.data, a.quick, a.full, a.generated
         if a.list:
             print("\n".join(name for name, (module, _) in frameworks.items() if not module or importlib.util.find_spec(module)))
             sys.exit()
@@ -51,6 +52,35 @@ def least_seconds(repeats, call):
     """The least of so many calls, after one that warms up."""
     call()
     return min(seconds_of(call) for _ in range(repeats))
+
+
+def median_seconds(call, seconds, most=1000, least=3):
+    """The median seconds of a call and the number of calls, for so many seconds, after one that warms up."""
+    call()
+    each = []
+    while len(each) < least or (len(each) < most and sum(each) < seconds):
+        each.append(seconds_of(call))
+    return sorted(each)[len(each) // 2], len(each)
+
+
+def tensorflow_on(threads):
+    """TensorFlow and Keras on so many threads."""
+    import tensorflow as tf
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    import keras
+    keras.utils.set_random_seed(1)
+    return tf, keras
+
+
+def torch_on(threads):
+    """PyTorch on so many threads; what it compiles is not kept on disk."""
+    os.environ.update(TORCHINDUCTOR_FORCE_DISABLE_CACHES="1", TORCHINDUCTOR_COMPILE_THREADS="1")
+    import torch
+    torch.set_num_threads(threads)
+    torch.set_num_interop_threads(1)
+    torch.manual_seed(1)
+    return torch
 
 
 def images(peer):
