@@ -287,7 +287,7 @@ std::string decoded(const std::string& uri) {
   return bytes;
 }
 
-class Pictures : public testing::Test {
+class JudgedPictures : public testing::Test {
  protected:
   /// The pixels of the picture in the page whose alternative text this is.
   std::vector<std::uint8_t> pixels(const std::string& page, const std::string& name, int channels) {
@@ -301,7 +301,7 @@ class Pictures : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Pictures, AreThePixels) {
+TEST_F(JudgedPictures, AreThePixels) {
   for (const std::size_t channels : {1u, 3u})
     for (const std::size_t width : {1u, 5u, 64u}) {  // all three remainders of a division by 3
       std::vector<std::uint8_t> bytes;
@@ -312,7 +312,7 @@ TEST_F(Pictures, AreThePixels) {
     }
 }
 
-TEST_F(Pictures, ShowSamplesAndTheWorstMistakes) {
+TEST_F(JudgedPictures, ShowSamplesAndTheWorstMistakes) {
   constexpr std::int64_t samples = 30;
   std::vector<std::uint8_t> bytes;
   std::vector<float> predictions;
@@ -340,7 +340,7 @@ TEST_F(Pictures, ShowSamplesAndTheWorstMistakes) {
   EXPECT_THAT(report::sample_images(right, slice(x, 0, 0, 1), *shape), HasSubstr("There are no mistakes among these samples."));
 }
 
-TEST_F(Pictures, OfFloatsSpanTheirRange) {
+TEST_F(JudgedPictures, OfFloatsSpanTheirRange) {
   std::vector<float> image(64, 0.0f);
   image[0] = 1;
   image[1] = -1;
@@ -359,7 +359,7 @@ TEST_F(Pictures, OfFloatsSpanTheirRange) {
   EXPECT_THAT(first(1000, 1000), ElementsAre(255, 0, 0, 128));
 }
 
-TEST_F(Pictures, OfLargeImagesAreShrunkAndOfReconstructionsStandInPairs) {
+TEST_F(JudgedPictures, OfLargeImagesAreShrunkAndOfReconstructionsStandInPairs) {
   // 200 x 100 pixels of three channels: blocks of 3 x 3 become one.
   std::vector<float> numbers(static_cast<std::size_t>(200 * 100 * 3));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 300 / 3 % 3 == 1);  // every third column is white
@@ -377,7 +377,7 @@ TEST_F(Pictures, OfLargeImagesAreShrunkAndOfReconstructionsStandInPairs) {
   EXPECT_EQ(*std::max_element(made.begin(), made.end()), 0);
 }
 
-TEST_F(Pictures, HaveAShape) {
+TEST_F(JudgedPictures, HaveAShape) {
   const auto shape = [](const Shape& of, const std::vector<std::int64_t>& given = {}) {
     const auto found = report::image_shape(Tensor::zeros({DType::f32, of}), given);
     return found ? std::vector<std::size_t>{found->height, found->width, found->channels} : std::vector<std::size_t>{};

@@ -7,7 +7,7 @@ namespace {
 
 /// A model with what the passes look for: convolutions with bias, relu and pool, a loop over time, long rows and a softmax before a logarithm.
 struct Everything : nn::Module {
-  nn::Conv2D conv{2, 5, {3, 3}, Activation::none, {.padding = nn::Padding::same()}};
+  nn::Conv2D conv{2, 5, {3, 3}, Activation::none, {.padding = Padding::same()}};
   nn::GRU gru{20, 6};
   nn::Dense hidden{6, 7, Activation::sigmoid}, out{7, 4, Activation::softmax};
   Everything() : Module("everything") {
@@ -69,8 +69,8 @@ TEST(Without, TheEnvironmentSwitchesMoreOff) {
   auto step = compile([](const Tensor& x) { return exp(x) + x; }, {.without = {"simplify"}});
   (void)step(random({3, 2}, 1));
   for (const char* pass : {"group", "fold_bias", "simplify"})
-    EXPECT_THAT(step.explain(), ::testing::ContainsRegex(std::string("  ") + pass + " .*switched off"));
-  EXPECT_THAT(step.explain(), ::testing::Not(::testing::ContainsRegex("  constant_fold .*switched off")));
+    EXPECT_THAT(step.explain(), ::testing::ContainsRegex(std::string("  ") + pass + " [^\n]*switched off"));
+  EXPECT_THAT(step.explain(), ::testing::Not(::testing::ContainsRegex("  constant_fold [^\n]*switched off")));
 }
 
 TEST(Without, AnUnknownPassIsAnErrorOfTheFirstCall) {
