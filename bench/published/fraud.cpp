@@ -1,9 +1,8 @@
 // Card fraud, article C: an autoencoder that is trained on normal transactions only and flags those that it cannot reproduce, with the settings of
 // the repository behind the article.
 #include <unistd.h>
+
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -20,17 +19,17 @@ constexpr double published_threshold = 5;
 
 /// Transactions in the order of the file.
 struct Transactions {
-  std::vector<float> x;  ///< [rows, 30]
-  std::vector<std::uint8_t> fraud;
+  Tensor x;                         ///< f32 [rows, 30]
+  std::vector<std::uint8_t> fraud;  ///< of each row
   bool is_real = false;
 
   std::size_t rows() const { return fraud.size(); }
 };
 
-std::vector<std::string> column_names() {
+std::vector<std::string> feature_names() {
   std::vector<std::string> names{"Time"};
   for (int i = 1; i <= 28; ++i) names.push_back("V" + std::to_string(i));
-  names.insert(names.end(), {"Amount", "Class"});
+  names.push_back("Amount");
   return names;
 }
 
@@ -41,7 +40,8 @@ const std::vector<std::string> dropped{"Id", "Timestamp", "User"};
 /// the source stream it is as that stream, and the fourth row has no class.
 void write_generated(const std::filesystem::path& path, std::size_t rows, bool is_source = false) {
   RandomStream random(0, 120);
-  std::vector<std::string> names = column_names();
+  std::vector<std::string> names = feature_names();
+  names.push_back("Class");
   if (is_source) names.insert(names.begin(), dropped.begin(), dropped.end());
   data::Table table(names);
   for (std::size_t row = 0; row < rows; ++row) {
@@ -59,26 +59,24 @@ void write_generated(const std::filesystem::path& path, std::size_t rows, bool i
   data::write_csv(path, table);
 }
 
-float number(const data::Table& table, std::size_t row, std::size_t column) {
-  const std::string_view field = table.field(row, column);
-  float value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc{} || end != field.data() + field.size())
-    throw UserError("creditcard.csv", str("line ", table.line(row), ", column ", table.names[column], ": '", field, "' is no number"));
-  return value;
-}
-
-/// Rows with an empty class are dropped, as the article's stream does.
+/// Of all columns those of the features; Time and Amount are standardized over all rows, the others are components already. Rows with an empty class
+/// are dropped, as the article's stream does.
 Transactions read(const std::filesystem::path& path) {
+  constexpr data::Scaling standard = data::Scaling::standard;
   const data::Table table = data::read_csv(path);
-  std::vector<std::size_t> columns;
-  for (const std::string& name : column_names()) columns.push_back(table.column(name));
-  Transactions result;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    if (table.field(row, columns.back()).empty()) continue;
-    for (std::size_t i = 0; i < features; ++i) result.x.push_back(number(table, row, columns[i]));
-    result.fraud.push_back(number(table, row, columns.back()) != 0);
-  }
+  const data::Encoder encoder = data::Encoder::fit(table, {.columns = feature_names(),
+                                                           .keep = {"Class not empty"},
+                                                           .scaling = data::Scaling::none,
+                                                           .column_scaling = {{"Time", standard}, {"Amount", standard}}});
+  for (const data::ColumnSummary& column : encoder.summary(table))
+    if (column.categorical || column.missing)
+      throw UserError("creditcard.csv", str("column ", column.name, " must hold a number in each row, but ",
+                                            column.categorical ? std::string("most of its fields are none")
+                                                               : str("of ", table.rows(), " fields ", column.missing, " are missing")));
+  const std::vector<data::Condition> is_fraud{"Class != 0"};
+  const std::vector<std::size_t> rows = encoder.kept_rows(table), frauds = data::rows_where(table, is_fraud);
+  Transactions result{encoder.features(table), {}};
+  for (const std::size_t row : rows) result.fraud.push_back(std::binary_search(frauds.begin(), frauds.end(), row));
   return result;
 }
 
@@ -120,19 +118,7 @@ void require_preprocessing(Report& report) {
   write_generated(file.path(), 10, true);
   const Transactions stream = read(file.path());
   report.require("fraud: rows of ten of the source stream, one of them without a class", static_cast<double>(stream.rows()), 9, 9);
-  report.require("fraud: columns kept of the source stream's 34, with the class", static_cast<double>(stream.x.size() / stream.rows() + 1), 31, 31);
-}
-
-/// (x - mean) / deviation of a column over all rows: Time and Amount; the others are components already.
-void standardize(Transactions& data, std::size_t column) {
-  double sum = 0, squares = 0;
-  const auto count = static_cast<double>(data.rows());
-  for (std::size_t i = column; i < data.x.size(); i += features) sum += static_cast<double>(data.x[i]);
-  const double mean = sum / count;
-  for (std::size_t i = column; i < data.x.size(); i += features) squares += std::pow(static_cast<double>(data.x[i]) - mean, 2);
-  const double deviation = std::sqrt(squares / count);
-  for (std::size_t i = column; i < data.x.size(); i += features)
-    data.x[i] = static_cast<float>((static_cast<double>(data.x[i]) - mean) / (deviation > 0 ? deviation : 1));
+  report.require("fraud: columns kept of the source stream's 34, with the class", static_cast<double>(stream.x.shape()[1].factor() + 1), 31, 31);
 }
 
 /// A fifth, at random, to test on, and the normal ones of the others to learn from.
@@ -141,26 +127,12 @@ struct Split {
   std::vector<std::uint8_t> fraud;  ///< of the test rows
 };
 
-Dataset reproduced(const Transactions& data, std::span<const std::size_t> rows) {
-  std::vector<float> x;
-  for (const std::size_t row : rows)
-    x.insert(x.end(), data.x.begin() + static_cast<std::ptrdiff_t>(row * features),
-             data.x.begin() + static_cast<std::ptrdiff_t>((row + 1) * features));
-  const Tensor tensor(x, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(features)});
-  return {tensor, tensor};
-}
-
-Split split(const Transactions& data) {
-  std::vector<std::size_t> order(data.rows());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  RandomStream random(314, 0);
-  for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(static_cast<std::uint32_t>(i) + 1)]);
-  const std::size_t tested = (order.size() + 4) / 5;
-  std::vector<std::size_t> learned(order.begin() + static_cast<std::ptrdiff_t>(tested), order.end());
-  std::erase_if(learned, [&](std::size_t row) { return data.fraud[row]; });
-  order.resize(tested);
-  Split result{reproduced(data, learned), reproduced(data, order), {}};
-  for (const std::size_t row : order) result.fraud.push_back(data.fraud[row]);
+Split split(const Transactions& all) {
+  data::RowSplit rows = data::split_rows(all.rows(), {.test = 0.2, .seed = 314});
+  std::erase_if(rows.train, [&](std::size_t row) { return all.fraud[row]; });
+  const Dataset reproduced{all.x, all.x};
+  Split result{reproduced.select(rows.train), reproduced.select(rows.test), {}};
+  for (const std::size_t row : rows.test) result.fraud.push_back(all.fraud[row]);
   return result;
 }
 
@@ -179,49 +151,26 @@ std::vector<float> errors(Trainer& trainer, const Dataset& data) {
   return mean(square(trainer.predict(x) - x), {-1}).to_vector<float>();
 }
 
-/// The area under the curve of precision over recall, as a sum of steps: Σ (recall_k − recall_(k−1)) precision_k over falling scores, ties together.
-double average_precision(const std::vector<float>& scores, const std::vector<std::uint8_t>& labels) {
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  const auto positives = static_cast<double>(std::count_if(labels.begin(), labels.end(), [](auto label) { return label != 0; }));
-  double sum = 0, found = 0, counted_before = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    found += labels[order[i]];
-    if (i + 1 < order.size() && scores[order[i + 1]] == scores[order[i]]) continue;
-    sum += (found - counted_before) / positives * found / static_cast<double>(i + 1);
-    counted_before = found;
-  }
-  return sum;
+double area_under_curve(const std::vector<float>& scores, const std::vector<std::uint8_t>& fraud) {
+  const metric::RocCurve roc = metric::roc_curve(fraud, scores);
+  return metric::area_under(roc.fpr, roc.tpr);
 }
 
-double area_under_curve(const std::vector<float>& scores, const std::vector<std::uint8_t>& labels) {
-  const auto count = static_cast<std::int64_t>(scores.size());
-  const metric::Pointer auc = metric::auc();
-  auc->add(Tensor(scores, {count}), Tensor(std::vector<float>(labels.begin(), labels.end()), {count}));
-  return auc->result();
-}
-
-/// What a threshold makes of the test rows.
-struct Confusion {
-  double passed = 0, flagged = 0, missed = 0, found = 0;  ///< normal ones, and frauds
-
-  Confusion(const std::vector<float>& scores, const std::vector<std::uint8_t>& fraud, double threshold) {
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const bool over = static_cast<double>(scores[i]) > threshold;
-      (fraud[i] ? (over ? found : missed) : (over ? flagged : passed)) += 1;
-    }
+/// What a threshold makes of the test rows: greater scores are taken for frauds.
+void report_threshold(Report& report, const std::string& where, const std::vector<float>& scores, const std::vector<std::uint8_t>& fraud,
+                      double threshold) {
+  metric::BinaryCounts counts;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const bool over = static_cast<double>(scores[i]) > threshold;
+    (fraud[i] ? (over ? counts.true_positives : counts.false_negatives) : (over ? counts.false_positives : counts.true_negatives)) += 1;
   }
-};
-
-void report_confusion(Report& report, const std::string& where, const Confusion& confusion) {
-  const std::array<std::pair<const char*, double>, 6> rows{{{"normal, passed", confusion.passed},
-                                                            {"normal, flagged", confusion.flagged},
-                                                            {"frauds found", confusion.found},
-                                                            {"frauds missed", confusion.missed},
-                                                            {"precision", confusion.found / std::max(1.0, confusion.found + confusion.flagged)},
-                                                            {"recall", confusion.found / std::max(1.0, confusion.found + confusion.missed)}}};
-  for (const auto& [name, value] : rows) report.cell(str(where, ": ", name), "Sinter default", value, "");
+  for (const auto& [name, value] : {std::pair{"normal, passed", counts.true_negatives},
+                                    {"normal, flagged", counts.false_positives},
+                                    {"frauds found", counts.true_positives},
+                                    {"frauds missed", counts.false_negatives},
+                                    {"precision", counts.precision()},
+                                    {"recall", counts.recall()}})
+    report.cell(str(where, ": ", name), "Sinter default", value, "");
 }
 
 double quantile(const std::vector<float>& sorted, double share) {
@@ -250,11 +199,11 @@ void judge(Trainer& trainer, const Split& data, Report& report) {
   for (const auto& [share, name] : {std::pair{0.25, "first quartile"}, {0.5, "median"}, {0.75, "third quartile"}, {1.0, "greatest"}})
     report.cell(str("test error, ", name), "Sinter default", quantile(sorted, share), "");
   report.cell("AUC", "Sinter default", area_under_curve(scores, data.fraud), "");
-  report.cell("average precision", "Sinter default", average_precision(scores, data.fraud), "");
-  report_confusion(report, "threshold 5", Confusion(scores, data.fraud, published_threshold));
+  report.cell("average precision", "Sinter default", metric::average_precision(data.fraud, scores), "");
+  report_threshold(report, "threshold 5", scores, data.fraud, published_threshold);
   std::vector<float> learned = errors(trainer, data.train);
   std::sort(learned.begin(), learned.end());
-  report_confusion(report, "threshold of the 99th percentile of training errors", Confusion(scores, data.fraud, quantile(learned, 0.99)));
+  report_threshold(report, "threshold of the 99th percentile of training errors", scores, data.fraud, quantile(learned, 0.99));
 }
 
 /// One transaction at a time, to its score.
@@ -287,9 +236,7 @@ void score_singly(Trainer& trainer, const Split& data, const RunSettings& settin
 
 void fraud(const RunSettings& settings, Report& report) {
   require_preprocessing(report);
-  Transactions all = transactions(settings, report);
-  standardize(all, 0);
-  standardize(all, features - 1);
+  const Transactions all = transactions(settings, report);
   const Split data = split(all);
   report.remark(
       str(all.rows(), " rows, of which ", std::accumulate(all.fraud.begin(), all.fraud.end(), std::size_t{0}), " are frauds; ", data.train.size(),

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "frontend/compile/step_parts.h"
+#include "frontend/compile/training_parts.h"
 
 namespace sinter {
 
@@ -29,7 +29,7 @@ class PartClock {
   PartClock(const PartClock&) = delete;
   PartClock& operator=(const PartClock&) = delete;
 
-  void enter(StepPart part) {
+  void enter(TrainingPart part) {
     if (!into_) return;
     const Clock::time_point now = Clock::now();
     into_->seconds[static_cast<std::size_t>(part_)] += std::chrono::duration<double>(now - since_).count();
@@ -40,7 +40,7 @@ class PartClock {
  private:
   using Clock = std::chrono::steady_clock;
   StepTimes* into_;
-  StepPart part_ = StepPart::data;
+  TrainingPart part_ = TrainingPart::data;
   Clock::time_point since_;
 };
 

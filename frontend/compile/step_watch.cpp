@@ -51,7 +51,7 @@ void KernelWatch::add(StepTimes& into, double call_seconds) {
     const double seconds = static_cast<double>(spent_[k].load()) * nanosecond / threads;
     busy += seconds;
     const std::int32_t group = variant_.compiled().report.kernel_groups[k];
-    if (group < 0) into.seconds[static_cast<std::size_t>(StepPart::update)] += seconds;  // copies a value to a state
+    if (group < 0) into.seconds[static_cast<std::size_t>(TrainingPart::update)] += seconds;  // copies a value to a state
     else
       for (std::size_t p = 0; p < into.seconds.size(); ++p) into.seconds[p] += seconds * shares_[static_cast<std::size_t>(group)][p];
   }

@@ -17,7 +17,7 @@ namespace sinter {
 
 /// The parts of a graph and their arithmetic.
 struct WatchedGraph {
-  std::vector<StepPart> parts;
+  std::vector<TrainingPart> parts;
   ByPart<ir::Cost> flops;
   explicit WatchedGraph(const ir::Graph& graph) : parts(parts_of(graph)), flops(flops_by_part(graph, parts)) {}
 };

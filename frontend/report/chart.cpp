@@ -184,9 +184,9 @@ std::string document(double width, double height, const std::string& label, cons
 
 }  // namespace
 
-std::string line_chart(const Chart& chart) { return line_charts({&chart, 1}, 1); }
+std::string draw(const Chart& chart) { return draw({&chart, 1}, 1); }
 
-std::string line_charts(std::span<const Chart> charts, std::size_t columns) {
+std::string draw(std::span<const Chart> charts, std::size_t columns) {
   if (columns < 1) throw UserError("chart", "columns must be at least 1, got 0");
   double x = 0, y = 0, width = 0, height = 0;
   std::string content, label;

@@ -34,9 +34,9 @@ struct Chart {
 
 /// One chart as an SVG document. Where there are several series, a legend names those that have names.
 /// Throws UserError for a series with more or less x than y and for a chart too small to hold anything.
-std::string line_chart(const Chart& chart);
+std::string draw(const Chart& chart);
 /// Several, side by side in rows of `columns`, as one SVG document.
-std::string line_charts(std::span<const Chart> charts, std::size_t columns);
+std::string draw(std::span<const Chart> charts, std::size_t columns);
 
 /// Round numbers in [low, high]: multiples of 1, 2 or 5 · 10^k, at most `most` + 1 of them. `low` < `high`.
 std::vector<double> ticks(double low, double high, int most, bool whole = false);

@@ -49,6 +49,6 @@ std::vector<Chart> learning_charts(std::span<const EpochResult> history) {
   return charts;
 }
 
-std::string learning_curves(std::span<const EpochResult> history) { return line_charts(learning_charts(history), 2); }
+std::string learning_curves(std::span<const EpochResult> history) { return draw(learning_charts(history), 2); }
 
 }  // namespace sinter::report

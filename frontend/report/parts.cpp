@@ -28,7 +28,7 @@ Chart small_chart(const std::string& title, const std::string& x_label, const st
 
 std::string side_by_side(const std::vector<Chart>& charts) {
   std::string out = "<div class=\"charts\">\n";
-  for (const Chart& chart : charts) out += line_chart(chart);
+  for (const Chart& chart : charts) out += draw(chart);
   return out + "</div>\n";
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "frontend/core/counted.h"
+#include "frontend/data/spread.h"
 #include "frontend/report/histogram.h"
 #include "frontend/report/markup.h"
 #include "frontend/report/parts.h"
@@ -25,20 +26,19 @@ struct Errors {
 
   /// Answers first, first + stride, ….
   Errors(const Judgement& j, std::size_t first, std::size_t stride) {
-    double mean = 0, spread = 0;
+    data::Spread targets;
     for (std::size_t i = first; i < j.answers(); i += stride) {
       if (!is_finite(j, i)) continue;
       const double error = residual(j, i);
       squared += error * error;
       absolute += std::abs(error);
       bias += error;
-      const double before = mean;  // mean and spread in one pass (West 1979)
-      mean += (j.target[i] - before) / static_cast<double>(++count);
-      spread += (j.target[i] - before) * (j.target[i] - mean);
+      targets.add(j.target[i]);
     }
-    r2 = spread > 0 ? 1 - squared / spread : NAN;
-    const auto n = static_cast<double>(count);
+    count = static_cast<std::size_t>(targets.count());
+    const double n = targets.count();
     squared /= n;
+    r2 = targets.variance() > 0 ? 1 - squared / targets.variance() : NAN;
     absolute /= n;
     bias /= n;
   }

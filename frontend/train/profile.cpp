@@ -96,15 +96,15 @@ ProfileReport report_of(const Loop& loop, const StepTimes& times) {
     report.parts.push_back({name, seconds, flops});
     sum += seconds;
   };
-  const auto add_part = [&](const char* name, StepPart part, double of_loop = 0) {
+  const auto add_part = [&](const char* name, TrainingPart part, double of_loop = 0) {
     const auto p = static_cast<std::size_t>(part);
     add(name, times.seconds[p] + of_loop, times.flops[p]);
   };
-  add_part("data", StepPart::data, loop.data_seconds());
-  add_part("forward", StepPart::forward);
-  add_part("backward", StepPart::backward);
-  add_part("update", StepPart::update);
-  add_part("metrics", StepPart::metrics, std::max(0.0, loop.step_seconds() - times.calls));
+  add_part("data", TrainingPart::data, loop.data_seconds());
+  add_part("forward", TrainingPart::forward);
+  add_part("backward", TrainingPart::backward);
+  add_part("update", TrainingPart::update);
+  add_part("metrics", TrainingPart::metrics, std::max(0.0, loop.step_seconds() - times.calls));
   add("waiting", times.waiting);
   add("other", std::max(0.0, report.seconds - sum));
   report.seconds = sum;

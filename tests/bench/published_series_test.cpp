@@ -67,7 +67,15 @@ TEST(PublishedSeries, TheFraudTableIsReadAndChecked) {
   write("12,5", 1);
   EXPECT_EQ(published({"fraud", "--data", folder.path}).status, 1);
   write("1.5x", 1);
-  EXPECT_THAT(published({"fraud", "--data", folder.path}), Fails(1, HasSubstr("[creditcard.csv] line 2, column Amount: '1.5x' is no number")));
+  EXPECT_THAT(published({"fraud", "--data", folder.path}),
+              Fails(1, HasSubstr("[creditcard.csv] column Amount must hold a number in each row, but most of its fields are none")));
+  write("1.5", 200);
+  std::ofstream(folder / "creditcard.csv", std::ios::app) << "200" << std::string(29, ',') << ",\"0\"\n";
+  EXPECT_THAT(published({"fraud", "--data", folder.path}),
+              Fails(1, HasSubstr("[creditcard.csv] column V1 must hold a number in each row, but of 201 fields 1 are missing")));
+  write("1.5", 200);
+  std::ofstream(folder / "creditcard.csv", std::ios::app) << "200,1.5x" << std::string(28, ',') << ",\"0\"\n";
+  EXPECT_THAT(published({"fraud", "--data", folder.path}), Fails(1, AllOf(HasSubstr("column 'V1' holds numbers"), HasSubstr("line 202 '1.5x'"))));
 }
 
 TEST(PublishedSeries, AllLevelsOfLeNetPredictTheSameBytes) {

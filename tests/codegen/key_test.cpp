@@ -76,6 +76,10 @@ TEST(Key, TellsApartWhatTheCodeDoes) {
   EXPECT_EQ(source(training_graph({20, 33, 7})), same) << "whatever the order of memory";
   EXPECT_NE(source(training_graph({20, 33, 8})), same);
   EXPECT_NE(source(training_graph({20, 34, 7})), same);
+  ir::Graph kept = training_graph({20, 33, 7});
+  for (const ir::NodeId id : kept.topological_order())
+    if (std::holds_alternative<ir::Sigmoid>(kept.node(id).op)) kept.keep(id);
+  EXPECT_NE(source(kept), same) << "a value that is kept is stored";
 
   const auto small = [&](const std::string& name, float factor, DType dtype, InputKind kind, const Origin& origin) {
     ir::Graph graph(name);

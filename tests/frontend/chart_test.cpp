@@ -70,7 +70,7 @@ TEST(Chart, TicksAreRound) {
 TEST(Chart, NanLeavesAGapAndSinglePointsAreDots) {
   const double nan = std::nan("");
   const report::Chart chart{.title = "t", .x_label = "x", .y_label = "y", .series = {{"s", {1, 2, 3, 4, 5, 6, 7}, {1, 2, nan, 3, INFINITY, 5, 6}}}};
-  const std::string svg = report::line_chart(chart);
+  const std::string svg = report::draw(chart);
   EXPECT_EQ(xml_error(svg), "") << svg;
   const std::string line = attribute(svg, "class=\"line c0\"", "d");
   EXPECT_EQ(count(line, "M"), 2u) << line;
@@ -84,13 +84,13 @@ TEST(Chart, NanLeavesAGapAndSinglePointsAreDots) {
     many.series[0].x.push_back(i);
     many.series[0].y.push_back(i == 99 || i == 101 ? nan : i);
   }
-  EXPECT_EQ(count(report::line_chart(many), "<circle"), 1u);  // 100 is alone
-  EXPECT_THAT(report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {1}, {nan}}}}), HasSubstr("no finite values"));
+  EXPECT_EQ(count(report::draw(many), "<circle"), 1u);  // 100 is alone
+  EXPECT_THAT(report::draw({.title = "", .x_label = "", .y_label = "", .series = {{"s", {1}, {nan}}}}), HasSubstr("no finite values"));
 }
 
 TEST(Chart, PointsLieWhereTheAxesSay) {
   // The ticks at 0 and 10 are the ends of both axes.
-  const std::string svg = report::line_chart({.title = "t", .x_label = "", .y_label = "", .series = {{"s", {0, 5, 10}, {0, 5, 10}}}});
+  const std::string svg = report::draw({.title = "t", .x_label = "", .y_label = "", .series = {{"s", {0, 5, 10}, {0, 5, 10}}}});
   const std::string grid = attribute(svg, "class=\"grid\"", "d"), axis = attribute(svg, "class=\"axis\"", "d"),
                     line = attribute(svg, "class=\"line", "d");
   double left = 0, bottom = 0, right = 0;
@@ -105,7 +105,7 @@ TEST(Chart, PointsLieWhereTheAxesSay) {
   EXPECT_LT(y[2], y[0]);
   // On a logarithmic axis, each decade is as high as the next, and what is not positive is not there.
   const std::string log =
-      report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {0, 1, 2, 3}, {1, 100, 10000, 0}}}, .log_y = true});
+      report::draw({.title = "", .x_label = "", .y_label = "", .series = {{"s", {0, 1, 2, 3}, {1, 100, 10000, 0}}}, .log_y = true});
   const std::string decades = attribute(log, "class=\"line", "d");
   ASSERT_EQ(std::sscanf(decades.c_str(), "M%lf %lfL%lf %lfL%lf %lf", x, y, x + 1, y + 1, x + 2, y + 2), 6);
   EXPECT_NEAR(y[1], (y[0] + y[2]) / 2, 0.11);
@@ -116,7 +116,7 @@ TEST(Chart, PointsLieWhereTheAxesSay) {
 TEST(Chart, StepsBarsPointsAndGuidesAreDrawnAsSuch) {
   using report::Mark;
   const auto drawn = [](report::Series series) {
-    return report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {std::move(series), {"other", {0, 2}, {0, 2}}}});
+    return report::draw({.title = "", .x_label = "", .y_label = "", .series = {std::move(series), {"other", {0, 2}, {0, 2}}}});
   };
   const auto shape = [](std::string path) {  // its commands
     std::erase_if(path, [](char c) { return !(c >= 'A' && c <= 'z'); });
@@ -136,7 +136,7 @@ TEST(Chart, StepsBarsPointsAndGuidesAreDrawnAsSuch) {
   ASSERT_EQ(std::sscanf(attribute(area, "class=\"bars", "d").c_str(), "M%lf %lfV%lfH%lfV%lfH%lfV%lfZ", x, y, y + 1, x + 1, y + 2, x + 2, y + 3), 7);
   EXPECT_EQ(y[0], y[3]);
   EXPECT_LT(y[1], y[2]);
-  EXPECT_THAT(report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"b", {0, 1, 2}, {7, 8, 0}, Mark::bars}}}), HasSubstr(">0<"));
+  EXPECT_THAT(report::draw({.title = "", .x_label = "", .y_label = "", .series = {{"b", {0, 1, 2}, {7, 8, 0}, Mark::bars}}}), HasSubstr(">0<"));
   EXPECT_THAT(guide, AllOf(HasSubstr("class=\"guide c0\""), HasSubstr(">g</text>")));
   EXPECT_EQ(count(guide, "<circle"), 2u);  // of the other series alone
   // Few points have tooltips, and many are one path.
@@ -152,14 +152,14 @@ TEST(Chart, StepsBarsPointsAndGuidesAreDrawnAsSuch) {
 }
 
 TEST(Chart, LabelsStayWithinTheChart) {
-  const std::string svg = report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {0, 2'000'000}, {0, 1}}}});
+  const std::string svg = report::draw({.title = "", .x_label = "", .y_label = "", .series = {{"s", {0, 2'000'000}, {0, 1}}}});
   const std::size_t label = svg.rfind("<text", svg.find(">2000000<"));
   EXPECT_LE(std::stod(attribute(svg.substr(label), "<text", "x")) + 3.5 * 6.2, 480);
 }
 
 TEST(Chart, NamesAreEscapedAndSeriesHaveALegend) {
   const std::string svg =
-      report::line_chart({.title = "a<b & \"c\"", .x_label = "<x>", .y_label = "&y", .series = {{"p<q", {1, 2}, {1, 2}}, {"\"r\"", {1}, {1}}}});
+      report::draw({.title = "a<b & \"c\"", .x_label = "<x>", .y_label = "&y", .series = {{"p<q", {1, 2}, {1, 2}}, {"\"r\"", {1}, {1}}}});
   EXPECT_EQ(xml_error(svg), "") << svg;
   EXPECT_THAT(svg, AllOf(HasSubstr(">a&lt;b &amp; &quot;c&quot;</text>"), HasSubstr(">&lt;x&gt;</text>"), HasSubstr(">&amp;y</text>"),
                          HasSubstr(">p&lt;q</text>"), HasSubstr(">&quot;r&quot;</text>"), HasSubstr("prefers-color-scheme: dark")));
@@ -167,11 +167,11 @@ TEST(Chart, NamesAreEscapedAndSeriesHaveALegend) {
 }
 
 TEST(Chart, SaysWhatIsWrong) {
-  EXPECT_EQ(error_of([] { report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {{"s", {1, 2}, {1}}}}); }),
+  EXPECT_EQ(error_of([] { report::draw({.title = "", .x_label = "", .y_label = "", .series = {{"s", {1, 2}, {1}}}}); }),
             "[chart] series 's' has 2 x but 1 y; give one x for each y");
-  EXPECT_THAT(error_of([] { report::line_chart({.title = "", .x_label = "", .y_label = "", .series = {}, .width = 10}); }),
+  EXPECT_THAT(error_of([] { report::draw({.title = "", .x_label = "", .y_label = "", .series = {}, .width = 10}); }),
               HasSubstr("at least 160 x 120 pixels and at most 100000, got 10 x 300"));
-  EXPECT_THAT(error_of([] { report::line_charts({}, 0); }), HasSubstr("columns must be at least 1"));
+  EXPECT_THAT(error_of([] { report::draw({}, 0); }), HasSubstr("columns must be at least 1"));
 }
 
 TEST(LearningCurves, AChartForEachValue) {

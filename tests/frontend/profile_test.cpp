@@ -51,7 +51,7 @@ TEST(StepParts, AreWhereEachNodeCameFrom) {
   NEEDS_CODEGEN();
   Fitted fitted(Mode::graph);
   const ir::Graph& graph = step_graph(fitted);
-  const std::vector<StepPart> parts = parts_of(graph);
+  const std::vector<TrainingPart> parts = parts_of(graph);
   std::size_t gathers = 0;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
@@ -59,11 +59,11 @@ TEST(StepParts, AreWhereEachNodeCameFrom) {
     const bool gathers_data = std::holds_alternative<ir::GatherRows>(node.op);
     gathers += gathers_data;
     const bool by_optimizer = node.origin.file == "adam.cpp" || node.origin.file == "optimizer.cpp";
-    const StepPart wanted = gathers_data                        ? StepPart::data
-                            : !node.origin.gradient_of.empty()  ? StepPart::backward
-                            : by_optimizer                      ? StepPart::update
-                            : node.origin.file == "trainer.cpp" ? StepPart::metrics  // correct predictions
-                                                                : StepPart::forward;
+    const TrainingPart wanted = gathers_data                        ? TrainingPart::data
+                                : !node.origin.gradient_of.empty()  ? TrainingPart::backward
+                                : by_optimizer                      ? TrainingPart::update
+                                : node.origin.file == "trainer.cpp" ? TrainingPart::metrics  // correct predictions
+                                                                    : TrainingPart::forward;
     EXPECT_EQ(parts[id], wanted) << id << " " << ir::name(node.op) << " " << node.origin.text() << " " << node.origin.gradient_of;
   }
   EXPECT_EQ(gathers, 2u);
@@ -81,20 +81,20 @@ TEST(StepParts, AGradientInTheLossIsForward) {
   graph.add_output(loss);
   graph.add_output(other);
   graph.set_update(0, next.id);
-  const std::vector<StepPart> parts = parts_of(graph);
-  EXPECT_EQ(parts[slope.id], StepPart::forward);
-  EXPECT_EQ(parts[loss.id], StepPart::forward);
-  EXPECT_EQ(parts[spread.id], StepPart::backward);  // read by a gradient alone
-  EXPECT_EQ(parts[gradient.id], StepPart::backward);
-  EXPECT_EQ(parts[next.id], StepPart::update);
-  EXPECT_EQ(parts[other.id], StepPart::metrics);
+  const std::vector<TrainingPart> parts = parts_of(graph);
+  EXPECT_EQ(parts[slope.id], TrainingPart::forward);
+  EXPECT_EQ(parts[loss.id], TrainingPart::forward);
+  EXPECT_EQ(parts[spread.id], TrainingPart::backward);  // read by a gradient alone
+  EXPECT_EQ(parts[gradient.id], TrainingPart::backward);
+  EXPECT_EQ(parts[next.id], TrainingPart::update);
+  EXPECT_EQ(parts[other.id], TrainingPart::metrics);
 }
 
 TEST(StepParts, ShareEachKernel) {
   NEEDS_CODEGEN();
   Fitted fitted(Mode::graph);
   const ir::Graph& graph = step_graph(fitted);
-  const std::vector<StepPart> parts = parts_of(graph);
+  const std::vector<TrainingPart> parts = parts_of(graph);
   const std::vector<ByPart<double>> shares = kernel_shares(graph, parts, batch);
   std::size_t mixed = 0;
   for (const ByPart<double>& share : shares) {
@@ -112,7 +112,7 @@ TEST(StepParts, ShareEachKernel) {
 
 // ---- profiles ----
 
-TEST(Profile, CountsStepsSamplesAndTheArithmeticOfEachPart) {
+TEST(TrainerProfile, CountsStepsSamplesAndTheArithmeticOfEachPart) {
   for (const Mode mode : modes()) {
     Fitted fitted(mode);
     const ProfileReport report = fitted.trainer.profile(some_data(), {.batch_size = batch, .epochs = 2});
@@ -137,7 +137,7 @@ TEST(Profile, CountsStepsSamplesAndTheArithmeticOfEachPart) {
   }
 }
 
-TEST(Profile, TheTimesOfThePartsAreAllTime) {
+TEST(TrainerProfile, TheTimesOfThePartsAreAllTime) {
   for (const Mode mode : modes()) {
     Fitted fitted(mode);
     const ProfileReport report = fitted.trainer.profile(some_data(), {.batch_size = batch, .epochs = 3, .seed = 4});
@@ -159,7 +159,7 @@ TEST(Profile, TheTimesOfThePartsAreAllTime) {
   }
 }
 
-TEST(Profile, LeavesTrainingAsItWas) {
+TEST(TrainerProfile, LeavesTrainingAsItWas) {
   for (const Mode mode : modes()) {
     Fitted profiled(mode), other(mode);
     const Dataset data = some_data();
@@ -200,7 +200,7 @@ TEST(StepTimes, AddUpWhileAStepIsObserved) {
   }
 }
 
-TEST(Profile, OfATrainerFromAFile) {
+TEST(TrainerProfile, OfATrainerFromAFile) {
   const TemporaryFolder folder;
   const std::string file = folder / "model.sinter";
   Fitted fitted(modes().back());
@@ -219,7 +219,7 @@ TEST(Profile, OfATrainerFromAFile) {
   }
 }
 
-TEST(Profile, StopsAfterSoManySteps) {
+TEST(TrainerProfile, StopsAfterSoManySteps) {
   Fitted fitted(modes().back());
   EXPECT_EQ(fitted.trainer.profile(some_data(), {.batch_size = batch, .steps = 2}).steps, 2);
   EXPECT_EQ(fitted.trainer.profile(some_data(), {.batch_size = batch, .steps = 5, .epochs = 9}).steps, 5);
@@ -229,7 +229,7 @@ TEST(Profile, StopsAfterSoManySteps) {
   EXPECT_EQ(fitted.trainer.profile(some_data().slice(0, 1), {.batch_size = 1}).steps, 1);
 }
 
-TEST(Profile, TheTimeOfAGeneratorIsTimeOfTheData) {
+TEST(TrainerProfile, TheTimeOfAGeneratorIsTimeOfTheData) {
   using Clock = std::chrono::steady_clock;
   Fitted fitted(modes().back());
   double made = 0;
@@ -248,12 +248,12 @@ TEST(Profile, TheTimeOfAGeneratorIsTimeOfTheData) {
   EXPECT_EQ(fitted.trainer.profile(pieces, {.batch_size = 8, .prefetch = 3}).steps, 9);  // made ahead, on a thread
 }
 
-TEST(Profile, MetricsCountForThemselves) {
+TEST(TrainerProfile, MetricsCountForThemselves) {
   Fitted fitted(modes().back(), {metric::top_k_accuracy(2)});
   EXPECT_GT(number("metrics", fitted.trainer.profile(some_data(), {.batch_size = batch, .class_weights = {1, 2, 3, 4, 5}})), 0);
 }
 
-TEST(Profile, RefusesWhatFitRefuses) {
+TEST(TrainerProfile, RefusesWhatFitRefuses) {
   Fitted fitted(modes().back());
   const Dataset data = some_data();
   const auto error = [&](const ProfileOptions& options) { return error_of([&] { fitted.trainer.profile(data, options); }); };
@@ -278,7 +278,7 @@ TEST(Profile, RefusesWhatFitRefuses) {
   EXPECT_NO_THROW(fitted.trainer.fit(data, {.verbose = false}));
 }
 
-TEST(Profile, PrintsATable) {
+TEST(TrainerProfile, PrintsATable) {
   ProfileReport report;
   report.parts = {{"data", 1e-3, 0}, {"forward", 3e-3, 6e6}, {"backward", 6e-3, 18e6}};
   report.seconds = 10e-3;

@@ -119,5 +119,21 @@ TEST_F(GraphTest, RecomputableScalars) {
   EXPECT_EQ(leaves_read(graph, (w * next).id), (std::vector<NodeId>{w.id, t.id}));
 }
 
+TEST_F(GraphTest, WhatIsKeptStaysAlthoughNothingNeedsIt) {
+  const Value x = input("x", {n, 7}), kept = exp(x), gone = log(x);
+  graph.add_output(x + 1.0);
+  graph.keep(kept.id);
+  graph.keep(kept.id);
+  EXPECT_EQ(graph.use_count(kept.id), 1u);
+  EXPECT_TRUE(graph.is_output(kept.id));
+  EXPECT_EQ(graph.erase_dead(), std::vector<NodeId>{gone.id});
+  EXPECT_THAT(to_text(graph), testing::HasSubstr("= exp(%x)   {kept}"));
+  const Value other = exp(x * 1.0);
+  graph.replace_all_uses(kept.id, other.id);
+  EXPECT_EQ(graph.use_count(kept.id), 0u);
+  EXPECT_TRUE(graph.node(other.id).kept);
+  EXPECT_EQ(graph.erase_dead(), std::vector<NodeId>{kept.id});
+}
+
 }  // namespace
 }  // namespace sinter::ir

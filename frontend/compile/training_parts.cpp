@@ -1,4 +1,4 @@
-#include "frontend/compile/step_parts.h"
+#include "frontend/compile/training_parts.h"
 
 #include <algorithm>
 #include <numeric>
@@ -33,35 +33,35 @@ bool gathers_data(const ir::Graph& graph, const ir::Node& node) {
 /// Whether the optimizer changes it: a trained parameter, or a state of its own, `adam/dense_1.weight/m`.
 bool is_of_optimizer(const ir::StateSpec& state) { return state.trainable || state.name.find('/') != state.name.npos; }
 
-double& of(ByPart<double>& values, StepPart part) { return values[static_cast<std::size_t>(part)]; }
+double& of(ByPart<double>& values, TrainingPart part) { return values[static_cast<std::size_t>(part)]; }
 
 }  // namespace
 
-std::vector<StepPart> parts_of(const ir::Graph& step) {
+std::vector<TrainingPart> parts_of(const ir::Graph& step) {
   std::vector<char> in_loss(step.size()), in_gradients(step.size()), in_update(step.size()), in_states(step.size());
   if (!step.outputs().empty()) mark(step, {step.outputs()[0]}, in_loss);
   for (ir::NodeId id = 0; id < step.size(); ++id)
     if (!step.node(id).dead && !in_loss[id] && !step.node(id).origin.gradient_of.empty()) mark(step, {id}, in_gradients);
   for (std::size_t i = 0; i < step.updates().size(); ++i)
     if (step.updates()[i] != ir::no_node) mark(step, {step.updates()[i]}, is_of_optimizer(step.states()[i]) ? in_update : in_states);
-  std::vector<StepPart> parts(step.size(), StepPart::forward);
+  std::vector<TrainingPart> parts(step.size(), TrainingPart::forward);
   for (ir::NodeId id = 0; id < step.size(); ++id) {
-    if (gathers_data(step, step.node(id))) parts[id] = StepPart::data;
-    else if (in_loss[id]) parts[id] = StepPart::forward;
-    else if (in_gradients[id]) parts[id] = StepPart::backward;
-    else if (in_update[id]) parts[id] = StepPart::update;
-    else if (!in_states[id]) parts[id] = StepPart::metrics;
+    if (gathers_data(step, step.node(id))) parts[id] = TrainingPart::data;
+    else if (in_loss[id]) parts[id] = TrainingPart::forward;
+    else if (in_gradients[id]) parts[id] = TrainingPart::backward;
+    else if (in_update[id]) parts[id] = TrainingPart::update;
+    else if (!in_states[id]) parts[id] = TrainingPart::metrics;
   }
   return parts;
 }
 
-ByPart<ir::Cost> flops_by_part(const ir::Graph& step, std::span<const StepPart> parts) {
+ByPart<ir::Cost> flops_by_part(const ir::Graph& step, std::span<const TrainingPart> parts) {
   ByPart<ir::Cost> flops;
   for (const ir::NodeId id : step.topological_order()) flops[static_cast<std::size_t>(parts[id])] += ir::flops(step, id);
   return flops;
 }
 
-std::vector<ByPart<double>> kernel_shares(const ir::Graph& step, std::span<const StepPart> parts, Sizes sizes) {
+std::vector<ByPart<double>> kernel_shares(const ir::Graph& step, std::span<const TrainingPart> parts, Sizes sizes) {
   std::vector<ByPart<double>> shares;
   std::vector<ByPart<double>> counts;  // of nodes, for kernels that the model thinks are free
   for (const ir::NodeId id : step.topological_order()) {
@@ -74,7 +74,7 @@ std::vector<ByPart<double>> kernel_shares(const ir::Graph& step, std::span<const
     for (const ir::NodeId input : node.inputs)
       if (is_outside(input)) bytes += ir::bytes(step.node(input).type);
     const bool is_kept = step.is_output(id) || std::any_of(node.users.begin(), node.users.end(), is_outside);
-    if (is_kept || parts[id] == StepPart::data) bytes += ir::bytes(node.type);  // of a data set, so many rows are read
+    if (is_kept || parts[id] == TrainingPart::data) bytes += ir::bytes(node.type);  // of a data set, so many rows are read
     of(counts[kernel], parts[id]) += 1;
     if (!ir::is_view(step, id)) of(shares[kernel], parts[id]) += runtime::one_core_seconds(ir::flops(step, id).at(sizes), bytes.at(sizes));
   }

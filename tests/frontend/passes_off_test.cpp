@@ -1,4 +1,6 @@
 // Passes that are switched off by name: what is trained is the same.
+#include <regex>
+
 #include "passes/pipeline.h"
 #include "tests/frontend/helpers.h"
 
@@ -33,7 +35,7 @@ std::vector<double> losses_without(const std::vector<std::string>& passes) {
   return losses;
 }
 
-TEST(Without, TrainsTheSameWithoutAnyOneOfThePasses) {
+TEST(PassesOff, TrainsTheSameWithoutAnyOneOfThePasses) {
   NEEDS_CODEGEN();
   const std::vector<double> all = losses_without({});
   for (const std::string& pass : passes::optional_pass_names()) {
@@ -45,7 +47,7 @@ TEST(Without, TrainsTheSameWithoutAnyOneOfThePasses) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(none[i], all[i], 1e-5) << "without all, epoch " << i + 1;
 }
 
-TEST(Without, EachStepIsVerified) {
+TEST(PassesOff, EachStepIsVerified) {
   NEEDS_CODEGEN();
   for (const std::string& pass : passes::optional_pass_names()) {
     Everything model;
@@ -63,7 +65,33 @@ TEST(Without, EachStepIsVerified) {
   }
 }
 
-TEST(Without, TheEnvironmentSwitchesMoreOff) {
+TEST(PassesOff, GradientsThatNothingNeedsAreComputedAndStored) {
+  NEEDS_CODEGEN();
+  const auto explained = [](const std::vector<std::string>& passes) {
+    nn::Dense layer(6, 5);
+    const std::vector<Parameter> parameters = layer.parameters();
+    optim::SGD optimizer;
+    auto step = compile(
+        [&](const Tensor& x) {
+          const Tensor loss = mean(square(layer(x)));
+          optimizer.update(parameters, grad(loss, parameters));
+          return loss;
+        },
+        {.without = passes});
+    (void)step(random({4, 6}, 1));
+    return step.explain();
+  };
+  const std::regex product(R"(kernel \d+: matmul[^\n]*-> node)");
+  const auto products = [&](const std::string& text) {
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), product), std::sregex_iterator());
+  };
+  const std::string all = explained({}), some = explained({"dead_gradients"});
+  // That of the input, a product, and that of the number of samples.
+  EXPECT_THAT(some, ::testing::HasSubstr("kept 2 gradients that nothing needs"));
+  EXPECT_EQ(products(some), products(all) + 1) << all << some;
+}
+
+TEST(PassesOff, TheEnvironmentSwitchesMoreOff) {
   NEEDS_CODEGEN();
   const Environment without("SINTER_WITHOUT", "group,fold_bias");
   auto step = compile([](const Tensor& x) { return exp(x) + x; }, {.without = {"simplify"}});
@@ -73,7 +101,7 @@ TEST(Without, TheEnvironmentSwitchesMoreOff) {
   EXPECT_THAT(step.explain(), ::testing::Not(::testing::ContainsRegex("  constant_fold [^\n]*switched off")));
 }
 
-TEST(Without, AnUnknownPassIsAnErrorOfTheFirstCall) {
+TEST(PassesOff, AnUnknownPassIsAnErrorOfTheFirstCall) {
   NEEDS_CODEGEN();
   auto step = compile([](const Tensor& x) { return exp(x); }, {.without = {"fuse"}});
   EXPECT_THAT(error_of([&] { (void)step(random({3, 2}, 1)); }),
