@@ -2,7 +2,11 @@
 //   sinter_fuzz_replay TARGET FILE-OR-FOLDER...
 //   sinter_fuzz_replay TARGET --print FILE          says before what the bytes stand for: a program's graph
 //   sinter_fuzz_replay TARGET --seeds FIRST COUNT   on random bytes; what finds something is written to ./finding-TARGET-SEED
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -13,12 +17,29 @@
 namespace sinter::fuzz {
 namespace {
 
+/// What runs now and what to say if it ends the process: a handler of signals may only write what is ready.
+std::array<char, 4096> last_words;
+
+/// Names the input whose run raised a signal, as findings are named, and lets the signal end the process.
+void say_last_words(int signal) {
+  const std::string_view words = last_words.data();
+  if (write(STDERR_FILENO, words.data(), words.size()) < 0) _exit(2);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void name_input_on_signals() {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM}) std::signal(signal, say_last_words);
+}
+
 class Replay {
  public:
   Replay(const Target& target, bool print) : target_(target), print_(print) {}
 
   bool on(Bytes bytes, const std::string& name) {
     ++inputs_;
+    const std::string words = name + ": the process was ended by a signal\n";
+    last_words[words.copy(last_words.data(), last_words.size() - 1)] = '\0';
     try {
       run(target_, bytes);
       return true;
@@ -78,6 +99,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   const bool print = std::string_view(argv[2]) == "--print";
+  sinter::fuzz::name_input_on_signals();
   sinter::fuzz::Replay replay(sinter::fuzz::find_target(argv[1]), print);
   if (argc == 5 && std::string_view(argv[2]) == "--seeds") replay.on_seeds(std::stoull(argv[3]), std::stoull(argv[4]));
   else replay.on_files(arguments.subspan(print ? 3 : 2));
