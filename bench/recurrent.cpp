@@ -78,6 +78,7 @@ std::vector<Job> gru_stream(const RunSettings& settings) {
         return after;
       },
       {.name = "gru_stream", .mode = settings.mode, .threads = settings.threads, .kinds = {InputKind::fixed}});
+  show(settings, state->step, Tensor(state->in, {1, 125}));
   Job job;
   job.metric = "call_us";
   job.unit = "us";

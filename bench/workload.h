@@ -18,11 +18,17 @@ struct RunSettings {
   std::string data_folder;  ///< what the peers' export writes; "" for generated data of the same kind
   bool per_node = false;    ///< print eager beside graph, node by node
   bool explain = false;     ///< print how the step was compiled, and how many threads it can keep busy
+  bool verify = false;      ///< judge its results against double arithmetic
 };
 
-/// Prints what the settings ask for of a step that is called with these arguments.
+/// Prints what the settings ask for of a step that is called with these arguments. Throws UserError if its results are to be judged and are wrong.
 template <class Step, class... A>
 void show(const RunSettings& settings, Step& step, const A&... args) {
+  if (settings.verify) {
+    const VerifyReport report = step.verify(args...);
+    std::cerr << report << std::endl;
+    if (!report.ok()) throw UserError("verify", "results are wrong; the first value to look at is named above");
+  }
   if (!settings.per_node && !settings.explain) return;
   const TimeReport times = step.time(args...);
   if (settings.per_node) std::cerr << times << times.details();

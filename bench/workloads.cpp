@@ -254,6 +254,7 @@ std::vector<Job> call_overhead(const RunSettings& settings) {
   auto state = std::make_shared<State>();
   state->step = compile([s = state.get()](const Tensor& x) { return sigmoid(matmul(x, s->w) + s->b); },
                         {.name = "tiny", .mode = settings.mode, .threads = settings.threads});
+  show(settings, state->step, state->x);
   Job job;
   job.metric = "call_us";
   job.unit = "us";
@@ -322,6 +323,7 @@ std::vector<Job> gemm(std::int64_t n, const RunSettings& settings) {
   auto state = std::make_shared<State>(State{uniform({n, n}, -1, 1, 40), uniform({n, n}, -1, 1, 41), {}});
   state->step = compile([](const Tensor& a, const Tensor& b) { return matmul(a, b); },
                         {.name = "gemm", .mode = settings.mode, .threads = settings.threads, .kinds = {InputKind::batch, InputKind::fixed}});
+  show(settings, state->step, state->a, state->b);
   Job job;
   job.metric = "call_s";
   job.products = 2.0 * static_cast<double>(n * n * n);

@@ -6,6 +6,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Finished bench(const std::vector<std::string>& arguments) { return run(SINTER_BENCH_PROGRAM, arguments); }
 
@@ -16,6 +17,19 @@ TEST(Bench, TimesAWorkload) {
   EXPECT_EQ(finished.status, 0) << finished;
   EXPECT_THAT(finished.out, HasSubstr("mlp_b500"));
   EXPECT_THAT(finished.err, HasSubstr("kernel   graph us   eager us  node\n"));  // so that standard output stays JSON
+}
+
+TEST(Bench, VerifiesAWorkload) {
+  const Finished finished = bench({"call_overhead", "--verify", "--repeats", "2", "--seconds", "0.001"});
+  EXPECT_EQ(finished.status, 0) << finished;
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("verify: "), HasSubstr("values agree")));
+}
+
+// Passes that change nothing of a workload, as relu_past_pool, are no column.
+TEST(Bench, SwitchesEachPassOffThatChangesAWorkload) {
+  const Finished finished = run(SINTER_BENCH_PASSES, {"linreg", "--repeats", "2", "--seconds", "0.001", "--bench", SINTER_BENCH_PROGRAM});
+  EXPECT_THAT(finished, Prints(AllOf(HasSubstr("| workload |"), HasSubstr("`dead_gradients`"), HasSubstr("`group`"), HasSubstr("| linreg | "),
+                                     Not(HasSubstr("relu_past_pool")))));
 }
 
 TEST(Bench, RefusesAnUnknownWorkload) {
