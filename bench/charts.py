@@ -37,6 +37,20 @@ def bars(groups, names, caption, most=8, label=190, unit=70, room=190):
     return drawing(label + most * unit + room, y, [text(label, 14, caption), *out])
 
 
+def spans(rows, names, caption, width=460, label=152, room=135):
+    """Rows [(name, ratio, words)]: each bar is as long as its ratio; its first unit has the color of the first of two names, the rest that of the second."""
+    bar, y, unit, out = 21, 48, (width - label - room) / max(ratio for _, ratio, _ in rows), [text(8, 16, caption, ' font-weight="bold"')]
+    for i, name in enumerate(names):
+        out.append(f'<rect class="c{i}" x="{8 + 75 * i}" y="26" width="10" height="10"/>' + text(23 + 75 * i, 35, name))
+    for name, ratio, words in rows:
+        out.append(text(label - 6, y + bar - 8, name, ' text-anchor="end"'))
+        for i, length in ((1, ratio), (0, min(ratio, 1))):
+            out.append(f'<rect class="c{i}" x="{label}" y="{y + 2}" width="{length * unit:.1f}" height="{bar - 6}"/>')
+        out.append(text(label + ratio * unit + 6, y + bar - 8, words))
+        y += bar
+    return drawing(width, y + 8, out)
+
+
 def ticks(low, high, count=5):
     """Round numbers from low to high."""
     if not high > low:
