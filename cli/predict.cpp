@@ -2,8 +2,6 @@
 #include <sinter/sinter.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <span>
@@ -12,6 +10,7 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/stream.h"
 #include "cli/task.h"
 #include "cli/words.h"
 
@@ -22,6 +21,7 @@ namespace {
 struct Settings {
   std::string model, data, labels, out, encoding = "utf-8";
   char delimiter = ',';
+  StreamSettings stream;  ///< if it has a format
 };
 
 /// Names and units of predictions, and the true targets if the data has them.
@@ -96,19 +96,6 @@ Reading read_arrays(const Settings& s, Trainer& trainer) {
   return result;
 }
 
-/// A predicted number with as many digits as tell adjacent f32 values apart, or more where these are too coarse for it: where the unit, the
-/// deviation of the target, is small compared with its mean.
-std::string number_text(double value, double unit) {
-  std::array<char, 32> text;
-  char* end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value)).ptr;
-  double printed = static_cast<double>(static_cast<float>(value));
-  for (int digits = 9; std::abs(printed - value) > unit / 65536 && digits <= 17; ++digits) {
-    end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits).ptr;
-    std::from_chars(text.data(), end, printed);
-  }
-  return {text.data(), end};
-}
-
 /// What is written, of numbers or the probabilities of classes, behind the number of the row where the encoder leaves rows out. Of classes whose
 /// probabilities are NaN none is the greatest: their rows name none, and a warning says so.
 data::Table table_of(const Tensor& prediction, const Reading& reading) {
@@ -132,7 +119,7 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
       } else {
         result.add_field(reading.classes[static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin())]);
       }
-      for (const float part : p) result.add_field(number_text(static_cast<double>(part), 1));
+      for (const float part : p) result.add_field(serve::prediction_text(static_cast<double>(part)));
       result.end_row();
     }
     if (!undecided.empty())
@@ -144,7 +131,7 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
   for (std::size_t r = 0; r < rows; ++r) {
     begin_row(r);
     for (std::size_t c = 0; c < width; ++c)
-      result.add_field(number_text(static_cast<double>(values[r * width + c]) * reading.unit + reading.offset, reading.unit));
+      result.add_field(serve::prediction_text(static_cast<double>(values[r * width + c]) * reading.unit + reading.offset, reading.unit));
     result.end_row();
   }
   return result;
@@ -170,20 +157,46 @@ void run(const Settings& s) {
   }
 }
 
+/// Throws an error if an option is given that the others do not go with.
+void check_options(const Settings& s, const CLI::App& command) {
+  const bool is_stream = !s.stream.format.empty();
+  if (!is_stream && s.data.empty()) throw CLI::RequiredError("--data");
+  const auto refuse = [&](std::initializer_list<const char*> options, const char* why) {
+    for (const char* option : options)
+      if (command.count(option)) throw UserError(option, why);
+  };
+  if (is_stream) refuse({"--data", "--labels", "--out", "--encoding"}, "is for files; with --stream, records come on standard input, in UTF-8");
+  else refuse({"--columns", "--max-line", "--metrics", "--counters-every"}, "is for --stream");
+}
+
 }  // namespace
 
 void add_predict(CLI::App& app) {
   auto s = std::make_shared<Settings>();
-  CLI::App* command = app.add_subcommand("predict", "Predict from a table or from arrays");
+  CLI::App* command = app.add_subcommand("predict", "Predict from a table, from arrays, or from a stream of records");
   command->add_option("model", s->model, "Model file from sinter train")->required()->check(not_empty());
-  command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")
-      ->required()
-      ->check(not_empty());
+  command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")->check(not_empty());
   command->add_option("--labels", s->labels, "Targets of .npy or IDX samples, to evaluate the predictions")->check(not_empty());
   command->add_option("-o,--out", s->out, "CSV file to write; without it the predictions are printed")->check(not_empty());
   command->add_option("--delimiter", s->delimiter, "Separator between the fields of the data")->check(field_separator());
   command->add_option("--encoding", s->encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
-  command->callback([s] { run(*s); });
+  command->add_option("--stream", s->stream.format, "Answer records of standard input, a line each, as they come: json, csv or raw (f32)")
+      ->check(one_of({"json", "csv", "raw"}));
+  command->add_option("--columns", s->stream.columns, "Names of the fields, a,b,…, of csv without a header and of JSON arrays")->check(not_empty());
+  command->add_option("--max-line", s->stream.max_line, "Longest line, in bytes; a longer one is answered by an error")
+      ->check(whole_number(1))
+      ->capture_default_str();
+  command->add_option("--metrics", s->stream.metrics, "File for the counters, in Prometheus' text format")->check(not_empty());
+  command->add_option("--counters-every", s->stream.counters_every, "Seconds between reports of the counters; 0: at the end")
+      ->check(whole_number(0))
+      ->capture_default_str();
+  command->callback([s, command] {
+    check_options(*s, *command);
+    s->stream.model = s->model;
+    s->stream.delimiter = s->delimiter;
+    if (s->stream.format.empty()) run(*s);
+    else run_stream(s->stream);
+  });
 }
 
 }  // namespace sinter::cli

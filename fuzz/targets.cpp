@@ -96,6 +96,7 @@ const Target all[] = {
     {"safetensors", run_reader<read_arrays<data::read_safetensors>>, 4 * kilobyte, nullptr, nullptr, nullptr, safetensors_seeds},
     {"keras", run_reader<read_arrays<weights::read_keras>>, 8 * kilobyte, nullptr, nullptr, nullptr, keras_seeds},
     {"encoder", run_encoder, 4 * kilobyte, nullptr, nullptr, nullptr, encoder_seeds},
+    {"stream", run_stream, 2 * kilobyte, nullptr, nullptr, nullptr, stream_seeds},
 #ifdef SINTER_CLI
     {"command_line", run_command_line, 32 * kilobyte, mutate_container, nullptr, nullptr, command_line_seeds},
 #endif

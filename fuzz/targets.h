@@ -23,6 +23,10 @@ void run_command_line(Bytes bytes);
 /// What a model of the seeds may be given to predict from.
 inline constexpr std::string_view table_of_seeds = "area,town,rooms\n1.5,Bonn,2\n4,Kiel,\n-2,Bonn,NA\n";
 
+// ---- streams.cpp ----
+/// The format and the length of the pieces that are read, then a stream of records: each is answered once, with a text of the format.
+void run_stream(Bytes bytes);
+
 // ---- programs.cpp ----
 /// Bytes as a program (fuzz/program): all paths agree.
 void run_program(Bytes bytes);
@@ -42,6 +46,7 @@ Seeds npz_seeds();
 Seeds safetensors_seeds();
 Seeds keras_seeds();
 Seeds encoder_seeds();
+Seeds stream_seeds();
 Seeds command_line_seeds();
 
 }  // namespace sinter::fuzz

@@ -154,6 +154,17 @@ std::vector<ColumnSummary> Encoder::summary(const Table& table) const {
   return result;
 }
 
+std::vector<std::string> Encoder::columns_read() const {
+  std::vector<std::string> result;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const auto is_compared = [&](const Condition& condition) { return condition.column == columns_[c].name; };
+    if (static_cast<std::ptrdiff_t>(c) != target_ || std::any_of(keep_.begin(), keep_.end(), is_compared)) result.push_back(columns_[c].name);
+  }
+  for (const Condition& condition : keep_)
+    if (std::find(result.begin(), result.end(), condition.column) == result.end()) result.push_back(condition.column);
+  return result;
+}
+
 const std::vector<std::string>& Encoder::classes() const { return target_column().categories; }
 double Encoder::unscaled(double scaled) const { return scaled * target_unit() + target_column().offset; }
 double Encoder::target_unit() const { return target_column().unit; }

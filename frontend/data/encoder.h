@@ -100,6 +100,9 @@ class Encoder {
   const std::vector<Condition>& keep() const { return keep_; }
   const std::vector<Condition>& train_on() const { return train_on_; }
 
+  /// How fields are read.
+  const CellRules& rules() const { return rules_; }
+
   bool has_target() const { return target_ >= 0; }
   bool is_classification() const { return has_target() && columns_[static_cast<std::size_t>(target_)].categorical; }
   /// Columns of features().
@@ -113,6 +116,8 @@ class Encoder {
   const std::string& target_name() const;
   /// Names of the columns of features(): "age", "age missing", "city=Bonn"; with principal components "pca_1", "pca_2".
   std::vector<std::string> feature_names() const;
+  /// The columns that features() and the conditions of `keep` read, in the order of the first table; the target is among them only for a condition.
+  std::vector<std::string> columns_read() const;
 
   /// For saving. to_json throws UserError for names and categories that are not UTF-8.
   std::string to_json() const;

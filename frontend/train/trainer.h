@@ -175,6 +175,9 @@ class Trainer {
   /// weights.
   StepCore& train_step();
   StepCore& predict_step();
+  /// The model's forward pass on f32 samples, u8 features as numbers times their scale, as predict_one runs it: for serve::Scorer. Throws UserError
+  /// before any data.
+  Traced recorded_predictions() const;
   /// explain() of the training step.
   std::string explain();
   /// Module::summary for the data seen first; for a loaded trainer the layers that compute its predictions. With details, the settings of losses and

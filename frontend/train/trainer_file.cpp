@@ -38,9 +38,20 @@ void Trainer::save(const std::string& path) {
   runtime::save(path, impl_->archive(path));
 }
 
+void Trainer::Impl::require_known(const char* where) const {
+  if (x_types.empty()) throw UserError(where, "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
+}
+
+Traced Trainer::recorded_predictions() const {
+  impl_->require_known("recorded_predictions");
+  if (!impl_->has_byte_features()) return impl_->predict->record(impl_->predict_specs());
+  const Spec floats = impl_->float_spec();
+  return impl_->predict_floats->record({&floats, 1});
+}
+
 runtime::Archive Trainer::Impl::archive(const std::string& path) {
   Impl& impl = *this;
-  if (impl.x_types.empty()) throw UserError("save", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
+  require_known("save");
   const std::vector<Spec> tables = impl.table_specs();
   const bool returned_predictions = std::exchange(impl.returns_predictions, true);  // for the metrics that a loaded trainer may be given
   std::map<std::string, Traced> graphs{

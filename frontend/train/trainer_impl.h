@@ -72,6 +72,8 @@ struct Trainer::Impl {
   } fits;
   /// Row numbers first, first + 1, … as i32 [count].
   static Tensor row_numbers(std::int64_t first, std::int64_t count);
+  /// Throws UserError before any data.
+  void require_known(const char* where) const;
   std::vector<Spec> table_specs() const;
   std::vector<Spec> predict_specs() const;
   bool has_byte_features() const { return x_types.size() == 1 && x_types[0].dtype == DType::u8; }

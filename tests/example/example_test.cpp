@@ -47,6 +47,17 @@ TEST(Example, FraudIsTrainedAndScored) {
   EXPECT_THAT(example("fraud_score", files, true), Prints(ContainsRegex("AUC 0\\.9[5-9]")));
 }
 
+#ifdef SINTER_KAFKA
+TEST(Example, FraudStreamAlerts) {
+  const TemporaryFolder folder;
+  const Finished finished = example("fraud_stream", {"--payments", "3000", "--model", folder / "fraud.sinter"});
+  EXPECT_EQ(finished.status, 0) << finished;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("past payments of 34 columns"), ContainsRegex("payment [0-9]+: \\{\"prediction\":\"fraud\""),
+                                  ContainsRegex("[1-9][0-9]* alerts, [1-9][0-9]* of them frauds; [1-9][0-9]* frauds were settled\n$")));
+  EXPECT_THAT(finished.err, ContainsRegex("^3000 records, 0 errors, [1-9][0-9]* skipped, [1-9][0-9]* results"));
+}
+#endif
+
 TEST(Example, MlpMnistLearns) { EXPECT_THAT(example("mlp_mnist", {"--epochs", "1"}, true), Prints(HasSubstr("mean test accuracy of "))); }
 
 TEST(Example, LenetMnistLearns) {

@@ -120,6 +120,14 @@ TEST(RecordEncoder, MayOutliveItsEncoderAndMoves) {
   EXPECT_THAT(encoded(moved, {"", "Ulm", "4"}), ElementsAre(0, 1, 0, 1, 0, 1));
 }
 
+TEST(RecordEncoder, ItsColumnsAreThoseThatAnEncoderReads) {
+  const auto read = [](const data::EncoderOptions& options) { return data::Encoder::fit(houses(), options).columns_read(); };
+  EXPECT_THAT(encoder_of_houses().columns_read(), ElementsAre("area", "town", "rooms"));
+  EXPECT_THAT(read({.target = "price", .columns = {"area"}, .keep = {"price > 0", "id < 9", "area not empty", "id > 0"}}),
+              ElementsAre("area", "price", "id"));
+  data::RecordEncoder(encoder_of_houses(), encoder_of_houses().columns_read());
+}
+
 TEST(RecordEncoder, AllocatesNothing) {
   if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
   const data::Table t{{"x", "town"}, {{"1.234,5", "-2.000.123,25", "3"}, {"a town whose name is long", "another one, no shorter", "17"}}};

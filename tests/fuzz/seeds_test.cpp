@@ -7,9 +7,9 @@
 namespace sinter::fuzz {
 namespace {
 
-TEST(Seeds, OfModelsWeightsAndEncodersAreAccepted) {
+TEST(Seeds, OfModelsWeightsEncodersAndStreamsAreAccepted) {
   for (const Target& target : targets()) {
-    if (target.name != "command_line" && target.name != "keras" && target.name != "encoder") continue;
+    if (target.name != "command_line" && target.name != "keras" && target.name != "encoder" && target.name != "stream") continue;
     for (const auto& [name, bytes] : target.seeds()) {
       const Bytes seed(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
       EXPECT_LE(seed.size(), target.most_bytes) << target.name << " " << name;

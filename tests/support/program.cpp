@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -43,26 +44,50 @@ std::ostream& operator<<(std::ostream& out, const Finished& f) {
   return out << "status " << f.status << "\nstandard output:\n" << f.out << "\nstandard error:\n" << f.err << "\n";
 }
 
-Finished run(const std::string& program, const std::vector<std::string>& arguments, const std::function<void()>& prepare) {
-  const Paper out("out"), err("err");
+struct Started::Output {
+  const Paper out{"out"}, err{"err"};
+};
+
+Started::Started(const std::string& program, const std::vector<std::string>& arguments, const std::function<void()>& prepare)
+    : output_(std::make_unique<Output>()) {
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) {
+  process_ = ::fork();
+  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (process_ == 0) {
     constexpr int cannot_start = 127;  // as a shell has it
     ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-    ::dup2(out.descriptor(), STDOUT_FILENO);
-    ::dup2(err.descriptor(), STDERR_FILENO);
+    ::dup2(output_->out.descriptor(), STDOUT_FILENO);
+    ::dup2(output_->err.descriptor(), STDERR_FILENO);
     if (prepare) prepare();
     ::execv(program.c_str(), argv.data());
     ::_exit(cannot_start);
   }
+}
+
+Started::~Started() {
+  if (process_ < 0) return;
+  send(SIGKILL);
+  (void)wait();
+}
+
+void Started::send(int signal) const {
+  if (process_ > 0) ::kill(process_, signal);
+}
+
+std::string Started::err() const { return output_->err.text(); }
+
+Finished Started::wait() {
   int state = 0;
-  while (::waitpid(child, &state, 0) < 0 && errno == EINTR) {
+  while (::waitpid(process_, &state, 0) < 0 && errno == EINTR) {
   }
-  return {WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state), out.text(), err.text()};
+  process_ = -1;
+  return {WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state), output_->out.text(), output_->err.text()};
+}
+
+Finished run(const std::string& program, const std::vector<std::string>& arguments, const std::function<void()>& prepare) {
+  return Started(program, arguments, prepare).wait();
 }
 
 }  // namespace sinter::test
