@@ -123,10 +123,14 @@ Client client(rd_kafka_type_t type, const std::vector<std::pair<std::string, std
   return result;
 }
 
+constexpr int partitions_of_alerts = 4;
+
 /// Three brokers in this process, which forget all when it ends.
 class Cluster {
  public:
-  Cluster() : owner_(client(RD_KAFKA_PRODUCER, {})), brokers_(rd_kafka_mock_cluster_new(owner_.get(), 3)) { require(brokers_ != nullptr, "start"); }
+  Cluster() : owner_(client(RD_KAFKA_PRODUCER, {{"log_level", "0"}})), brokers_(rd_kafka_mock_cluster_new(owner_.get(), 3)) {
+    require(brokers_ != nullptr, "start");
+  }
   std::string brokers() const { return rd_kafka_mock_cluster_bootstraps(brokers_.get()); }
   void create(const char* topic, int partitions) {
     require(rd_kafka_mock_topic_create(brokers_.get(), topic, partitions, 1) == RD_KAFKA_RESP_ERR_NO_ERROR, "create a topic");
@@ -163,14 +167,14 @@ void print_alerts(const std::string& brokers, const char* topic, const std::set<
       RD_KAFKA_CONSUMER, {{"bootstrap.servers", brokers}, {"group.id", "print"}, {"enable.partition.eof", "true"}, {"fetch.wait.max.ms", "10"}});
   rd_kafka_poll_set_consumer(consumer.get());
   const std::unique_ptr<rd_kafka_topic_partition_list_t, FreedBy<rd_kafka_topic_partition_list_destroy>> all(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(all.get(), topic, 0)->offset = 0;
+  for (int i = 0; i < partitions_of_alerts; ++i) rd_kafka_topic_partition_list_add(all.get(), topic, i)->offset = 0;
   require(rd_kafka_assign(consumer.get(), all.get()) == RD_KAFKA_RESP_ERR_NO_ERROR, "read alerts");
   constexpr std::size_t shown = 5;
   std::size_t alerts = 0, right = 0;
-  for (bool is_at_end = false; !is_at_end;) {
+  for (int at_end = 0; at_end < partitions_of_alerts;) {
     const std::unique_ptr<rd_kafka_message_t, FreedBy<rd_kafka_message_destroy>> message(rd_kafka_consumer_poll(consumer.get(), 1000));
     if (!message) continue;
-    is_at_end = message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    at_end += message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
     if (message->err) continue;
     const std::string key(static_cast<const char*>(message->key), message->key_len);
     right += frauds.contains(key);
@@ -186,7 +190,7 @@ int main(int argc, char** argv) {
   double threshold = 0.9;
   int payments = 100'000;
   CLI::App app{"Generates payments into a Kafka topic, and runs sinter consume, which writes alerts to another"};
-  app.add_option("--payments", payments)->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  app.add_option("--payments", payments, "a mock broker keeps 5 MB of a partition")->capture_default_str()->check(CLI::Range(1, 100'000));
   app.add_option("--threshold", threshold, "least probability of a fraud for an alert")->capture_default_str()->check(CLI::Range(0.0, 1.0));
   app.add_option("--model", model, "file to write the model to")->capture_default_str();
   app.add_option("--sinter", program, "the command line program of Sinter")->capture_default_str();
@@ -195,7 +199,7 @@ int main(int argc, char** argv) {
     train(model);
     Cluster cluster;
     cluster.create("payments", 8);
-    cluster.create("alerts", 1);
+    cluster.create("alerts", partitions_of_alerts);
     const std::set<std::string> frauds = produce(cluster.brokers(), "payments", payments);
     std::cout << payments << " payments in the topic payments of " << cluster.brokers() << "\n";
     const std::string command =

@@ -31,8 +31,10 @@ class Running {
     std::vector<char*> argv{program.data()};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
+    (void)::signal(SIGPIPE, SIG_IGN);  // a program that has ended shows in what it printed
     child_ = ::fork();
     if (child_ == 0) {
+      (void)::signal(SIGPIPE, SIG_DFL);
       ::dup2(pipes[0][0], STDIN_FILENO);
       ::dup2(pipes[1][1], STDOUT_FILENO);
       ::dup2(pipes[2][1], STDERR_FILENO);

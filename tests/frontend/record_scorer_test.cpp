@@ -49,11 +49,11 @@ class Records : public testing::Test {
 
 TEST_F(Records, AreAnsweredByClassesWithProbabilities) {
   const data::Encoder encoder = save_model_of(file("model.sinter"), payments(), {.target = "kind"});
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer records(scorer);
   EXPECT_FALSE(records.needs_header());
   EXPECT_THAT(records.columns(), ElementsAre("amount", "town"));
-  Trainer trainer = Trainer::load(file("model.sinter"));
+  Trainer trainer = Trainer::load(file("model.sinter"), {.mode = here.mode});
   const data::Table rows{{"amount", "town"}, {{"2.5", ""}, {"Ulm", "Bonn"}}};
   const std::vector<float> p = softmax(trainer.predict(encoder.features(rows))).to_vector<float>();
   const auto text = [&](std::size_t row) {
@@ -79,9 +79,9 @@ TEST_F(Records, AreAnsweredByClassesWithProbabilities) {
 TEST_F(Records, AreAnsweredByNumbersInTheTargetsUnit) {
   const data::Table houses{{"area", "price"}, {{"50", "80", "120"}, {"100", "180", "320"}}};
   const data::Encoder encoder = save_model_of(file("houses.sinter"), houses, {.target = "price"});
-  const Scorer scorer(file("houses.sinter"));
+  const Scorer scorer(file("houses.sinter"), here);
   RecordScorer records(scorer);
-  Trainer trainer = Trainer::load(file("houses.sinter"));
+  Trainer trainer = Trainer::load(file("houses.sinter"), {.mode = here.mode});
   const double price = encoder.unscaled(static_cast<double>(trainer.predict(encoder.features(houses)).to_vector<float>()[1]));
   records.add(R"({"area":80})");
   const std::span<const serve::Answer> answer = records.flush();
@@ -93,7 +93,7 @@ TEST_F(Records, AreAnsweredByNumbersInTheTargetsUnit) {
   EXPECT_EQ(serve::prediction_text(123456789.25, 0.5), "123456789.25");
 
   save_dense(file("two.sinter"), 2, 2, false);
-  const Scorer two(file("two.sinter"));
+  const Scorer two(file("two.sinter"), here);
   RecordScorer numbers(two, {.format = {.format = Format::json}, .answers = Format::delimited});
   EXPECT_EQ(numbers.header(), "prediction 1,prediction 2,error");
   EXPECT_THAT(numbers.columns(), ElementsAre("column_1", "column_2"));
@@ -107,7 +107,7 @@ TEST_F(Records, AreAnsweredByNumbersInTheTargetsUnit) {
 
 TEST_F(Records, AreAnsweredOnceWhateverIsWrong) {
   save_model_of(file("model.sinter"), payments(), {.target = "kind", .keep = {"amount > 0"}});
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer records(scorer);
   records.add(R"({"amount":1})");
   records.add(R"({"amount":"much \" more","town":"Ulm"})");
@@ -147,7 +147,7 @@ TEST_F(Records, AreAnsweredOnceWhateverIsWrong) {
 
 TEST_F(Records, OfNumbersAreReadRaw) {
   save_dense(file("model.sinter"), 3, 2, false);
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer records(scorer, {.format = {.format = Format::raw}});
   EXPECT_EQ(records.record_bytes(), 12u);
   std::vector<float> out(2);
@@ -171,7 +171,7 @@ TEST_F(Records, OfNumbersAreReadRaw) {
 
 TEST_F(Records, WithoutEncoderKnowNoMissingNumbers) {
   save_dense(file("model.sinter"), 2, 1, false);
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer records(scorer, {.format = {.columns = {"x", "y"}}});
   EXPECT_THAT(records.summary(), IsEmpty());
   EXPECT_THAT(answers(records, {R"({"x":1})", R"({"x":1,"y":"NA"})", R"({"x":1,"y":"many"})", R"({"x":1e300,"y":1})", R"({"x":"2","y":true})"}),
@@ -186,7 +186,7 @@ TEST_F(Records, PredictionsThatAreNotFiniteAreErrors) {
   nn::Sequential model{nn::Dense(1, 1, Activation::none, {.weight = init::constant(3e38f)})};
   Trainer trainer(model, loss::mean_squared_error, optim::SGD(), {.mode = Mode::eager});
   (void)trainer.evaluate({random({2, 1}, 1), random({2, 1}, 2)});
-  const Scorer scorer(trainer);
+  const Scorer scorer(trainer, here);
   RecordScorer records(scorer);
   records.add("[0.5]");
   records.add("[1e30]");
@@ -201,19 +201,24 @@ TEST_F(Records, AreReadAsTheModelOfTheirBatchReadsThem) {
   save_model_of(file("a.sinter"), names, {.target = "y"}, 1);
   data::Table others{{"x", "y"}, {{"b", "c", "b"}, {"1", "2", "4"}}};
   save_model_of(file("b.sinter"), others, {.target = "y"}, 1);  // the same weights, for other categories
-  Scorer scorer(file("a.sinter"));
+  Scorer scorer(file("a.sinter"), here);
   RecordScorer records(scorer);
   const std::vector<std::string> first = answers(records, {R"({"x":"a"})", R"({"x":"b"})"});
   records.add(R"({"x":"a"})");
   scorer.swap(file("b.sinter"));
   EXPECT_EQ(records.flush()[0].text, first[0]) << "added before the swap";
   EXPECT_THAT(answers(records, {R"({"x":"b"})", R"({"x":"c"})"}), ElementsAre(first[0], first[1]));
+  save_model_of(file("c.sinter"), others, {.target = "y"}, 2);  // other weights
+  records.add(R"({"x":"b"})");
+  scorer.swap(file("c.sinter"));
+  EXPECT_EQ(records.flush()[0].text, first[0]) << "added before the swap";
+  EXPECT_NE(answers(records, {R"({"x":"b"})"})[0], first[0]);
 }
 
 TEST_F(Records, RefuseModelsThatDoNotFit) {
   save_model_of(file("model.sinter"), payments(), {.target = "kind"});
   save_dense(file("plain.sinter"), 2, 1, false);
-  const Scorer scorer(file("model.sinter")), plain(file("plain.sinter"));
+  const Scorer scorer(file("model.sinter"), here), plain(file("plain.sinter"), here);
   const auto error = [](const Scorer& of, serve::RecordScorerOptions options) { return error_of([&] { RecordScorer(of, std::move(options)); }); };
   EXPECT_THAT(error(scorer, {.format = {.format = Format::raw}}), HasSubstr("but the model reads columns of a table; give json or csv records"));
   EXPECT_THAT(error(plain, {.format = {.format = Format::raw, .columns = {"a", "b"}}}), HasSubstr("numbers in their order, which have no names"));
@@ -228,7 +233,7 @@ TEST_F(Records, RefuseModelsThatDoNotFit) {
 TEST_F(Records, TrueIsATextWhereTextsAre) {
   const data::Table flags{{"on", "n", "y"}, {{"true", "false", "true"}, {"1", "0", "1"}, {"1", "2", "4"}}};
   save_model_of(file("model.sinter"), flags, {.target = "y", .keep = {"on not empty"}});
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer records(scorer);
   const std::vector<std::string> all = answers(records, {R"({"on":true,"n":true})", R"({"on":"true","n":1})", R"({"on":false,"n":false})"});
   EXPECT_EQ(all[0], all[1]);
@@ -240,7 +245,7 @@ TEST_F(Records, OfTextAreReadByTheRulesOfTheirTable) {
   const data::Table written{{"x", "y"}, {{"1,5", "-999", "2,25"}, {"1", "2", "4"}}};
   const data::Encoder encoder = save_model_of(file("model.sinter"), written, {.target = "y", .missing = {"-999"}, .decimal = ','});
   EXPECT_EQ(encoder.rules().decimal, ',');
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer lines(scorer, {.format = {.format = Format::delimited, .columns = {"x"}, .delimiter = ';'}}), json(scorer);
   EXPECT_THAT(answers(lines, {"1.5"}), ElementsAre(HasSubstr("a record has '1.5', which cannot be read as a number")));
   const std::vector<std::string> of_lines = answers(lines, {"1,5", "-999", ""}),
@@ -254,7 +259,7 @@ TEST_F(Records, BatchesAllocateNothing) {
   if (!allocations_are_counted) GTEST_SKIP() << "the sanitizer has its own malloc";
   if (settings().checked) GTEST_SKIP() << "a checked step notes what its kernels touch";
   save_model_of(file("model.sinter"), payments(), {.target = "kind"});
-  const Scorer scorer(file("model.sinter"));
+  const Scorer scorer(file("model.sinter"), here);
   RecordScorer json(scorer), lines(scorer, {.format = {.format = Format::delimited, .columns = {"amount", "town"}}});
   const std::string object = R"({"amount":2.25,"town":"Bonn","id":"a text that nobody reads, longer than others"})", line = "3,\"Ulm\"";
   const auto batch = [&] {

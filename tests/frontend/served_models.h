@@ -5,6 +5,9 @@
 
 namespace sinter::test {
 
+/// In the mode that this build has.
+inline const serve::ScorerOptions here{.mode = modes().back()};
+
 /// A table of payments: a number, a category, and what they are.
 inline data::Table payments() {
   return {{"amount", "town", "kind"},
