@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/winograd.h"
 
@@ -131,6 +132,14 @@ WinogradMagnitude convolved(const Form& form, const ir::Array& source, const ir:
   return bound;
 }
 
+/// Magnitudes beyond f32 as infinity: what is made of them may be anything.
+void overflow(Matrix& magnitudes) {
+  for (std::vector<double>& row : magnitudes)
+    for (double& x : row)
+      if (x > std::numeric_limits<float>::max()) x = std::numeric_limits<double>::infinity();
+}
+
+/// The gradient of a kernel, which is never computed directly: infinity or NaN where its transforms may overflow, although the sum does not.
 ir::Array correlated(const Form& form, const ir::Array& image, const ir::Array& gradient, std::int64_t top, std::int64_t left,
                      const std::vector<std::int64_t>& extents) {
   ir::Array result(DType::f32, extents);
@@ -140,13 +149,17 @@ ir::Array correlated(const Form& form, const ir::Array& image, const ir::Array& 
   for (std::int64_t n = 0; n < image.extents[0]; ++n)
     for (std::int64_t h = 0; h < gradient.extents[1]; h += form.results)
       for (std::int64_t w = 0; w < gradient.extents[2]; w += form.results) {
-        const std::vector<Matrix> x = tiles_of({image}, form.input, n, h - top, w - left), y = tiles_of({gradient}, gradients, n, h, w);
+        std::vector<Matrix> x = tiles_of({image}, form.input, n, h - top, w - left), y = tiles_of({gradient}, gradients, n, h, w);
+        for (Matrix& tile : x) overflow(tile);
+        for (Matrix& tile : y) overflow(tile);
         for (std::size_t c = 0; c < channels; ++c)
           for (std::size_t f = 0; f < features; ++f) add_product(sums[c * features + f], x[c], y[f]);
       }
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t f = 0; f < features; ++f) {
-      const Matrix taps = times(times(left_kernel, sums[c * features + f]), form.kernel);
+      overflow(sums[c * features + f]);
+      Matrix taps = times(times(left_kernel, sums[c * features + f]), form.kernel);
+      overflow(taps);
       for (std::size_t i = 0; i < form.taps; ++i)
         for (std::size_t j = 0; j < form.taps; ++j) result.data[((i * form.taps + j) * channels + c) * features + f] = taps[i][j];
     }

@@ -116,6 +116,28 @@ TEST_P(WinogradRange, DoesNotOverflowWhereTheSumDoesNot) {
   }
 }
 
+// They are sums over all windows, and never computed directly (docs/design.md).
+TEST_P(WinogradRange, GradientsOfKernelsMayOverflowInTheirTransforms) {
+  const Images images{2, 3, 64, 64};
+  const Tensor x = images.x * 5e37;
+  auto step = compile(
+      [](const Tensor& image, const Tensor& w, const Tensor& dy) {
+        const Tensor watched = watch(w), y = conv2d(image, watched, {.padding = Padding::around({1, 1})});
+        return grad(sum(y * dy), std::array{watched})[0];
+      },
+      {.kinds = {InputKind::batch, InputKind::fixed, InputKind::batch}});
+  const auto is_finite = [&] {
+    const std::vector<float> all = step(x, images.w, images.dy).to_vector<float>();
+    return std::all_of(all.begin(), all.end(), [](float v) { return std::isfinite(v); });
+  };
+  EXPECT_FALSE(is_finite());
+  EXPECT_THAT(step.explain(), HasSubstr("Winograd"));
+  const VerifyReport report = step.verify(x, images.w, images.dy);
+  EXPECT_TRUE(report.ok()) << report;
+  step.core()->set_mode(Mode::eager);
+  EXPECT_TRUE(is_finite()) << "the sums themselves fit";
+}
+
 TEST_P(WinogradRange, KernelsThatAreNotFinite) {
   for (Images images : forms()) {
     images.w = Images::with(images.w, {0, 1, 3, 2}, infinity);
