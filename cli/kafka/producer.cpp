@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -11,6 +12,8 @@ namespace sinter::cli::kafka {
 class Producer::Impl : public Client {
  public:
   explicit Impl(const ProducerOptions& options);
+  /// Aborts an open transaction: readers need not wait until its time is over, and librdkafka 2.0 does not end well with one.
+  ~Impl();
 
   void start();
   void begin();
@@ -58,6 +61,11 @@ Configuration with_deliveries(Configuration configuration, void (*on_delivery)(r
 Producer::Impl::Impl(const ProducerOptions& options)
     : Client(options.client, RD_KAFKA_PRODUCER, with_deliveries(producer_configuration(options), &Impl::on_delivery)),
       is_transactional_(!options.transactional_id.empty()) {}
+
+Producer::Impl::~Impl() {
+  constexpr double patience = 5;
+  if (is_open_) (void)Fault(rd_kafka_abort_transaction(handle(), Deadline(std::min(patience, options().timeout)).milliseconds(60'000)));
+}
 
 void Producer::Impl::start() {
   if (!is_transactional_) return;
