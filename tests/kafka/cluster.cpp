@@ -9,20 +9,16 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/kafka/client.h"
+
 namespace sinter::test {
 
 namespace {
 
-template <auto free>
-struct FreedBy {
-  template <class T>
-  void operator()(T* object) const {
-    free(object);
-  }
-};
+using cli::kafka::FreedBy;
+using cli::kafka::Partitions;
 using Client = std::unique_ptr<rd_kafka_t, FreedBy<rd_kafka_destroy>>;
 using Message = std::unique_ptr<rd_kafka_message_t, FreedBy<rd_kafka_message_destroy>>;
-using Partitions = std::unique_ptr<rd_kafka_topic_partition_list_t, FreedBy<rd_kafka_topic_partition_list_destroy>>;
 
 void require(rd_kafka_resp_err_t code, const char* what) {
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) throw std::runtime_error(std::string(what) + ": " + rd_kafka_err2str(code));

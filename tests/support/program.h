@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -37,7 +38,7 @@ class Started {
  private:
   struct Output;
   std::unique_ptr<Output> output_;
-  pid_t process_ = -1;
+  std::atomic<pid_t> process_ = -1;  ///< for send() on any thread
 };
 
 /// Runs a program to its end, with no standard input. `prepare` is called in the new process before the program starts: to set its environment,
