@@ -22,13 +22,15 @@ constexpr std::size_t compared_losses = 3;
 /// How much of a cell is run.
 struct Effort {
   double most_flops;          ///< a training step of more is left out
+  double most_eager_flops;    ///< the same of an eager step
   double way_seconds;         ///< for the steps of one way to call them, in one mode
   double one_step_seconds;    ///< where a step takes longer there is one, by train_on_batch
   double prediction_seconds;  ///< for the calls of one way to predict
 };
 Effort effort_of(const RunSettings& settings) {
-  if (settings.quick) return {50e9, 0.4, 0.6, 0.15};
-  return {std::numeric_limits<double>::infinity(), settings.full ? 20.0 : 3.0, settings.full ? 60.0 : 4.0, 1};
+  constexpr double all = std::numeric_limits<double>::infinity();
+  if (settings.quick) return {50e9, 50e9, 0.4, 0.6, 0.15};
+  return settings.full ? Effort{all, all, 20, 60, 1} : Effort{all, 10e12, 3, 4, 1};
 }
 
 /// Normal numbers, and yes or no for each series.
@@ -165,6 +167,22 @@ void require_structure(const Cell& cell, Report& report) {
                  cell.forward_gflop * 1.002);
 }
 
+/// Whether eager steps are run; if they are not, the report says why. They keep a layer's result without and with its bias, and make gradients of the
+/// same size.
+bool runs_eagerly(const Cell& cell, double flops, const Effort& effort, Report& report) {
+  if (flops > effort.most_eager_flops) {
+    report.remark(str(cell.name(), ": eager steps are left out, of ", std::round(flops * 1e-9), " GFLOP each; a run with --full has them."));
+    return false;
+  }
+  constexpr double of_results = 3;
+  const double needed = of_results * cell.model.result_bytes(cell.length) + 16 * static_cast<double>(cell.parameters);
+  const auto free = static_cast<double>(machine::examine({.measure = false}).memory.free);
+  if (needed <= free) return true;
+  report.remark(str(cell.name(), ": eager steps are left out, which need about ", std::round(needed * 1e-9), " GB of memory, and ",
+                    std::round(free * 1e-9), " GB are free."));
+  return false;
+}
+
 void run_cell(const Cell& cell, const Effort& effort, const RunSettings& settings, Report& report) {
   const double flops = 3 * cell.model.forward_flops(cell.length, cell.channels);
   if (flops > effort.most_flops) {
@@ -177,7 +195,7 @@ void run_cell(const Cell& cell, const Effort& effort, const RunSettings& setting
     report_steps(cell, "Sinter default", *graph, report);
     report.cell(cell.name() + ", compile", "Sinter", graph->compile_seconds, "s", "without a cache");
   }
-  if (settings.has("eager")) {
+  if (settings.has("eager") && runs_eagerly(cell, flops, effort, report)) {
     eager = run(cell, Mode::eager, effort, settings);
     report_steps(cell, "Sinter eager", *eager, report);
   }

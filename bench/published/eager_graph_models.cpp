@@ -77,6 +77,14 @@ double SeriesModel::forward_flops(std::int64_t length, std::int64_t channels) co
   return 2 * static_cast<double>(cell_batch) * (adds + static_cast<double>(inputs));
 }
 
+double SeriesModel::result_bytes(std::int64_t length) const {
+  double numbers = 0;
+  for (std::size_t i = 0; i < recurrent.size(); ++i) numbers += static_cast<double>(length * recurrent[i] * (i == 0 ? 2 : 1));
+  const std::vector<std::int64_t> places = lengths(length);
+  for (std::size_t i = 0; i < convolutions.size(); ++i) numbers += static_cast<double>(places[i] * convolutions[i].filters);
+  return static_cast<double>(cell_batch) * numbers * sizeof(float);
+}
+
 std::vector<Cell> cells() {
   const auto repeated = [](std::int64_t first, std::int64_t second, std::vector<std::int64_t> last) {
     std::vector<std::int64_t> all{first};

@@ -35,6 +35,8 @@ struct SeriesModel {
   std::vector<std::int64_t> lengths(std::int64_t length) const;
   /// 2 FLOP a multiply-add, of a batch forwards; a training step is three times as much. Padded places count.
   double forward_flops(std::int64_t length, std::int64_t channels) const;
+  /// Bytes of the results of all convolutions and LSTMs, of a batch: what training keeps at least.
+  double result_bytes(std::int64_t length) const;
 };
 
 struct Cell {

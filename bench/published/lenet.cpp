@@ -20,12 +20,19 @@ struct Program {
   LeNet net;
   std::int64_t epochs, steps_per_epoch;  ///< 0 steps: all images
   std::int64_t parameters;
-  double least_accuracy;  ///< on MNIST: our own target, since the article has none
+  /// On MNIST: our own target, since the article has none. Three standard errors of 10,000 images below what the epochs of a usual run give.
+  double least_accuracy;
 };
 
 Program keras_program(const RunSettings& settings) {
   const auto adadelta = [] { return std::make_shared<optim::Adadelta>(optim::AdadeltaOptions{.learning_rate = 1, .rho = 0.95, .epsilon = 1e-7}); };
-  return {{"5/12 filters", 5, 12, Padding::valid(), 192, 128, 0.25, 0.5, adadelta, 128}, settings.quick ? 1 : settings.full ? 12 : 4, 0, 27636, 0.98};
+  return {{"5/12 filters", 5, 12, Padding::valid(), 192, 128, 0.25, 0.5, adadelta, 128},
+          settings.quick  ? 1
+          : settings.full ? 12
+                          : 4,
+          0,
+          27636,
+          0.975};
 }
 Program tensorflow_program(const RunSettings& settings) {
   const auto adam = [] { return std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = 1e-4}); };

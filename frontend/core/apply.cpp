@@ -3,6 +3,7 @@
 #include <array>
 
 #include "frontend/core/record_node.h"
+#include "frontend/core/reshaped.h"
 #include "frontend/core/trace.h"
 #include "runtime/interpreter.h"
 
@@ -29,8 +30,11 @@ Tensor evaluate(const ir::Op& op, std::span<const Tensor* const> in, const std::
     recorded = recorded || in[i]->record();
   }
   const Type type = ir::infer(op, types);
-  const Tensor result = Tensor::result(type);
-  runtime::evaluate(op, views, result.view());
+  Tensor result = in.size() == 1 ? reshaped_in_place(op, *in[0], type) : Tensor();
+  if (!result.defined()) {
+    result = Tensor::result(type);
+    runtime::evaluate(op, views, result.view());
+  }
   if (!recorded || !is_float(type.dtype) || !ir::is_differentiable(op)) return result;
   Record::Applied applied{op, {}, where};
   applied.inputs.reserve(in.size());

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "frontend/core/reshaped.h"
 #include "ir/scan.h"
 #include "runtime/interpreter.h"
 
@@ -10,6 +11,8 @@ namespace sinter {
 namespace {
 
 Tensor run(const ir::Op& op, std::span<const Tensor> in, const Type& type) {
+  if (in.size() == 1)
+    if (Tensor same = reshaped_in_place(op, in[0], type); same.defined()) return same;
   std::vector<runtime::View> views;
   for (const Tensor& tensor : in) views.push_back(tensor.view());
   Tensor result = Tensor::result(type);
