@@ -41,6 +41,13 @@ class Description {
       bytes_.add(read.same_rows);
       bytes_.add(read.same_place);
     }
+    bytes_.add(kernel_.mask.has_value());
+    if (kernel_.mask) {
+      add_value(kernel_.mask->value);
+      bytes_.add(kernel_.mask->length);
+      bytes_.add(kernel_.mask->zeros.size());
+      for (const ValueId value : kernel_.mask->zeros) add_value(value);
+    }
     bytes_.add(kernel_.writes.size());
     for (const Write& write : kernel_.writes) {
       bytes_.add(numbers_.contains(write.node) ? number(write.node) : nodes_.size());

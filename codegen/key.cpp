@@ -17,6 +17,8 @@ void add(Bytes& bytes, const ir::Node& node) {
   bytes.add(std::span<const ir::NodeId>(node.users));  // their order determines the order of kernels
   bytes.add(node.type);
   bytes.add(node.kernel);
+  bytes.add(node.padding.mask);
+  bytes.add(node.padding.anything);
   bytes.add(node.kept);
 }
 

@@ -9,6 +9,7 @@
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_plan.h"
+#include "codegen/padding.h"
 #include "codegen/scan_plan.h"
 #include "codegen/schedule_order.h"
 #include "ir/kernel.h"
@@ -34,7 +35,9 @@ class Builder {
     add_groups();
     add_copies();
     add_reads();
+    if (!keep_all_ && !scan_) mark_padding(graph_, s_);
     order_kernels(graph_, s_);
+    limit_zeros(s_);
     for (Kernel& kernel : s_.kernels)
       if (kernel.scan) fit_step(kernel);
     return std::move(s_);

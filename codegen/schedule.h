@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -86,6 +87,13 @@ struct Memory {
   bool of_call = false;  ///< one for each call of the kernel, instead of rows for those of the chunk
 };
 
+/// A mask of the steps of sequences.
+struct StepMask {
+  ValueId value;               ///< boolean, an element for each step of each sample
+  Dim length;                  ///< steps of a sample
+  std::vector<ValueId> zeros;  ///< results that are 0 in steps that are not computed; others are not written there
+};
+
 struct Kernel {
   /// A kernel group.
   struct Group {};
@@ -115,6 +123,9 @@ struct Kernel {
   Pace pace = Pace::rows;
   Cut cut;
   Work work;  ///< over the whole domain
+  /// Steps of a sample before the first and behind the last that this mask has are not computed; a loop over time skips those that are such of all
+  /// samples of a chunk. Of a sum over steps: they add nothing.
+  std::optional<StepMask> mask = {};
   std::size_t phase = 0, loop = 0;
   std::size_t stage = 0;                     ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
   std::shared_ptr<ScanPlan> scan = nullptr;  ///< of a loop over time, and of what packs for it

@@ -20,6 +20,14 @@ inline constexpr std::int32_t no_kernel = -1;
 /// A cheap scalar that each kernel which reads it computes for itself.
 inline constexpr std::int32_t inlined = -2;
 
+/// Steps of sequences that nobody needs: of each sample, those before the first and behind the last for which a mask, a boolean for each step, is
+/// true. Of a value over the steps, its rows there need not be computed; of a loop over time, such steps of all samples need not run; a sum over the
+/// steps adds zeros there.
+struct Padding {
+  NodeId mask = no_node;  ///< none: all are needed
+  bool anything = false;  ///< of a value: whatever stands there; else 0 must, or another finite number
+};
+
 struct Node {
   Op op;
   std::vector<NodeId> inputs;
@@ -27,6 +35,7 @@ struct Node {
   Origin origin;
   std::vector<NodeId> users;        ///< one entry per use; outputs and state updates are not in it
   std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
+  Padding padding = {};             ///< set by the pass `skip_padding`
   bool dead = false;
   bool kept = false;             ///< computed and stored although nothing needs it
   NodeId gradient_of = no_node;  ///< the value whose final gradient this node is, set by differentiate: for reports about removed gradients
@@ -91,6 +100,7 @@ class Graph {
   void replace_input(NodeId user, std::size_t operand, NodeId to);
   void set_unpadded(std::size_t input) { inputs_[input].unpadded = true; }
   void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
+  void set_padding(NodeId id, Padding padding) { nodes_[id].padding = padding; }
   /// Counts as needed from now on: to measure what the removal of unused nodes saves.
   void keep(NodeId id);
   void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }

@@ -73,6 +73,7 @@ std::string to_text(const Graph& graph, PrintOptions options) {
     text += str("  ", names[id], ": ", node.type, " = ", name(node.op), "(", operands_text(graph, node, names), ")");
     if (options.kernels && node.kernel >= 0) text += str("   {kernel=", node.kernel, "}");
     if (options.kernels && node.kernel == inlined) text += "   {inline}";
+    if (options.kernels && node.padding.mask != no_node) text += str("   {steps of %", node.padding.mask, "}");
     if (node.kept) text += "   {kept}";
     const std::string origin = options.origins ? node.origin.text() : "";
     if (!origin.empty()) text += "   # " + origin;

@@ -53,6 +53,8 @@ bool fold_bias(ir::Graph& graph, PassContext& context);
 bool split_concat(ir::Graph& graph, PassContext& context);
 /// Inputs that would have much padding come without it (ir/layout.h), and what needs it reads a copy: Reshape to the same shape.
 bool unpad_inputs(ir::Graph& graph, PassContext& context);
+/// Finds what need not heed the steps of sequences that a mask leaves out (ir::Padding).
+bool skip_padding(ir::Graph& graph, PassContext& context);
 /// Loops over time over the same operands that make the same carries → one loop, with the results of both: the gradient's copy of a loop, which keeps
 /// what the gradient needs, and the loop itself.
 bool merge_scans(ir::Graph& graph, PassContext& context);

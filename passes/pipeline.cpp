@@ -45,6 +45,8 @@ std::span<const Pass> pipeline() {
       {"unpad_inputs", unpad_inputs},
       // Before group, after all that changes loops: the groups of a step are part of its body.
       {"step_bodies", step_bodies, plain_step_bodies, true},
+      // After all that changes nodes.
+      {"skip_padding", skip_padding},
       // Last: nodes no longer change, and only needed ones are left.
       {"group", group, group_each_alone, true},
   };

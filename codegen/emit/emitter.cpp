@@ -51,7 +51,8 @@ void Emitter::emit() {
   ctx_ = function_->getArg(first + 7);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(llvm, "entry", function_));
   Builder* outer = std::exchange(current_builder(), &builder_);
-  kernel_.kind->emit(*this);
+  if (kernel_.mask && kernel_.kind->skips_padding(graph(), kernel_) == KernelKind::Skips::rows) emit_masked_steps();
+  else kernel_.kind->emit(*this);
   builder_.CreateRetVoid();
   current_builder() = outer;
 }
@@ -134,6 +135,7 @@ bool Emitter::counts_elements() const {
 }
 
 Rows Emitter::rows() {
+  if (masked_rows_) return *masked_rows_;
   const Dim all = symbolic_layout(kernel_.shape).rows;
   if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
   if (!kernel_.domain.samples) return {begin_, end_};
@@ -147,6 +149,63 @@ Rows Emitter::indices(std::size_t axes) {
   if (kernel_.domain.units == Dim(1)) return {number(0), extent(all)};
   Value* own = extent(all.per_sample());
   return {builder_.CreateMul(begin_, own), builder_.CreateMul(end_, own)};
+}
+
+Range Emitter::masked_steps(Value* sample) {
+  Value *length = extent(kernel_.mask->length), *before = builder_.CreateMul(sample, length);
+  llvm::AllocaInst *first = variable(builder_.getInt64Ty(), "first_step"), *last = variable(builder_.getInt64Ty(), "last_step");
+  const auto value = [&](llvm::AllocaInst* of) { return builder_.CreateLoad(builder_.getInt64Ty(), of); };
+  const auto is_left_out = [&](Value* step) {
+    Value* at = element_address(kernel_.mask->value, builder_.CreateAdd(before, step));
+    return builder_.CreateICmpEQ(builder_.CreateLoad(builder_.getInt8Ty(), at), builder_.getInt8(0));
+  };
+  // The mask is read at steps that exist alone.
+  const auto move_while_left_out = [&](llvm::AllocaInst* place, const std::function<Value*()>& is_inside, Value* by, Value* offset) {
+    llvm::AllocaInst* goes_on = variable(builder_.getInt1Ty(), "goes_on");
+    builder_.CreateStore(builder_.getTrue(), goes_on);
+    repeat_while([&] { return builder_.CreateAnd(builder_.CreateLoad(builder_.getInt1Ty(), goes_on), is_inside()); },
+                 [&] {
+                   Value* out = is_left_out(builder_.CreateAdd(value(place), offset));
+                   builder_.CreateStore(out, goes_on);
+                   builder_.CreateStore(builder_.CreateSelect(out, builder_.CreateAdd(value(place), by), value(place)), place);
+                 });
+  };
+  builder_.CreateStore(number(0), first);
+  move_while_left_out(first, [&] { return builder_.CreateICmpSLT(value(first), length); }, number(1), number(0));
+  builder_.CreateStore(length, last);
+  move_while_left_out(last, [&] { return builder_.CreateICmpSGT(value(last), value(first)); }, number(-1), number(-1));
+  return {value(first), value(last)};
+}
+
+void Emitter::emit_masked_steps() {
+  const Rows all = rows();
+  Value* length = extent(kernel_.mask->length);
+  const auto within = [&](Value* row) {
+    row = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row, all.first);
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, all.last);
+  };
+  Value *first = builder_.CreateUDiv(all.first, length),
+        *last = builder_.CreateUDiv(builder_.CreateAdd(all.last, builder_.CreateSub(length, number(1))), length);
+  loop(first, last, 1, [&](Value* sample) {
+    const Range steps = masked_steps(sample);
+    const auto row = [&](Value* step) { return within(builder_.CreateAdd(builder_.CreateMul(sample, length), step)); };
+    const Rows own{row(steps.first), row(steps.last)};
+    for (const ValueId value : kernel_.mask->zeros) {
+      store_zeros(value, {row(number(0)), own.first});
+      store_zeros(value, {own.last, row(length)});
+    }
+    when(builder_.CreateICmpSLT(own.first, own.last), [&] {
+      masked_rows_ = own;
+      kernel_.kind->emit(*this);
+      masked_rows_.reset();
+    });
+  });
+}
+
+void Emitter::store_zeros(ValueId value, Rows rows) {
+  const Type& type = stored(value).type;
+  for_each_site(type.shape, rows, is_flat(type.shape),
+                [&](const Site& site) { store({llvm::Constant::getNullValue(memory_type(type.dtype, site.width)), type.dtype}, value, site); });
 }
 
 Value* Emitter::for_each_vector(Value* begin, Value* end, unsigned unroll, const std::function<void(Value*, unsigned)>& body) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "codegen/emit/context.h"
 #include "codegen/vec.h"
@@ -76,6 +77,8 @@ class Emitter {
   Rows rows();
   /// Its indices along the first axes of that shape, where chunks are samples or there is one.
   Rows indices(std::size_t axes);
+  /// From the first step that the kernel's mask has of a sample to the one behind the last; none: both are the same.
+  Range masked_steps(llvm::Value* sample);
 
   // ---- numbers and control flow ----
   llvm::Value* number(std::int64_t value) const;
@@ -126,8 +129,12 @@ class Emitter {
   void store_results(Rows rows, bool scalar = false, const std::function<Vec(const Site&)>& anchor = {}, const Body& at_row = {});
   /// The same for columns [first, last) of a row; whole vectors from `first`, up to the last column or to a multiple of them.
   void store_results_of_row(llvm::Value* row, llvm::Value* first, llvm::Value* last);
+  /// Stores zeros in these rows of a value.
+  void store_zeros(ValueId value, Rows rows);
 
  private:
+  /// What the kernel computes, for the rows of steps that its mask has, sample after sample.
+  void emit_masked_steps();
   /// Whether the units of the domain are elements of tensors of the kernel's shape.
   bool counts_elements() const;
   bool computes(ir::NodeId id) const;
@@ -141,6 +148,7 @@ class Emitter {
   Builder builder_;
   std::vector<std::uint32_t> arguments_;  ///< buffers, in the order of the function's pointers
   llvm::Function* function_ = nullptr;
+  std::optional<Rows> masked_rows_;  ///< while a kernel with a mask is emitted: those of a sample's steps
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *chunk_ = nullptr, *piece_begin_ = nullptr, *piece_end_ = nullptr, *n_ = nullptr, *t_ = nullptr,
               *ctx_ = nullptr;
 };

@@ -26,6 +26,13 @@ class KernelKind {
   virtual void plan(Planner& planner, Kernel kernel) const { planner.add(std::move(kernel)); }
   /// Changes the chunks of the loop that the kernel is in, where its kind wants larger or fewer ones.
   virtual void limit(const ir::Graph&, const Kernel&, const Domain& /*of the loop*/, ChunkLimits&) const {}
+  /// How the code of a kernel leaves out the padding of sequences.
+  enum class Skips : std::uint8_t {
+    nothing,
+    rows,    ///< it is emitted for those rows that are none: all its results are rows over the steps, as Emitter::rows() says
+    itself,  ///< it heeds Kernel::mask
+  };
+  virtual Skips skips_padding(const ir::Graph&, const Kernel&) const { return Skips::nothing; }
   /// The code of any of these.
   virtual void emit(Emitter& e) const = 0;
   /// The anchor's result at a site, for what follows it in the kernel.
@@ -38,6 +45,7 @@ class KernelKind {
 /// Nothing but elementwise ops.
 class PointwiseKernel : public KernelKind {
  public:
+  Skips skips_padding(const ir::Graph&, const Kernel& kernel) const override;
   template <class O>
   static constexpr bool computes = ir::IsElementwise<O> || ir::IsLeaf<O> || is_one_of<O, ir::Constant, ir::Extent, ir::Broadcast, ir::Iota>;
   void plan(Planner& planner, Kernel kernel) const override;
@@ -81,6 +89,7 @@ class ProductKernel final : public CollectedKernel {
   static constexpr bool computes = is_one_of<O, ir::Matmul, ir::Dense, ir::BatchMatmul>;
   void plan(Planner& planner, Kernel kernel) const override;
   void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
+  Skips skips_padding(const ir::Graph& graph, const Kernel& kernel) const override;
   void emit(Emitter& e) const override;
   Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
 };
@@ -110,6 +119,7 @@ class ScatterKernel final : public CollectedFirstKernel {
   static constexpr bool computes = is_one_of<O, ir::ScatterAddRows>;
   void plan(Planner& planner, Kernel kernel) const override;
   void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
+  Skips skips_padding(const ir::Graph&, const Kernel&) const override { return Skips::itself; }
 
  protected:
   void collect(Emitter& e) const override;
@@ -146,6 +156,7 @@ class ConvolutionWeightKernel final : public KernelKind {
 /// Softmax and its logarithm.
 class SoftmaxKernel final : public KernelKind {
  public:
+  Skips skips_padding(const ir::Graph&, const Kernel& kernel) const override;
   template <class O>
   static constexpr bool computes = is_one_of<O, ir::Softmax, ir::LogSoftmax>;
   void plan(Planner& planner, Kernel kernel) const override;
@@ -165,6 +176,7 @@ class ReductionKernel final : public KernelKind {
   template <class O>
   static constexpr bool computes = ir::IsReduction<O>;
   void plan(Planner& planner, Kernel kernel) const override;
+  Skips skips_padding(const ir::Graph& graph, const Kernel& kernel) const override;
   void emit(Emitter& e) const override;
 };
 
@@ -174,6 +186,7 @@ class ScanKernel final : public KernelKind {
   template <class O>
   static constexpr bool computes = ir::IsScan<O>;
   void plan(Planner& planner, Kernel kernel) const override;
+  Skips skips_padding(const ir::Graph&, const Kernel& kernel) const override { return kernel.is<Kernel::Pack>() ? Skips::nothing : Skips::itself; }
   void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
   void emit(Emitter& e) const override;
 };

@@ -9,6 +9,10 @@ void PointwiseKernel::plan(Planner& planner, Kernel kernel) const {
   planner.add(std::move(kernel));
 }
 
+KernelKind::Skips PointwiseKernel::skips_padding(const ir::Graph&, const Kernel& kernel) const {
+  return kernel.is<Kernel::Group>() && !is_flat(kernel.shape) ? Skips::rows : Skips::nothing;
+}
+
 void PointwiseKernel::emit(Emitter& e) const {
   if (!e.kernel().is<Kernel::Copy>()) return e.store_results(e.rows());
   const ValueId from = e.kernel().reads.front().value, to = e.kernel().writes.front().value;

@@ -87,6 +87,12 @@ void ProductKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Do
   }
 }
 
+KernelKind::Skips ProductKernel::skips_padding(const ir::Graph& graph, const Kernel& kernel) const {
+  if (kernel.is<Kernel::Partial>()) return Skips::itself;
+  const bool has_rows = kernel.is<Kernel::Group>() && !is_flat(kernel.shape) && kernel.cut.along != Cut::Along::columns;
+  return has_rows && !product_of(graph, kernel.anchor).leading ? Skips::rows : Skips::nothing;
+}
+
 void ProductKernel::emit(Emitter& e) const {
   if (!ir::fits_tiles(e.graph(), e.kernel().anchor)) return e.store_results(e.rows());
   if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, Combine::sum);

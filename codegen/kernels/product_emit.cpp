@@ -89,7 +89,9 @@ class ProductEmitter : ProductWords {
     if (plan_.right == ProductPlan::Right::copied) panel_ = memory(most_k() * plan_.widest(), "panel");
     for_each_chain([&](Value* first, Value* last) {
       chain_ = first;
-      for_each_block_of_k(first, last, plan_.k_block, [&](Value* k, Value* k_stop) { pass(k, k_stop); });
+      const auto block = [&](Value* k, Value* k_stop) { pass(k, k_stop); };
+      if (e_.kernel().mask && slot_row_) for_each_masked_block_of_k(first, last, block);
+      else for_each_block_of_k(first, last, plan_.k_block, block);
       return Range{begin_, end_};
     });
     if (slot_row_) return;
@@ -140,6 +142,18 @@ class ProductEmitter : ProductWords {
   void for_each_block_of_k(Value* first, Value* last, std::int64_t block, const std::function<void(Value*, Value*)>& body) {
     if (!block) return body(first, last);
     e_.loop(first, last, block, [&](Value* k) { body(k, least(b_.CreateAdd(k, number(block)), last)); });
+  }
+
+  /// Of the steps that the mask has; others would add products with 0.
+  void for_each_masked_block_of_k(Value* first, Value* last, const std::function<void(Value*, Value*)>& body) {
+    e_.store_zeros(e_.memory(Memory::slots), {b_.CreateAdd(slot_row_, begin_), b_.CreateAdd(slot_row_, end_)});
+    Value* length = e_.extent(e_.kernel().mask->length);
+    const auto within = [&](Value* k) { return least(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, k, first), last); };
+    e_.loop(b_.CreateUDiv(first, length), b_.CreateUDiv(b_.CreateAdd(last, b_.CreateSub(length, number(1))), length), 1, [&](Value* sample) {
+      const Range steps = e_.masked_steps(sample);
+      const auto term = [&](Value* step) { return within(b_.CreateAdd(b_.CreateMul(sample, length), step)); };
+      for_each_block_of_k(term(steps.first), term(steps.last), plan_.k_block, body);
+    });
   }
 
   Chains chains_of(Range rows) {

@@ -1,4 +1,6 @@
 // Reductions. A vector holds 16 partial results, combined as a fixed tree: the same bytes on every target and number of threads.
+#include <llvm/IR/Intrinsics.h>
+
 #include "codegen/emit/combine.h"
 #include "codegen/emit/index.h"
 #include "codegen/kernels/kinds.h"
@@ -73,6 +75,33 @@ void emit_row_reduction(Emitter& e, const Reduction& r) {
   });
 }
 
+/// Adds the rows of [from, to) that the kernel's mask has, each to the accumulator that it belongs to without a mask: up to `whole`, every so many
+/// turns at once, then to the first.
+void add_masked(Emitter& e, Value* from, Value* whole, Value* to, const std::function<void(Value* row, unsigned turn)>& add,
+                const std::function<void(Value* row)>& add_turns) {
+  Builder& b = e.builder();
+  Value* length = e.extent(e.kernel().mask->length);
+  const auto least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
+  const auto within = [&](Value* row) { return least(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row, from), to); };
+  e.loop(b.CreateUDiv(from, length), b.CreateUDiv(b.CreateAdd(to, b.CreateSub(length, e.number(1))), length), 1, [&](Value* sample) {
+    const Range steps = e.masked_steps(sample);
+    const auto row_of = [&](Value* step) { return within(b.CreateAdd(b.CreateMul(sample, length), step)); };
+    Value *first = row_of(steps.first), *last = row_of(steps.last), *edge = least(last, whole);
+    Value* begin = b.CreateAdd(from, b.CreateAnd(b.CreateSub(first, from), e.number(-static_cast<std::int64_t>(turns))));
+    e.loop(begin, edge, turns, [&](Value* row) {
+      Value* all = b.CreateAnd(b.CreateICmpSGE(row, first), b.CreateICmpSLE(b.CreateAdd(row, e.number(turns)), last));
+      e.when(all, [&] { add_turns(row); });
+      e.when(b.CreateNot(all), [&] {
+        for (unsigned turn = 0; turn < turns; ++turn) {
+          Value* one = b.CreateAdd(row, e.number(turn));
+          e.when(b.CreateAnd(b.CreateICmpSGE(one, first), b.CreateICmpSLT(one, last)), [&] { add(one, turn); });
+        }
+      });
+    });
+    e.loop(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, whole), last, 1, [&](Value* row) { add(row, 0); });
+  });
+}
+
 /// Rows of the operand added to each other at a site of their columns: row(k) for k from `first` to `last`.
 Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& site, const std::function<Value*(Value*)>& row) {
   Builder& b = e.builder();
@@ -90,10 +119,15 @@ Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& sit
       b.CreateStore(combine(value(turn), x, how).value, totals[turn]);
     };
     Value* whole = b.CreateAdd(from, b.CreateAnd(b.CreateSub(to, from), e.number(-static_cast<std::int64_t>(turns))));
-    e.loop(from, whole, turns, [&](Value* k) {
+    const auto add_turns = [&](Value* k) {
       for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
-    });
-    e.loop(whole, to, 1, [&](Value* k) { add(k, 0); });
+    };
+    if (e.kernel().mask) {
+      add_masked(e, from, whole, to, add, add_turns);
+    } else {
+      e.loop(from, whole, turns, add_turns);
+      e.loop(whole, to, 1, [&](Value* k) { add(k, 0); });
+    }
     return combine(combine(value(0), value(1), how), combine(value(2), value(3), how), how);
   };
   return combine_chains(e, how, dtype, site.width, first, last, ir::chain_terms * turns, chain);
@@ -153,6 +187,11 @@ void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
   const bool sums_rows = r.last == in.rank() && in.product(0, r.first) == of_operand.units;
   if (sums_rows && !of_operand.samples) kernel.domain = of_operand;
   planner.add(std::move(kernel));
+}
+
+/// Of rows that are added to each other.
+KernelKind::Skips ReductionKernel::skips_padding(const ir::Graph& graph, const Kernel& kernel) const {
+  return kernel.is<Kernel::Partial>() && graph.node(kernel.anchor).type.shape.elements() != Dim(1) ? Skips::itself : Skips::nothing;
 }
 
 void ReductionKernel::emit(Emitter& e) const {

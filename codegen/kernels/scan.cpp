@@ -1,6 +1,8 @@
 // Loops over time: for each chunk of samples, a loop that calls the kernels of the step one after the other.
 #include "codegen/scan_plan.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include <algorithm>
 #include <map>
 
@@ -158,8 +160,9 @@ class ScanEmitter {
     std::vector<llvm::Function*> functions;
     for (const std::size_t k : plan_.order) functions.push_back(e_.emit_step_kernel(k));
     Value* length = e_.extent(scan_.length);
-    e_.loop(e_.number(0), length, 1, [&](Value* i) {
-      Value* t = scan_.reverse ? b_.CreateSub(b_.CreateSub(length, e_.number(1)), i) : i;
+    const Range steps = e_.kernel().mask ? masked_steps(length) : Range{e_.number(0), length};
+    e_.loop(steps.first, steps.last, 1, [&](Value* i) {
+      Value* t = scan_.reverse ? b_.CreateSub(b_.CreateSub(b_.CreateAdd(steps.first, steps.last), e_.number(1)), i) : i;
       for (const ScanPlan::Strided& each : plan_.strided)
         if (each.is_read) copy_elements(each, t, length);
       for (std::size_t k = 0; k < functions.size(); ++k) call(plan_.schedule.kernels[plan_.order[k]], functions[k], t);
@@ -167,6 +170,7 @@ class ScanEmitter {
         if (!each.is_read) copy_elements(each, t, length);
       for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.after, carry.before);
     });
+    if (e_.kernel().mask) store_zeros(steps, length);
     write_results();
   }
 
@@ -188,6 +192,36 @@ class ScanEmitter {
     if (!over_samples()) return {e_.number(0), e_.extent(all)};
     Value* own = e_.extent(rows_of_sample(shape));
     return {b_.CreateMul(e_.begin(), own), b_.CreateMul(e_.end(), own)};
+  }
+
+  bool is_carry(const Write& write) const { return std::get<ir::ScanResult>(e_.graph().node(write.node).op).index < scan_.carries; }
+
+  /// The steps that the mask has of any of the chunk's samples.
+  Range masked_steps(Value* length) {
+    llvm::AllocaInst *first = e_.variable(b_.getInt64Ty(), "first"), *last = e_.variable(b_.getInt64Ty(), "last");
+    const auto value = [&](llvm::AllocaInst* of) { return b_.CreateLoad(b_.getInt64Ty(), of); };
+    b_.CreateStore(length, first);
+    b_.CreateStore(e_.number(0), last);
+    e_.loop(e_.begin(), e_.end(), 1, [&](Value* sample) {
+      const Range own = e_.masked_steps(sample);
+      e_.when(b_.CreateICmpSLT(own.first, own.last), [&] {
+        b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, value(first), own.first), first);
+        b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value(last), own.last), last);
+      });
+    });
+    return {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, value(first), value(last)), value(last)};
+  }
+
+  /// Of what is stacked, in all steps but these.
+  void store_zeros(Range steps, Value* length) {
+    for (const ValueId value : e_.kernel().mask->zeros) {
+      Value* rows = e_.extent(quotient(rows_of_sample(e_.stored(value).type.shape), scan_.length).value());
+      e_.loop(e_.begin(), e_.end(), 1, [&](Value* sample) {
+        const auto row = [&](Value* step) { return b_.CreateMul(b_.CreateAdd(b_.CreateMul(sample, length), step), rows); };
+        e_.store_zeros(value, {row(e_.number(0)), row(steps.first)});
+        e_.store_zeros(value, {row(steps.last), row(length)});
+      });
+    }
   }
 
   void copy(ValueId from, ValueId to) {
@@ -237,9 +271,8 @@ class ScanEmitter {
     std::map<std::int64_t, ValueId> first;  // by result: where the loop wrote it
     for (const Write& write : e_.kernel().writes) {
       const std::int64_t index = std::get<ir::ScanResult>(e_.graph().node(write.node).op).index;
-      const bool is_carry = index < scan_.carries;
-      const auto [found, is_first] = first.emplace(index, is_carry ? plan_.carries[static_cast<std::size_t>(index)].before : write.value);
-      if (is_carry || !is_first) copy(found->second, write.value);
+      const auto [found, is_first] = first.emplace(index, is_carry(write) ? plan_.carries[static_cast<std::size_t>(index)].before : write.value);
+      if (is_carry(write) || !is_first) copy(found->second, write.value);
     }
   }
 

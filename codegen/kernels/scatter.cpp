@@ -204,7 +204,10 @@ void ScatterKernel::collect(Emitter& e) const {
     });
   };
   const auto add = [&](Value* update, Value* row) {
-    add_update(update, row);
+    if (!e.kernel().mask) add_update(update, row);
+    else
+      e.when(b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), e.element_address(e.kernel().mask->value, update)), b.getInt8(0)),
+             [&] { add_update(update, row); });
     frequent.count(row);
   };
 

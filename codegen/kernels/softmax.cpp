@@ -14,6 +14,10 @@ void SoftmaxKernel::plan(Planner& planner, Kernel kernel) const {
   planner.add(std::move(kernel));
 }
 
+KernelKind::Skips SoftmaxKernel::skips_padding(const ir::Graph&, const Kernel& kernel) const {
+  return is_flat(kernel.shape) ? Skips::nothing : Skips::rows;
+}
+
 void SoftmaxKernel::emit(Emitter& e) const {
   const bool logarithm = std::holds_alternative<ir::LogSoftmax>(e.anchor().op);
   const Shape& shape = e.kernel().shape;

@@ -45,6 +45,7 @@ ir::Value normalized(Builder& b);
 ir::Value count(Builder& b);
 
 ir::Value many_rows(Builder& b);  // motifs_sequence.cpp
+ir::Value masked_steps(Builder& b);
 
 ir::Value state_update(Builder& b);  // motifs_state.cpp
 ir::Value scalar_in_every_kernel(Builder& b);

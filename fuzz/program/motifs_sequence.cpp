@@ -63,4 +63,77 @@ Value many_rows(Builder& b) {
   return x;
 }
 
+namespace {
+
+/// Which steps of samples exist: those below a number of each sample, from one on, or any.
+Value mask_of_steps(Builder& b, Dim rows) {
+  const Shape shape{Dim::batch(), rows};
+  if (b.choose.one_in(4)) return b.leaf({DType::boolean, shape});
+  const Value step = b.add(ir::Cast{{}, DType::i32}, {b.add(ir::Iota{{1, rows}}, {})});
+  const Value number = b.index({Dim::batch(), 1}, rows.is_fixed() ? rows.factor() + 1 : 8);
+  const Value length = number.type().dtype == DType::i32 ? number : b.add(ir::Cast{{}, DType::i32}, {number});
+  return b.choose.one_in(3) ? b.add(ir::LessEqual{}, {length, step}) : b.add(ir::Less{}, {step, length});
+}
+
+/// Where the mask is true one value, else the other: most often 0.
+Value masked(Builder& b, Value mask, Value x) {
+  Shape shape = x.shape();
+  for (std::size_t d = shape[0] == Dim::batch() ? 2 : 1; d < shape.rank(); ++d) shape = shape.with(d, 1);
+  const Value condition = mask.shape() == shape ? mask : b.add(ir::Reshape{shape}, {mask});
+  const Value other = exactly(b) ? b.add(ir::Constant{0}, {}) : b.beside(DType::f32, x.shape());
+  return b.add(ir::Select{}, b.choose.one_in(8) ? ir::Values{condition, other, x} : ir::Values{condition, x, other});
+}
+
+/// Something of each step of its own.
+Value of_each_step(Builder& b, Value x) {
+  const std::size_t last = x.shape().rank() - 1;
+  switch (b.choose.below(5)) {
+    case 0: {
+      const Value rows = last == 1 ? x : b.add(ir::Reshape{{x.shape().product(0, last), x.shape()[last]}}, {x});
+      const Value product = b.add(ir::Matmul{}, {rows, b.floats(Shape{x.shape()[last], b.number(2, 20)})});
+      return last == 1 ? product : b.add(ir::Reshape{x.shape().with(last, product.shape()[1])}, {product});
+    }
+    case 1:
+      return b.add(ir::Softmax{}, {x});
+    case 2:
+      return with_row_sums(b, x);
+    case 3:
+      return b.add(ir::Mul{}, {x, b.beside(DType::f32, x.shape())});
+    default:
+      return arithmetic(b, x);
+  }
+}
+
+}  // namespace
+
+/// Values over steps of which a mask leaves some out, and sums over them.
+Value masked_steps(Builder& b) {
+  constexpr std::int64_t counts[] = {15, 16, 17, 24};
+  const Dim n = Dim::batch(), steps = b.has_lengths() && b.choose.below(4) ? b.length() : Dim(b.choose.among(counts));
+  const Value mask = mask_of_steps(b, steps);
+  Value x = b.floats({n, steps, b.number(2, 9)}), before = x;
+  for (std::size_t left = 1 + b.choose.below(5); left > 0; --left) {
+    if (b.choose.one_in(3)) x = b.add(ir::Reshape{x.shape().rank() == 3 ? Shape{n * steps, x.shape()[2]} : Shape{n, steps, x.shape()[1]}}, {x});
+    x = link(b, b.choose.one_in(3) ? masked(b, mask, x) : of_each_step(b, x));
+    if (b.choose.one_in(3)) before = x;
+  }
+  x = masked(b, mask, x);
+  const auto matrix = [&](Value of) { return of.shape().rank() == 2 ? of : b.add(ir::Reshape{{n * steps, of.shape()[2]}}, {of}); };
+  switch (b.choose.below(4)) {
+    case 0: {  // as a weight's gradient; one in slots
+      const bool is_wide = b.choose.below(4);
+      if (is_wide) b.allow(200'000, 2e7);
+      const Value rows = is_wide ? b.floats({n * steps, b.number(33, 70)}) : matrix(before);
+      const Value other = is_wide ? matrix(masked(b, mask, b.floats({n, steps, b.number(113, 130)}))) : matrix(x);
+      return arithmetic(b, b.add(ir::Matmul{true, false}, b.choose.below(2) ? ir::Values{rows, other} : ir::Values{other, rows}));
+    }
+    case 1:
+      return arithmetic(b, b.add(ir::Sum{0, static_cast<std::int64_t>(x.shape().rank()) - 1}, {x}));
+    case 2:
+      return arithmetic(b, b.add(ir::ScatterAddRows{12}, {b.index({n * steps}, 12), matrix(x)}));
+    default:
+      return x;
+  }
+}
+
 }  // namespace sinter::fuzz::motif

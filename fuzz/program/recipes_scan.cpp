@@ -22,15 +22,17 @@ class StepMaker {
     add_sequence(b_.floats(fits, {Dim::batch(), b_.length(), b_.number(1, 9)}));
     if (b_.choose.below(2)) add_sequence(b_.leaf({DType::boolean, {Dim::batch(), length_}}));
     else if (b_.choose.below(2)) add_sequence(b_.leaf({DType::f32, {Dim::batch(), length_, b_.number(1, 9)}}));
+    is_masked_ = !masks_.empty() && b_.choose.below(2);
     for (std::size_t more = b_.choose.below(3) + b_.choose.below(2); more > 0; --more) add_carry();
     for (std::size_t attempts = 3 + b_.choose.below(10); attempts > 0; --attempts) try {
         grow();
       } catch (const UserError&) {  // shapes that do not fit
       }
     ir::StepResults results;
-    for (std::size_t i = 0; i < carries_.size(); ++i) results.next.push_back(next(i).id);
+    for (std::size_t i = 0; i < carries_.size(); ++i) results.next.push_back(kept_by_mask(next(i), carries_[i]).id);
     for (std::size_t more = b_.choose.below(3) + (carries_.empty() ? 1 : 0); more > 0; --more)
-      if (const Value output = b_.choose.among(values_); output.shape()[0] == Dim::batch()) results.stacked.push_back(output.id);
+      if (const Value output = b_.choose.among(values_); output.shape()[0] == Dim::batch())
+        results.stacked.push_back((b_.choose.one_in(3) ? kept_by_mask(output, step_.add(ir::Constant{0}, {})) : output).id);
     if (results.next.empty() && results.stacked.empty()) throw Unfit{};
     const ir::Graph step = ordered(results);
     const ir::ScanValues made = ir::add_scan(
@@ -139,6 +141,13 @@ class StepMaker {
     const Value mask = b_.choose.among(masks_);
     return like.rank() == 2 ? reshape(mask, {Dim::batch(), 1}) : mask;
   }
+  /// In steps of which the mask leaves out a sample, the other value; of a mask that all carries heed.
+  Value kept_by_mask(Value x, Value other) {
+    if (!is_masked_) return x;
+    Shape shape{Dim::batch()};
+    while (shape.rank() < x.shape().rank()) shape = shape.insert(shape.rank(), 1);
+    return select(shape.rank() == 1 ? masks_[0] : reshape(masks_[0], shape), x, other);
+  }
   void add(Value x) {
     if (x.shape().rank() > 4 || x.shape().elements().per_sample().factor() > 400) return;
     values_.push_back(x);
@@ -163,6 +172,7 @@ class StepMaker {
   Dim length_ = 1;
   std::vector<Leaf> carry_leaves_, sequence_leaves_, other_leaves_;
   ir::Values carries_, values_, masks_;
+  bool is_masked_ = false;
 };
 
 }  // namespace
