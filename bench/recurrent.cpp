@@ -1,6 +1,7 @@
 #include "bench/recurrent.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "bench/network.h"
 
@@ -31,6 +32,63 @@ std::vector<Job> words_step(const char* name, double gates, const RunSettings& s
 
 std::vector<Job> gru_step(const RunSettings& settings) { return words_step<nn::GRU>("gru_b64", 3, settings); }
 std::vector<Job> lstm_step(const RunSettings& settings) { return words_step<nn::LSTM>("lstm_b64", 4, settings); }
+
+std::vector<Job> ragged_step(const RunSettings& settings) {
+  constexpr std::int64_t batch = 64, words = 150, least = 15, vocabulary = 30000;
+  struct Batch {
+    Tensor words, lengths, classes;
+  };
+  struct State {
+    nn::Embedding embedding{vocabulary, 125};
+    nn::GRU gru{125, 100};
+    nn::Dense out{100, 2};
+    std::vector<Parameter> parameters = nn::Sequential{embedding, gru, out}.trainable_parameters();
+    std::shared_ptr<optim::Optimizer> optimizer = adam(1e-3);
+    std::vector<Batch> batches;
+    std::size_t next = 0;
+    Step<Tensor(Tensor, Tensor, Tensor)> step;
+  };
+  seed(3);
+  auto state = std::make_shared<State>();
+  double steps = 0;  // of the first batch
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const Tensor lengths = labels(batch, words - least + 1, 120 + i) + static_cast<std::int32_t>(least);
+    if (i == 0) steps = sum(cast(lengths, DType::f32)).item();
+    state->batches.push_back({reshape(labels(batch * words, vocabulary, 100 + i), {batch, words}), lengths, labels(batch, 2, 105 + i)});
+  }
+  state->step = compile(
+      [s = state.get()](const Tensor& words, const Tensor& lengths, const Tensor& classes) {
+        const nn::TrainingScope scope;
+        const Tensor x = nn::with_mask(s->embedding(words), nn::sequence_mask(lengths, words.dim(1)));
+        const Tensor loss = loss::sparse_categorical_crossentropy_from_logits(s->out(s->gru(x)), classes);
+        s->optimizer->update(s->parameters, grad(loss, s->parameters));
+        return loss;
+      },
+      {.name = "gru_ragged_b64", .mode = settings.mode, .threads = settings.threads}, Spec::batch(DType::i32, {Spec::any_length}),
+      Spec::batch(DType::i32, {}), Spec::batch(DType::i32, {}));
+  // Samples in order of their lengths, and no more steps than the longest has.
+  const auto ordered = [](const Batch& of) {
+    const std::vector<std::int32_t> lengths = of.lengths.to_vector<std::int32_t>();
+    std::vector<std::int32_t> rows(lengths.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    std::sort(rows.begin(), rows.end(), [&](std::int32_t a, std::int32_t b) {
+      const std::int32_t x = lengths[static_cast<std::size_t>(a)], y = lengths[static_cast<std::size_t>(b)];
+      return x != y ? x > y : a < b;
+    });
+    const Tensor order(rows, {batch});
+    const Tensor words = slice(gather_rows(of.words, order), 1, 0, lengths[static_cast<std::size_t>(rows[0])]);
+    return Batch{words, gather_rows(of.lengths, order), gather_rows(of.classes, order)};
+  };
+  const Batch first = ordered(state->batches[0]);
+  show(settings, state->step, first.words, first.lengths, first.classes);
+  Job job;
+  job.products = 6 * (of_inputs(steps, 125, 100, 3) + of_states(steps, 100, 3) + batch * 100 * 2);
+  job.call = [state, ordered] {
+    const Batch one = ordered(state->batches[state->next++ % state->batches.size()]);
+    state->step(one.words, one.lengths, one.classes);
+  };
+  return {job};
+}
 
 std::vector<Job> bidirectional_step(const RunSettings& settings) {
   constexpr std::int64_t batch = 32, steps = 140;

@@ -349,6 +349,7 @@ const std::vector<Workload>& workloads() {
       {"conv1d_large_b32", [](const RunSettings& s) { return conv1d_step(14000, s); }},
       {"gru_b64", gru_step},
       {"lstm_b64", lstm_step},
+      {"gru_ragged_b64", ragged_step},
       {"bilstm512_b32", bidirectional_step},
       {"lstm_question", question_step},
       {"gru_stream", gru_stream},

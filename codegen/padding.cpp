@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "codegen/kernels/kinds.h"
 
@@ -20,15 +21,13 @@ class Marker {
   }
 
   void run() {
-    for (std::size_t k = 0; k < s_.kernels.size(); ++k) {
-      Kernel& kernel = s_.kernels[k];
-      const NodeId mask = mask_of(kernel);
-      if (mask == ir::no_node || !stored_.contains(mask)) continue;
-      const ValueId value = stored_.at(mask);
-      if (comes_before(k, value)) continue;
-      kernel.mask = StepMask{value, graph_.node(mask).type.shape.elements().per_sample(), zeros_of(kernel)};
-      const bool is_read = std::any_of(kernel.reads.begin(), kernel.reads.end(), [&](const Read& read) { return read.value == value; });
-      if (!is_read) kernel.reads.push_back({.value = value, .same_rows = kernel.domain.samples});
+    std::map<NodeId, std::vector<std::size_t>> skipping;  // kernels by mask
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k)
+      if (const NodeId mask = mask_of(s_.kernels[k]); stored_.contains(mask)) skipping[mask].push_back(k);
+    for (const auto& [mask, kernels] : skipping) {
+      const std::vector<char> before = kernels_before(stored_.at(mask));
+      for (const std::size_t k : kernels)
+        if (!before[k]) mark(s_.kernels[k], mask);
     }
   }
 
@@ -68,25 +67,36 @@ class Marker {
       if (padding(write.node).mask != ir::no_node && !padding(write.node).anything) zeros.push_back(write.value);
     return zeros;
   }
-  /// Whether the mask is computed from what the kernel computes.
-  bool comes_before(std::size_t k, ValueId mask) const {
-    std::vector<ValueId> stack{mask};
-    std::vector<char> seen(s_.kernels.size());
-    while (!stack.empty()) {
-      const ValueId value = s_.memory_of(stack.back());
-      stack.pop_back();
-      for (std::size_t p = 0; p < s_.kernels.size(); ++p) {
-        if (seen[p] || !writes(s_.kernels[p], value)) continue;
-        if (p == k) return true;
-        seen[p] = 1;
-        for (const Read& read : s_.kernels[p].reads) stack.push_back(read.value);
-      }
+  void mark(Kernel& kernel, NodeId mask) {
+    const ValueId value = stored_.at(mask);
+    kernel.mask = StepMask{value, graph_.node(mask).type.shape.elements().per_sample(), zeros_of(kernel)};
+    // All steps of a sample are read, of which a chunk may be a part.
+    bool is_read = false;
+    for (Read& read : kernel.reads) {
+      if (s_.memory_of(read.value) != s_.memory_of(value)) continue;
+      read.same_rows = read.same_rows && kernel.domain.samples;
+      read.same_place = false;
+      is_read = is_read || read.value == value;
     }
-    return false;
+    if (!is_read) kernel.reads.push_back({.value = value, .same_rows = kernel.domain.samples});
   }
-  bool writes(const Kernel& kernel, ValueId value) const {
-    return std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& write) { return s_.memory_of(write.value) == value; }) ||
-           std::any_of(kernel.memory.begin(), kernel.memory.end(), [&](const Memory& memory) { return memory.value == value; });
+  /// By kernel: whether the value is computed from what it computes.
+  std::vector<char> kernels_before(ValueId value) const {
+    std::vector<std::vector<std::size_t>> writers(s_.values.size());  // by memory
+    for (std::size_t k = 0; k < s_.kernels.size(); ++k) {
+      for (const Write& write : s_.kernels[k].writes) writers[s_.memory_of(write.value)].push_back(k);
+      for (const Memory& memory : s_.kernels[k].memory) writers[memory.value].push_back(k);
+    }
+    std::vector<char> found(s_.kernels.size());
+    std::vector<ValueId> stack{value};
+    while (!stack.empty()) {
+      const ValueId next = s_.memory_of(stack.back());
+      stack.pop_back();
+      for (const std::size_t k : writers[next])
+        if (!std::exchange(found[k], 1))
+          for (const Read& read : s_.kernels[k].reads) stack.push_back(read.value);
+    }
+    return found;
   }
 
   const ir::Graph& graph_;
