@@ -189,8 +189,12 @@ Freedom Padding::of_use(NodeId user, std::size_t operand) const {
   if (const auto* product = std::get_if<ir::Matmul>(&node.op); product && product->transpose_a && !product->transpose_b && !has_units(user)) {
     // A sum over the units, each of which adds a product of a row of each operand.
     const auto rows = [&](std::size_t k) { return graph_.node(node.inputs[k]).type.shape[0]; };
-    return rows(0) == units_ && rows(1) == units_ && is_zero(node.inputs[1 - operand]) ? Freedom::finite_numbers : Freedom::none;
+    if (rows(0) != units_ || rows(1) != units_) return Freedom::none;
+    return is_zero(node.inputs[1 - operand]) ? Freedom::finite_numbers : Freedom::zero;
   }
+  // What zeros of either sign are added to is what it was: sums begin with 0.
+  const bool adds = (std::holds_alternative<ir::Sum>(node.op) && !has_units(user)) || std::holds_alternative<ir::ScatterAddRows>(node.op);
+  if (adds && is_float(graph_.node(node.inputs[operand]).type.dtype)) return Freedom::zero;
   if (!has_units(user) || !reads_own(user, operand)) return Freedom::none;
   if (is_index(node.type.dtype)) return Freedom::none;  // what is picked by it must exist
   const Freedom of_result = freedom(user);
@@ -200,6 +204,7 @@ Freedom Padding::of_use(NodeId user, std::size_t operand) const {
           if (is_mask(user, 0)) return operand == 0 ? Freedom::none : operand == 1 ? Freedom::anything : of_result;
         if constexpr (std::is_same_v<O, ir::Mul>)
           if (is_zero_for(user, 1 - operand)) return std::max(of_result, Freedom::finite_numbers);
+        if (of_result == Freedom::zero) return is_zero_for(user, operand) && is_zero(user) ? of_result : Freedom::none;
         if (of_result != Freedom::finite_numbers) return of_result;
         if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a ? of_result : Freedom::none;
         if constexpr (std::is_same_v<O, ir::Dense>) return operand == 0 ? of_result : Freedom::none;

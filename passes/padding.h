@@ -11,7 +11,12 @@
 namespace sinter::passes {
 
 /// What may stand in the padding of a value instead of what the graph says, without a change of any result.
-enum class Freedom : std::uint8_t { none, finite_numbers, anything };
+enum class Freedom : std::uint8_t {
+  none,
+  zero,  ///< 0 in place of -0
+  finite_numbers,
+  anything,
+};
 
 /// What a graph computes of its units where a mask is false. A unit is a sample (N of them), or a step of one (N·T): values have some dimensions
 /// whose product is their number, and then those of a unit.
@@ -35,7 +40,9 @@ class Padding {
   void find_freedom();
   Freedom freedom(ir::NodeId id) const { return freedom_[id]; }
   /// Whether 0 may stand in the padding of this value.
-  bool may_be_zero(ir::NodeId id) const { return has_units(id) && (is_zero(id) || freedom(id) != Freedom::none); }
+  bool may_be_zero(ir::NodeId id) const {
+    return has_units(id) && (freedom(id) >= Freedom::finite_numbers || (is_zero(id) && freedom(id) == Freedom::zero));
+  }
   /// Of a scan whose steps change nothing of a sample where the mask is false, and make nothing that is needed: they need not run there.
   bool skips_steps(ir::NodeId scan) const { return skips_[scan] != 0; }
 

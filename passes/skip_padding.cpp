@@ -55,7 +55,8 @@ std::size_t skip(ir::Graph& graph, NodeId mask) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const ir::Node& node = graph.node(id);
     if (node.dead || ir::is_leaf(node.op) || node.padding.mask != ir::no_node) continue;
-    const bool is_over_steps = is_float(node.type.dtype) && symbolic_layout(node.type.shape).rows == steps;
+    const bool is_in_rows = symbolic_layout(node.type.shape).rows == steps || std::holds_alternative<ir::ScanResult>(node.op);
+    const bool is_over_steps = is_float(node.type.dtype) && is_in_rows;
     if (!padding.skips_steps(id) && !adds_zeros(graph, id, padding, steps) && !(is_over_steps && padding.may_be_zero(id))) continue;
     graph.set_padding(id, {mask, is_over_steps && padding.freedom(id) == Freedom::anything});
     ++count;

@@ -215,11 +215,14 @@ class ScanEmitter {
   /// Of what is stacked, in all steps but these.
   void store_zeros(Range steps, Value* length) {
     for (const ValueId value : e_.kernel().mask->zeros) {
-      Value* rows = e_.extent(quotient(rows_of_sample(e_.stored(value).type.shape), scan_.length).value());
+      const Type& type = e_.stored(value).type;
+      Value* each = e_.extent(type.shape.product(2, type.shape.rank()));  // elements of a step
+      Value* zero = llvm::Constant::getNullValue(e_.memory_type(type.dtype, 1));
       e_.loop(e_.begin(), e_.end(), 1, [&](Value* sample) {
-        const auto row = [&](Value* step) { return b_.CreateMul(b_.CreateAdd(b_.CreateMul(sample, length), step), rows); };
-        e_.store_zeros(value, {row(e_.number(0)), row(steps.first)});
-        e_.store_zeros(value, {row(steps.last), row(length)});
+        const auto element = [&](Value* step) { return b_.CreateMul(b_.CreateAdd(b_.CreateMul(sample, length), step), each); };
+        const auto store = [&](Value* i) { b_.CreateStore(zero, e_.element_address(value, i)); };
+        e_.loop(element(e_.number(0)), element(steps.first), 1, store);
+        e_.loop(element(steps.last), element(length), 1, store);
       });
     }
   }

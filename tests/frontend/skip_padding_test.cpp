@@ -1,4 +1,6 @@
 // Steps of sequences that a mask leaves out are not computed, and nothing else changes.
+#include <bit>
+
 #include "frontend/nn/mask.h"
 #include "frontend/nn/recurrent.h"
 #include "tests/frontend/helpers.h"
@@ -74,6 +76,37 @@ TEST(SkipPadding, ChangesNoByte) {
       const auto report = skips.step.verify(random({21, 19, 4}, 2), masks(21, 19)[0].second);
       EXPECT_TRUE(report.ok()) << report;
     }
+}
+
+/// Outputs of a loop that are 0 in padding and are read there, of one number a step and of several.
+TEST(SkipPadding, WhatALoopDoesNotComputeIsZeroWhereItIsRead) {
+  NEEDS_CODEGEN();
+  constexpr std::int64_t steps = 20;
+  for (const std::int64_t width : {0, 3, 20}) {  // 0: a number, without a dimension of its own
+    const auto shaped = [width](const Tensor& x, std::vector<Dim> dims, std::int64_t columns) {
+      if (width) dims.push_back(columns);
+      return reshape(x, dims);
+    };
+    const auto run = [&](std::vector<std::string> without, std::int64_t samples) {
+      auto step = compile(
+          [&](const Tensor& x, const Tensor& mask) {
+            const Dim n = x.dim(0);
+            const ScanFunction next = [&](std::span<const Tensor> h, std::span<const Tensor> element) {
+              const Tensor exists = shaped(element[1], {n}, 1), after = where(exists, tanh(element[0] + h[0]), h[0]);
+              return ScanStep({after}, {where(exists, after, 0)});
+            };
+            const Scanned made = scan(next, {shaped(slice(x, 1, 0, 1), {n}, width)}, {x, reshape(mask, {n, steps, 1})});
+            return std::vector{made.carries[0], made.outputs[0], made.outputs[0] + 1, x * where(shaped(mask, {n, steps}, 1), x, 0)};
+          },
+          {.without = std::move(without)});
+      const Tensor x = random(width ? Shape{samples, steps, width} : Shape{samples, steps}, 3);
+      std::vector<std::uint32_t> bits;  // -0 is not 0
+      for (const Tensor& result : step(x, masks(samples, steps)[0].second))
+        for (const float value : result.to_vector<float>()) bits.push_back(std::bit_cast<std::uint32_t>(value));
+      return bits;
+    };
+    for (const std::int64_t samples : {1, 2, 19}) EXPECT_EQ(run({}, samples), run({"skip_padding"}, samples)) << width << ", " << samples;
+  }
 }
 
 /// 0 · NaN is NaN, unless nobody multiplies.

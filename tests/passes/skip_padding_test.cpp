@@ -96,6 +96,14 @@ TEST(SkipPadding, AProductWithZerosNeedsFiniteNumbers) {
   EXPECT_TRUE(s.is_needed(s.graph.value(s.graph.node(logarithm.id).inputs[0]))) << "the logarithm of 0 is not";
 }
 
+TEST(SkipPadding, TheSignOfAZeroThatIsAResultStays) {
+  Steps s;
+  const Value product = s.kept(s.x) * s.x;  // -0 where x is negative
+  s.graph.add_output(product);
+  s.run();
+  EXPECT_TRUE(s.is_needed(product));
+}
+
 TEST(SkipPadding, RowsOfOtherShapesAreThoseOfTheSameSteps) {
   Steps s;
   const Value w = s.graph.add_state({"w", {DType::f32, {3, 4}}, true});
