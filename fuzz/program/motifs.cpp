@@ -33,7 +33,7 @@ constexpr Motif motifs[] = {
     {motif::sum_of_chains, 4},
     {motif::normalized},
     {motif::many_rows, 3},
-    {motif::masked_steps, 6},
+    {motif::masked_steps, 9},
     {motif::loop_over_time, 13},
     {motif::attention},
     {motif::state_update},

@@ -119,7 +119,7 @@ Value masked_steps(Builder& b) {
   }
   x = masked(b, mask, x);
   const auto matrix = [&](Value of) { return of.shape().rank() == 2 ? of : b.add(ir::Reshape{{n * steps, of.shape()[2]}}, {of}); };
-  switch (b.choose.below(4)) {
+  switch (b.choose.one_in(3) ? 0 : b.choose.below(4)) {
     case 0: {  // as a weight's gradient; one in slots
       const bool is_wide = b.choose.below(4);
       if (is_wide) b.allow(200'000, 2e7);
