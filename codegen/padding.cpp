@@ -17,7 +17,7 @@ class Marker {
   Marker(const ir::Graph& graph, Schedule& schedule) : graph_(graph), s_(schedule) {
     for (NodeId id = 0; id < graph.size(); ++id)
       if (!graph.node(id).dead && graph.node(id).type.dtype == DType::boolean && s_.value_of[id] != no_value)
-        stored_.emplace(root_of(id), s_.value_of[id]);
+        stored_.emplace(ir::before_reshapes(graph, id), s_.value_of[id]);
   }
 
   void run() {
@@ -32,11 +32,6 @@ class Marker {
   }
 
  private:
-  /// What a boolean was before it got another shape.
-  NodeId root_of(NodeId id) const {
-    while (std::holds_alternative<ir::Reshape>(graph_.node(id).op)) id = graph_.node(id).inputs[0];
-    return id;
-  }
   const ir::Padding& padding(NodeId id) const { return graph_.node(id).padding; }
 
   /// The mask whose padding the kernel need not compute.

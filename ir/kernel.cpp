@@ -6,6 +6,11 @@
 
 namespace sinter::ir {
 
+NodeId before_reshapes(const Graph& graph, NodeId id) {
+  while (std::holds_alternative<Reshape>(graph.node(id).op)) id = graph.node(id).inputs[0];
+  return id;
+}
+
 bool is_pointwise(const Op& op) { return is_elementwise(op) || std::holds_alternative<Broadcast>(op); }
 
 bool moves_elements(const Op& op) {

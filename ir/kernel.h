@@ -3,12 +3,20 @@
 
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "ir/graph.h"
 #include "ir/layout.h"
 
 namespace sinter::ir {
+
+/// Whether an op is of one of these types.
+template <class O, class... Ops>
+inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
+
+/// What a value was before it got another shape.
+NodeId before_reshapes(const Graph& graph, NodeId id);
 
 /// Whether each element of the result depends on one element of each operand: pointwise ops, and broadcast. All other ops but leaves are anchors.
 bool is_pointwise(const Op& op);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/kernel.h"
 #include "ir/scan.h"
 
 namespace sinter::passes {
@@ -22,8 +23,7 @@ bool leads_with(const Shape& shape, Dim units) {
   return false;
 }
 
-template <class O, class... Ops>
-constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
+using ir::is_one_of;
 
 template <class O>
 constexpr bool moves_rows = is_one_of<O, ir::Reshape, ir::Broadcast, ir::Permute, ir::Slice, ir::Pad, ir::Concat>;
@@ -40,11 +40,6 @@ constexpr bool keeps_finite =
     keeps_zero<O> || is_one_of<O, ir::Mul, ir::Clip, ir::Sigmoid, ir::Sin, ir::Cos, ir::Erf, ir::Select, ir::Matmul, ir::Dense>;
 
 }  // namespace
-
-NodeId root_of_mask(const ir::Graph& graph, NodeId id) {
-  while (std::holds_alternative<ir::Reshape>(graph.node(id).op)) id = graph.node(id).inputs[0];
-  return id;
-}
 
 Padding::Padding(const ir::Graph& graph, Dim units, NodeId mask)
     : graph_(graph),
@@ -67,7 +62,7 @@ bool Padding::reads_own(NodeId user, std::size_t operand) const {
 
 bool Padding::is_mask(NodeId user, std::size_t operand) const {
   const NodeId condition = graph_.node(user).inputs[operand];
-  return root_of_mask(graph_, condition) == mask_ && graph_.node(condition).type.shape.elements() == units_ && reads_own(user, operand);
+  return ir::before_reshapes(graph_, condition) == mask_ && graph_.node(condition).type.shape.elements() == units_ && reads_own(user, operand);
 }
 
 bool Padding::is_zero_for(NodeId user, std::size_t operand) const {
@@ -133,7 +128,7 @@ void Padding::find_step(NodeId id) {
   const std::size_t first = scan.carry_count(), last = first + scan.sequence_count();
   if (ir::samples_of(body, first, scan.sequence_count()) != Dim::batch()) return;
   for (std::size_t i = first; i < last; ++i) {
-    if (root_of_mask(graph_, operands[i]) != mask_ || graph_.node(operands[i]).type.shape.elements() != units_) continue;
+    if (ir::before_reshapes(graph_, operands[i]) != mask_ || graph_.node(operands[i]).type.shape.elements() != units_) continue;
     auto step = std::make_shared<Padding>(body, Dim::batch(), body.input_node(i));
     for (std::size_t k = first; k < last; ++k)
       if (is_zero(operands[k])) step->set_zero(body.input_node(k));

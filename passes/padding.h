@@ -73,7 +73,4 @@ class Padding {
   std::map<ir::NodeId, std::shared_ptr<Padding>> steps_;  ///< of scans over sequences with this mask
 };
 
-/// What a boolean was before it got another shape.
-ir::NodeId root_of_mask(const ir::Graph& graph, ir::NodeId id);
-
 }  // namespace sinter::passes

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/kernel.h"
 #include "ir/layout.h"
 #include "passes/padding.h"
 #include "passes/passes.h"
@@ -15,7 +16,7 @@ std::vector<NodeId> masks_of(const ir::Graph& graph) {
   constexpr std::int64_t least_steps = 16;
   std::vector<NodeId> masks;
   const auto add = [&](NodeId id) {
-    const NodeId mask = root_of_mask(graph, id);
+    const NodeId mask = ir::before_reshapes(graph, id);
     const Type& type = graph.node(mask).type;
     if (type.dtype != DType::boolean || type.shape.rank() < 2 || type.shape[0] != Dim::batch()) return;
     const Dim length = type.shape[1];

@@ -177,25 +177,30 @@ Range Emitter::masked_steps(Value* sample) {
   return {value(first), value(last)};
 }
 
-void Emitter::emit_masked_steps() {
-  const Rows all = rows();
+void Emitter::for_each_masked_sample(Rows rows, const std::function<void(Rows all, Rows masked)>& body) {
   Value* length = extent(kernel_.mask->length);
   const auto within = [&](Value* row) {
-    row = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row, all.first);
-    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, all.last);
+    row = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row, rows.first);
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, rows.last);
   };
-  Value *first = builder_.CreateUDiv(all.first, length),
-        *last = builder_.CreateUDiv(builder_.CreateAdd(all.last, builder_.CreateSub(length, number(1))), length);
+  Value *first = builder_.CreateUDiv(rows.first, length),
+        *last = builder_.CreateUDiv(builder_.CreateAdd(rows.last, builder_.CreateSub(length, number(1))), length);
   loop(first, last, 1, [&](Value* sample) {
     const Range steps = masked_steps(sample);
     const auto row = [&](Value* step) { return within(builder_.CreateAdd(builder_.CreateMul(sample, length), step)); };
-    const Rows own{row(steps.first), row(steps.last)};
+    const Rows all{row(number(0)), row(length)}, masked{row(steps.first), row(steps.last)};
+    body(all, masked);
+  });
+}
+
+void Emitter::emit_masked_steps() {
+  for_each_masked_sample(rows(), [&](Rows all, Rows masked) {
     for (const ValueId value : kernel_.mask->zeros) {
-      store_zeros(value, {row(number(0)), own.first});
-      store_zeros(value, {own.last, row(length)});
+      store_zeros(value, {all.first, masked.first});
+      store_zeros(value, {masked.last, all.last});
     }
-    when(builder_.CreateICmpSLT(own.first, own.last), [&] {
-      masked_rows_ = own;
+    when(builder_.CreateICmpSLT(masked.first, masked.last), [&] {
+      masked_rows_ = masked;
       kernel_.kind->emit(*this);
       masked_rows_.reset();
     });

@@ -79,6 +79,9 @@ class Emitter {
   Rows indices(std::size_t axes);
   /// From the first step that the kernel's mask has of a sample to the one behind the last; none: both are the same.
   Range masked_steps(llvm::Value* sample);
+  /// Of rows that are steps of samples, one behind the other: calls body for each sample with those of its rows that are among them, and with those
+  /// of these from the first to the last that the kernel's mask has.
+  void for_each_masked_sample(Rows rows, const std::function<void(Rows all, Rows masked)>& body);
 
   // ---- numbers and control flow ----
   llvm::Value* number(std::int64_t value) const;

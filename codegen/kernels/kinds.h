@@ -16,8 +16,7 @@ class Emitter;
 struct Site;
 struct Vec;
 
-template <class O, class... Ops>
-inline constexpr bool is_one_of = (std::is_same_v<O, Ops> || ...);
+using ir::is_one_of;
 
 class KernelKind {
  public:

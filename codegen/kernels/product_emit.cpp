@@ -147,13 +147,7 @@ class ProductEmitter : ProductWords {
   /// Of the steps that the mask has; others would add products with 0.
   void for_each_masked_block_of_k(Value* first, Value* last, const std::function<void(Value*, Value*)>& body) {
     e_.store_zeros(e_.memory(Memory::slots), {b_.CreateAdd(slot_row_, begin_), b_.CreateAdd(slot_row_, end_)});
-    Value* length = e_.extent(e_.kernel().mask->length);
-    const auto within = [&](Value* k) { return least(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, k, first), last); };
-    e_.loop(b_.CreateUDiv(first, length), b_.CreateUDiv(b_.CreateAdd(last, b_.CreateSub(length, number(1))), length), 1, [&](Value* sample) {
-      const Range steps = e_.masked_steps(sample);
-      const auto term = [&](Value* step) { return within(b_.CreateAdd(b_.CreateMul(sample, length), step)); };
-      for_each_block_of_k(term(steps.first), term(steps.last), plan_.k_block, body);
-    });
+    e_.for_each_masked_sample({first, last}, [&](Rows, Rows masked) { for_each_block_of_k(masked.first, masked.last, plan_.k_block, body); });
   }
 
   Chains chains_of(Range rows) {

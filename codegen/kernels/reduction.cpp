@@ -80,13 +80,9 @@ void emit_row_reduction(Emitter& e, const Reduction& r) {
 void add_masked(Emitter& e, Value* from, Value* whole, Value* to, const std::function<void(Value* row, unsigned turn)>& add,
                 const std::function<void(Value* row)>& add_turns) {
   Builder& b = e.builder();
-  Value* length = e.extent(e.kernel().mask->length);
-  const auto least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
-  const auto within = [&](Value* row) { return least(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, row, from), to); };
-  e.loop(b.CreateUDiv(from, length), b.CreateUDiv(b.CreateAdd(to, b.CreateSub(length, e.number(1))), length), 1, [&](Value* sample) {
-    const Range steps = e.masked_steps(sample);
-    const auto row_of = [&](Value* step) { return within(b.CreateAdd(b.CreateMul(sample, length), step)); };
-    Value *first = row_of(steps.first), *last = row_of(steps.last), *edge = least(last, whole);
+  e.for_each_masked_sample({from, to}, [&](Rows, Rows masked) {
+    Value *first = masked.first, *last = masked.last;
+    Value* edge = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last, whole);
     Value* begin = b.CreateAdd(from, b.CreateAnd(b.CreateSub(first, from), e.number(-static_cast<std::int64_t>(turns))));
     e.loop(begin, edge, turns, [&](Value* row) {
       Value* all = b.CreateAnd(b.CreateICmpSGE(row, first), b.CreateICmpSLE(b.CreateAdd(row, e.number(turns)), last));

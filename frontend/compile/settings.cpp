@@ -10,7 +10,10 @@
 namespace sinter {
 
 namespace {
+/// A variable of Sinter's must be one that doctor knows.
 std::string environment(const char* name) {
+  if (std::string_view(name).starts_with("SINTER_") && meaning_of_variable(name).empty())
+    throw InternalError("settings", str(name, " is not in the list of variables"));
   const char* value = std::getenv(name);
   return value ? value : "";
 }

@@ -8,10 +8,11 @@ namespace sinter {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 13> variables{{
+constexpr std::array<std::pair<const char*, const char*>, 14> variables{{
     {"SINTER_MODE", "eager or graph, whatever the program says"},
     {"SINTER_DUMP", "folder for graphs, schedule and machine code of each step"},
     {"SINTER_STOP_AFTER", "the last pass that is run"},
+    {"SINTER_WITHOUT", "passes that are not run, with commas between"},
     {"SINTER_TARGET", "the level that code is generated for, instead of this CPU"},
     {"SINTER_FAULT", "a node whose result is perturbed, to see that verify names it"},
     {"SINTER_VERIFY", "1: every step is verified when it is compiled, which takes time"},

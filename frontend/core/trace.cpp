@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "ir/differentiate.h"
+#include "ir/kernel.h"
 #include "ir/scan.h"
 
 namespace sinter {
@@ -142,9 +143,7 @@ bool Traced::is_current() const {
 
 const ir::Node* Trace::maker(const Tensor& tensor) const {
   if (tensor.trace() != serial_) return around_ ? around_->maker(tensor) : nullptr;
-  const ir::Node* node = &result_.graph.node(tensor.node());
-  while (std::holds_alternative<ir::Reshape>(node->op)) node = &result_.graph.node(node->inputs[0]);
-  return node;
+  return &result_.graph.node(ir::before_reshapes(result_.graph, tensor.node()));
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "frontend/core/interpret.h"
 #include "frontend/core/warn.h"
 #include "frontend/train/trainer_impl.h"
+#include "ir/kernel.h"
 
 namespace sinter {
 
@@ -12,7 +13,7 @@ namespace {
 
 /// Whether its numbers are in [0, 1] whatever the input is.
 bool is_probability(const ir::Graph& graph, ir::NodeId id) {
-  while (std::holds_alternative<ir::Reshape>(graph.node(id).op)) id = graph.node(id).inputs[0];
+  id = ir::before_reshapes(graph, id);
   return std::holds_alternative<ir::Softmax>(graph.node(id).op) || std::holds_alternative<ir::Sigmoid>(graph.node(id).op);
 }
 

@@ -38,7 +38,7 @@ struct Steps {
   bool may_be_anything(Value v) const { return graph.node(v.id).padding.anything; }
 };
 
-TEST(SkipPadding, WhatIsSelectedMayBeAnythingElsewhere) {
+TEST(PaddingOfSteps, WhatIsSelectedMayBeAnythingElsewhere) {
   Steps s;
   const Value twice = s.x * 2.0, logarithm = s.graph.add(ir::Log{}, {twice}), kept = s.kept(logarithm), total = sum(kept, 0, 2);
   s.graph.add_output(total);
@@ -49,7 +49,7 @@ TEST(SkipPadding, WhatIsSelectedMayBeAnythingElsewhere) {
   EXPECT_TRUE(s.is_free(total));
 }
 
-TEST(SkipPadding, WhatAnythingElseReadsIsNeeded) {
+TEST(PaddingOfSteps, WhatAnythingElseReadsIsNeeded) {
   for (const int other : {0, 1, 2, 3}) {
     Steps s;
     const Value twice = s.x * 2.0, kept = s.kept(twice);
@@ -64,7 +64,7 @@ TEST(SkipPadding, WhatAnythingElseReadsIsNeeded) {
   }
 }
 
-TEST(SkipPadding, TheOtherBranchIsNeeded) {
+TEST(PaddingOfSteps, TheOtherBranchIsNeeded) {
   Steps s;
   const Value twice = s.x * 2.0, rest = select(s.condition(s.mask), s.zero, twice);
   s.graph.add_output(sum(rest, 0, 2));
@@ -73,7 +73,7 @@ TEST(SkipPadding, TheOtherBranchIsNeeded) {
   EXPECT_TRUE(s.is_needed(rest));
 }
 
-TEST(SkipPadding, OfAValueThatTwoMasksSelectWhatBothLeaveOutIsNotFound) {
+TEST(PaddingOfSteps, OfAValueThatTwoMasksSelectWhatBothLeaveOutIsNotFound) {
   Steps s;
   const Value twice = s.x * 2.0;
   s.graph.add_output(sum(s.kept(twice), 0, 2));
@@ -82,7 +82,7 @@ TEST(SkipPadding, OfAValueThatTwoMasksSelectWhatBothLeaveOutIsNotFound) {
   EXPECT_TRUE(s.is_needed(twice));
 }
 
-TEST(SkipPadding, AProductWithZerosNeedsFiniteNumbers) {
+TEST(PaddingOfSteps, AProductWithZerosNeedsFiniteNumbers) {
   Steps s;
   const Value twice = s.x * 2.0, logarithm = s.graph.add(ir::Log{}, {s.x * 3.0}), kept = s.kept(s.x);
   const Value weight = matmul(s.rows(twice), s.rows(kept), true), other = matmul(s.rows(logarithm), s.rows(kept), true);
@@ -96,7 +96,7 @@ TEST(SkipPadding, AProductWithZerosNeedsFiniteNumbers) {
   EXPECT_TRUE(s.is_needed(s.graph.value(s.graph.node(logarithm.id).inputs[0]))) << "the logarithm of 0 is not";
 }
 
-TEST(SkipPadding, TheSignOfAZeroThatIsAResultStays) {
+TEST(PaddingOfSteps, TheSignOfAZeroThatIsAResultStays) {
   Steps s;
   const Value product = s.kept(s.x) * s.x;  // -0 where x is negative
   s.graph.add_output(product);
@@ -104,7 +104,7 @@ TEST(SkipPadding, TheSignOfAZeroThatIsAResultStays) {
   EXPECT_TRUE(s.is_needed(product));
 }
 
-TEST(SkipPadding, RowsOfOtherShapesAreThoseOfTheSameSteps) {
+TEST(PaddingOfSteps, RowsOfOtherShapesAreThoseOfTheSameSteps) {
   Steps s;
   const Value w = s.graph.add_state({"w", {DType::f32, {3, 4}}, true});
   const Value product = matmul(s.rows(s.x), w), back = reshape(product, {n, t, 4}), kept = s.kept(back);
@@ -115,7 +115,7 @@ TEST(SkipPadding, RowsOfOtherShapesAreThoseOfTheSameSteps) {
   EXPECT_TRUE(s.is_needed(w));
 }
 
-TEST(SkipPadding, AMaskOfOtherRowsLeavesNothingOut) {
+TEST(PaddingOfSteps, AMaskOfOtherRowsLeavesNothingOut) {
   Steps s;
   // The mask of the steps in another order.
   const Value turned = s.graph.add(ir::Permute{{1, 0}}, {s.mask}), condition = reshape(turned, {n, t, 1}), twice = s.x * 2.0;
@@ -124,7 +124,7 @@ TEST(SkipPadding, AMaskOfOtherRowsLeavesNothingOut) {
   EXPECT_TRUE(s.is_needed(twice));
 }
 
-TEST(SkipPadding, SamplesOfFewStepsAreNotWorthIt) {
+TEST(PaddingOfSteps, SamplesOfFewStepsAreNotWorthIt) {
   for (const std::int64_t steps : {15, 16}) {
     ir::Graph graph("g");
     const Value x = graph.add_input({"x", {DType::f32, {n, steps, 3}}}), mask = graph.add_input({"m", {DType::boolean, {n, steps}}}), twice = x * 2.0;
@@ -157,7 +157,7 @@ struct Loop : Steps {
   Value sequence() { return graph.value(graph.node(scan.id).inputs[1]); }
 };
 
-TEST(SkipPadding, ALoopWhoseCarriesStayAsTheyAreSkipsSteps) {
+TEST(PaddingOfSteps, ALoopWhoseCarriesStayAsTheyAreSkipsSteps) {
   Loop l([](Value h, Value x, Value mask) { return select(mask, tanh(x + h), h); });
   l.graph.add_output(l.last);
   l.graph.add_output(sum(l.kept(l.stacked), 0, 2));
@@ -166,7 +166,7 @@ TEST(SkipPadding, ALoopWhoseCarriesStayAsTheyAreSkipsSteps) {
   EXPECT_TRUE(l.is_free(l.sequence()) && l.may_be_anything(l.sequence()));
 }
 
-TEST(SkipPadding, OneWhoseOutputsAreNeededRunsThemAll) {
+TEST(PaddingOfSteps, OneWhoseOutputsAreNeededRunsThemAll) {
   Loop l([](Value h, Value x, Value mask) { return select(mask, tanh(x + h), h); });
   l.graph.add_output(l.last);
   l.graph.add_output(l.stacked);
@@ -175,7 +175,7 @@ TEST(SkipPadding, OneWhoseOutputsAreNeededRunsThemAll) {
   EXPECT_TRUE(l.is_free(l.sequence()) && l.may_be_anything(l.sequence())) << "it is not selected there";
 }
 
-TEST(SkipPadding, OneWhoseCarriesGoOnRunsThemAll) {
+TEST(PaddingOfSteps, OneWhoseCarriesGoOnRunsThemAll) {
   struct Case {
     Next next;
     bool reads_sequence;  // where the mask is false
@@ -193,7 +193,7 @@ TEST(SkipPadding, OneWhoseCarriesGoOnRunsThemAll) {
   }
 }
 
-TEST(SkipPadding, ALoopOverAnotherMaskHeedsThat) {
+TEST(PaddingOfSteps, ALoopOverAnotherMaskHeedsThat) {
   Loop l([](Value h, Value x, Value mask) { return select(mask, tanh(x + h), h); }, false);
   l.graph.add_output(l.last);
   l.run();
