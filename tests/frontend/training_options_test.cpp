@@ -333,7 +333,7 @@ TEST(RunStateErrors, SayWhatIsWrong) {
                  {"[checkpoint] the history of 'loss' of the set 'training' is incomplete", [&] {
                     SavedState saved = good;
                     saved.set("history.evaluated training set.name.training", std::vector<double>{});
-                    saved.set("history.evaluated training set.loss", {1});
+                    saved.set("history.evaluated training set.loss", 1);
                     RunState::restore(saved);
                   }}});
 }
