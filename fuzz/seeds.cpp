@@ -229,6 +229,16 @@ Seeds encoder_seeds() {
           {"deep", std::string(100, '[')}};
 }
 
+Seeds text_seeds() {
+  const std::vector<std::string> texts{"A wonderful film, a FILM", "Größe über alles: 3.5", "これは映画です"};
+  return {{"vocabulary", "v" + data::Vocabulary::fit(texts).to_json()},
+          {"short",
+           "v" + data::Vocabulary::fit(texts, {.most_words = 2, .lower_case = false, .start = true, .longest = 2, .keep = Keep::last}).to_json()},
+          {"json-lines", "j{\"text\": \"fine\\u00e9\", \"stars\": 4.5}\n\n{\"stars\": null, \"seen\": true}\n"},
+          {"json-nested", "j{\"a\": [[[[1]]]]}"},
+          {"tabs", "tlabel\ttext\n1\tHe said \"no\"\n0\t\"dull\n"}};
+}
+
 Seeds command_line_seeds() {
   const auto saved = [](Trainer& trainer) { return written([&](const std::filesystem::path& path) { trainer.save(path.string()); }); };
   const auto of_table = [&](const char* target) {

@@ -97,6 +97,7 @@ const Target all[] = {
     {"keras", run_reader<read_arrays<weights::read_keras>>, 8 * kilobyte, nullptr, nullptr, nullptr, keras_seeds},
     {"encoder", run_encoder, 4 * kilobyte, nullptr, nullptr, nullptr, encoder_seeds},
     {"stream", run_stream, 2 * kilobyte, nullptr, nullptr, nullptr, stream_seeds},
+    {"text", run_text, 4 * kilobyte, nullptr, nullptr, nullptr, text_seeds},
 #ifdef SINTER_CLI
     {"command_line", run_command_line, 32 * kilobyte, mutate_container, nullptr, nullptr, command_line_seeds},
 #endif

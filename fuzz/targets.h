@@ -27,6 +27,11 @@ inline constexpr std::string_view table_of_seeds = "area,town,rooms\n1.5,Bonn,2\
 /// The format and the length of the pieces that are read, then a stream of records: each is answered once, with a text of the format.
 void run_stream(Bytes bytes);
 
+// ---- texts.cpp ----
+/// The kind, then a file of JSON lines (j), one with tabs (t) or the description of a vocabulary: a table is whole, its texts make a vocabulary, and
+/// that knows its words.
+void run_text(Bytes bytes);
+
 // ---- programs.cpp ----
 /// Bytes as a program (fuzz/program): all paths agree.
 void run_program(Bytes bytes);
@@ -47,6 +52,7 @@ Seeds safetensors_seeds();
 Seeds keras_seeds();
 Seeds encoder_seeds();
 Seeds stream_seeds();
+Seeds text_seeds();
 Seeds command_line_seeds();
 
 }  // namespace sinter::fuzz

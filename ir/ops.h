@@ -37,7 +37,7 @@ using Op = std::variant<Input, State, Constant, Extent,                         
                         MaxPool, MaxPoolPlace, PoolTake, PoolPut, AveragePool, AverageSpread,                                  // pool
                         GatherRows, ScatterAddRows, OneHot,                                                                    // index
                         Cumsum, ExactTotal, TakeAlong, ScatterAddAlong, TopK,                                                  // along
-                        Slice, Pad, Concat,                                                                                    // window
+                        Slice, Pad, Shift, Concat,                                                                             // window
                         Iota, Philox,                                                                                          // random
                         Scan, ScanResult>;                                                                                     // scan
 

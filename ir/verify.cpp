@@ -91,7 +91,7 @@ void check_input(const Graph& graph, std::size_t index) {
 
 }  // namespace
 
-bool may_be_nan(const Op& op) { return std::holds_alternative<Constant>(op) || std::holds_alternative<Pad>(op); }
+bool may_be_nan(const Op& op) { return std::holds_alternative<Constant>(op) || std::holds_alternative<Pad>(op) || std::holds_alternative<Shift>(op); }
 
 void verify(const Graph& graph) {
   std::vector<int> input_leaves(graph.inputs().size()), state_leaves(graph.states().size());

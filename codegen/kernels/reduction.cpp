@@ -75,16 +75,14 @@ void emit_row_reduction(Emitter& e, const Reduction& r) {
   });
 }
 
-/// Adds the rows of [from, to) that the kernel's mask has, each to the accumulator that it belongs to without a mask: up to `whole`, every so many
-/// turns at once, then to the first.
-void add_masked(Emitter& e, Value* from, Value* whole, Value* to, const std::function<void(Value* row, unsigned turn)>& add,
+/// Adds the rows of [from, to) that the kernel's mask has, each to the accumulator that it belongs to without a mask.
+void add_masked(Emitter& e, Value* from, Value* to, const std::function<void(Value* row, unsigned turn)>& add,
                 const std::function<void(Value* row)>& add_turns) {
   Builder& b = e.builder();
   e.for_each_masked_sample({from, to}, [&](Rows, Rows masked) {
     Value *first = masked.first, *last = masked.last;
-    Value* edge = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last, whole);
     Value* begin = b.CreateAdd(from, b.CreateAnd(b.CreateSub(first, from), e.number(-static_cast<std::int64_t>(turns))));
-    e.loop(begin, edge, turns, [&](Value* row) {
+    e.loop(begin, last, turns, [&](Value* row) {
       Value* all = b.CreateAnd(b.CreateICmpSGE(row, first), b.CreateICmpSLE(b.CreateAdd(row, e.number(turns)), last));
       e.when(all, [&] { add_turns(row); });
       e.when(b.CreateNot(all), [&] {
@@ -94,11 +92,11 @@ void add_masked(Emitter& e, Value* from, Value* whole, Value* to, const std::fun
         }
       });
     });
-    e.loop(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, whole), last, 1, [&](Value* row) { add(row, 0); });
   });
 }
 
-/// Rows of the operand added to each other at a site of their columns: row(k) for k from `first` to `last`.
+/// Rows of the operand added to each other at a site of their columns: row(k) for k from `first` to `last`. Which accumulator a row is added to
+/// depends on its number alone, so that rows of zeros behind the last one, as padding has them, change no byte.
 Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& site, const std::function<Value*(Value*)>& row) {
   Builder& b = e.builder();
   const ir::NodeId operand = e.anchor().inputs[0];
@@ -119,10 +117,13 @@ Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& sit
       for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
     };
     if (e.kernel().mask) {
-      add_masked(e, from, whole, to, add, add_turns);
+      add_masked(e, from, to, add, add_turns);
     } else {
       e.loop(from, whole, turns, add_turns);
-      e.loop(whole, to, 1, [&](Value* k) { add(k, 0); });
+      for (unsigned turn = 0; turn + 1 < turns; ++turn) {
+        Value* k = b.CreateAdd(whole, e.number(turn));
+        e.when(b.CreateICmpSLT(k, to), [&] { add(k, turn); });
+      }
     }
     return combine(combine(value(0), value(1), how), combine(value(2), value(3), how), how);
   };

@@ -2,48 +2,30 @@
 #include <sinter/sinter.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <map>
 #include <random>
-#include <unordered_map>
 
 using namespace sinter;
 
 namespace {
 
-struct Review {
-  std::vector<std::string> words;
-  std::int32_t good;
-};
-using Reviews = std::vector<Review>;
+struct Reviews {
+  std::vector<std::string> texts;
+  std::vector<std::int32_t> good;
 
-/// Letters, digits and apostrophes are words, in lower case; all else is between them.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  bool inside = false, tag = false;
-  for (const char raw : text) {
-    if (raw == '<' || raw == '>') tag = raw == '<';
-    const char c = raw >= 'A' && raw <= 'Z' ? static_cast<char>(raw - 'A' + 'a') : raw;
-    const bool letter = !tag && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '\'');
-    if (letter && !inside) words.emplace_back();
-    if (letter) words.back() += c;
-    inside = letter;
-  }
-  return words;
-}
+  Tensor labels() const { return {good, {std::ssize(good)}}; }
+};
 
 /// A line each: 1 for good or 0 for bad, a tab, the text.
 Reviews read_reviews(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) throw UserError(file, "cannot be read; give --data a folder with train.tsv and test.tsv");
+  const data::Table table = data::read_csv(file, {.delimiter = '\t', .quotes = false, .names = {"label", "text"}});
   Reviews reviews;
-  for (std::string line; std::getline(in, line);) {
-    if (line.size() < 2 || (line[0] != '0' && line[0] != '1') || line[1] != '\t')
-      throw UserError(file, "line " + std::to_string(reviews.size() + 1) + " must be 0 or 1, a tab and a text");
-    reviews.push_back({words_of(line.substr(2)), line[0] - '0'});
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string_view label = table.field(row, 0);
+    if (label != "0" && label != "1") throw UserError(file, "line " + std::to_string(table.line(row)) + " must be 0 or 1, a tab and a text");
+    reviews.texts.emplace_back(table.field(row, 1));
+    reviews.good.push_back(label == "1");
   }
   return reviews;
 }
@@ -55,48 +37,18 @@ Reviews made_up(std::int64_t count, unsigned seed_value) {
   const std::vector<std::string> praise{"great", "wonderful", "moving"}, blame{"dull", "awful", "boring"};
   Reviews reviews;
   for (std::int64_t i = 0; i < count; ++i) {
-    Review review{{}, 0};
+    std::string text;
+    std::int32_t good = 0;
     for (int judgement = 0; judgement < 2; ++judgement) {
-      for (unsigned k = random() % 6; k > 0; --k) review.words.push_back(filler[random() % filler.size()]);
-      const bool good = random() % 2, turned = random() % 2;
-      if (turned) review.words.emplace_back("not");
-      review.words.push_back((good != turned ? praise : blame)[random() % 3]);
-      review.good = good;
+      for (unsigned k = random() % 6; k > 0; --k) text += filler[random() % filler.size()] + " ";
+      good = random() % 2;
+      const bool turned = random() % 2;
+      text += (turned ? "not " : "") + ((good == 1) != turned ? praise : blame)[random() % 3] + ", ";
     }
-    reviews.push_back(std::move(review));
+    reviews.texts.push_back(text);
+    reviews.good.push_back(good);
   }
   return reviews;
-}
-
-/// Numbers of words, by falling frequency: 0 is padding, 1 the beginning of a review, 2 a word that is not among the most frequent.
-std::unordered_map<std::string, std::int32_t> number_words(const Reviews& reviews, std::size_t vocabulary) {
-  std::map<std::string, std::int64_t> counts;
-  for (const Review& review : reviews)
-    for (const std::string& word : review.words) ++counts[word];
-  std::vector<std::pair<std::int64_t, std::string>> by_count;
-  for (const auto& [word, count] : counts) by_count.emplace_back(-count, word);
-  std::sort(by_count.begin(), by_count.end());
-  std::unordered_map<std::string, std::int32_t> numbers;
-  for (std::size_t i = 0; i < std::min(by_count.size(), vocabulary - 3); ++i) numbers[by_count[i].second] = static_cast<std::int32_t>(i + 3);
-  return numbers;
-}
-
-/// The last `length` words of each review, padded before.
-Dataset numbered(const Reviews& reviews, const std::unordered_map<std::string, std::int32_t>& numbers, std::size_t length) {
-  std::vector<std::int32_t> x, y;
-  for (const Review& review : reviews) {
-    std::vector<std::int32_t> ids{1};
-    for (const std::string& word : review.words) {
-      const auto known = numbers.find(word);
-      ids.push_back(known == numbers.end() ? 2 : known->second);
-    }
-    const std::size_t kept = std::min(ids.size(), length);
-    x.insert(x.end(), length - kept, 0);
-    x.insert(x.end(), ids.end() - static_cast<std::ptrdiff_t>(kept), ids.end());
-    y.push_back(review.good);
-  }
-  const auto count = static_cast<std::int64_t>(reviews.size());
-  return {Tensor(x, {count, static_cast<std::int64_t>(length)}), Tensor(y, {count})};
 }
 
 }  // namespace
@@ -112,26 +64,26 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const bool real = !folder.empty();
-    const std::size_t vocabulary = real ? 30000 : 24, length = real ? 150 : 16;
     const Reviews train = real ? read_reviews(folder + "/train.tsv") : made_up(2000, 1),
                   test = real ? read_reviews(folder + "/test.tsv") : made_up(500, 2);
-    const auto numbers = number_words(train, vocabulary);
-    const Dataset learned = numbered(train, numbers, length), judged = numbered(test, numbers, length);
-    std::printf("%zu reviews to learn from, %zu to be judged, %zu words\n", train.size(), test.size(), numbers.size());
+    const data::Vocabulary vocabulary = data::Vocabulary::fit(train.texts, {.most_words = 30000, .start = true, .longest = 150, .keep = Keep::last});
+    const Dataset learned{vocabulary.encode_all(train.texts), train.labels()}, judged{vocabulary.encode_all(test.texts), test.labels()};
+    std::printf("%zu reviews to learn from, %zu to be judged, %zu words\n", train.texts.size(), test.texts.size(), vocabulary.words().size());
 
     seed(1);
     const std::int64_t features = real ? 125 : 12, units = real ? 100 : 16;
-    nn::Sequential model{nn::Embedding(static_cast<std::int64_t>(vocabulary), features, {.mask_zero = true}), nn::GRU(features, units),
-                         nn::Dense(units, 2)};
+    nn::Sequential model{nn::Embedding(vocabulary.size(), features), nn::GRU(features, units), nn::Dense(units, 2)};
     Trainer trainer(model, loss::sparse_categorical_crossentropy_from_logits, optim::Adam({.learning_rate = real ? 1e-3 : 1e-2}),
-                    {.mode = mode == "eager" ? Mode::eager : Mode::graph, .metrics = {metric::accuracy()}});
+                    {.mode = mode == "eager" ? Mode::eager : Mode::graph});
     double seconds = 0;
     for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
       for (const EpochResult& result : trainer.fit(learned, {.epochs = 1, .batch_size = batch, .verbose = false})) seconds += result.seconds;
-      std::printf("epoch %lld: %.1f s, test accuracy %.2f %%\n", static_cast<long long>(epoch), seconds,
-                  trainer.evaluate(judged).metrics[0].second * 100);
+      std::printf("epoch %lld: %.1f s, test accuracy %.2f %%\n", static_cast<long long>(epoch), seconds, *trainer.evaluate(judged).accuracy * 100);
       std::fflush(stdout);
     }
+    trainer.set_vocabulary(vocabulary);
+    const std::string review = "the music was not dull";
+    std::printf("\"%s\": good with a probability of %.2f\n", review.c_str(), softmax(trainer.predict_text(review)).to_vector<float>()[1]);
     return 0;
   } catch (const Error& error) {
     std::cerr << "error: " << error.what() << "\n";

@@ -34,9 +34,12 @@ void add(runtime::Digest& digest, const Tensor& tensor) {
 
 std::vector<double> digest_of(const Dataset& data) {
   runtime::Digest digest;
-  for (const Tensors* list : {&data.x, &data.y}) {
+  for (const Columns* list : {&data.x, &data.y}) {
     add_number(digest, list->size());
-    for (const Tensor& tensor : *list) add(digest, tensor);
+    for (const Column& column : *list) {
+      add(digest, column.values());
+      if (column.has_sequences()) digest.add(std::as_bytes(column.sequences().offsets()));
+    }
   }
   add(digest, data.weights);
   add_number(digest, std::bit_cast<std::uint32_t>(data.scale));

@@ -61,6 +61,7 @@ RunIdentity::RunIdentity(Trainer& trainer, Trainer::Impl& impl, const FitOptions
   now_.set("seed / 2^32", static_cast<double>(options_.seed >> 32));
   now_.set("class_weights", options_.class_weights);
   now_.set("shuffle_buffer", static_cast<double>(options_.shuffle_buffer));
+  now_.set("bucket_batches", static_cast<double>(options_.bucket_batches));
   now_.set("evaluate_training", options_.evaluate_training);
   if (!options_.schedule) now_.set(first_rate, trainer.learning_rate());  // with a schedule, its rates are compared
   std::vector<double> steps;
@@ -81,15 +82,16 @@ std::vector<double> RunIdentity::rates(const std::vector<double>& steps) const {
 
 void RunIdentity::check(const SavedState& then) const {
   const auto of = [](const SavedState& state, const std::string& name) { return state.has(name) ? state.numbers(name) : std::vector<double>{}; };
-  constexpr std::array<std::pair<const char*, const char*>, 9> settings{{{"batch_size", "FitOptions::batch_size"},
-                                                                         {"steps_per_epoch", "FitOptions::steps_per_epoch"},
-                                                                         {"samples of an epoch", "a number of samples per epoch of"},
-                                                                         {"shuffle", "FitOptions::shuffle"},
-                                                                         {"seed", "FitOptions::seed"},
-                                                                         {"seed / 2^32", "FitOptions::seed of which the upper half is"},
-                                                                         {"class_weights", "FitOptions::class_weights"},
-                                                                         {"shuffle_buffer", "FitOptions::shuffle_buffer"},
-                                                                         {"evaluate_training", "FitOptions::evaluate_training"}}};
+  constexpr std::array<std::pair<const char*, const char*>, 10> settings{{{"batch_size", "FitOptions::batch_size"},
+                                                                          {"steps_per_epoch", "FitOptions::steps_per_epoch"},
+                                                                          {"samples of an epoch", "a number of samples per epoch of"},
+                                                                          {"shuffle", "FitOptions::shuffle"},
+                                                                          {"seed", "FitOptions::seed"},
+                                                                          {"seed / 2^32", "FitOptions::seed of which the upper half is"},
+                                                                          {"class_weights", "FitOptions::class_weights"},
+                                                                          {"shuffle_buffer", "FitOptions::shuffle_buffer"},
+                                                                          {"bucket_batches", "FitOptions::bucket_batches"},
+                                                                          {"evaluate_training", "FitOptions::evaluate_training"}}};
   for (const auto& [name, words] : settings)
     if (const std::vector<double> before = of(then, name), is = of(now_, name); then.has(name) && before != is)
       throw UserError(str("the checkpoint was made with ", words, " ", text_of(before), ", now it is ", text_of(is), use_the_same));
@@ -126,8 +128,8 @@ void RunIdentity::check_graphs(const runtime::Archive& then, const std::function
   for (const auto& [graph, what] : parts)
     if (!then.find_graph(graph)) throw UserError(str("the checkpoint lacks the graph '", graph, "'; it is damaged"));
   // Whether samples have weights is not known before the first piece: take it from the checkpoint.
-  const bool weighted = std::exchange(
-      impl_.weighted, inputs(then.find_graph("train")->graph) > static_cast<std::ptrdiff_t>(impl_.x_types.size() + impl_.y_types.size() + 1));
+  const bool weighted =
+      std::exchange(impl_.weighted, inputs(then.find_graph("train")->graph) > static_cast<std::ptrdiff_t>(impl_.unweighted_inputs()));
   const runtime::Archive now = impl_.archive("fit");
   impl_.weighted = weighted;
   for (const auto& [graph, what] : parts) {

@@ -160,6 +160,7 @@ void carry_product(Bounded& result, const ir::Op& op, const Type& type, const Bo
 /// What only moves elements moves their errors, however many operands there are.
 void carry_movement(Bounded& result, ir::Op op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   if (auto* pad = std::get_if<ir::Pad>(&op)) pad->value = 0;  // which is certain
+  if (auto* shift = std::get_if<ir::Shift>(&op)) shift->value = 0;
   std::vector<ir::Array> errors;
   for (const Bounded* x : in) errors.push_back(errors_of(*x));
   result.error = evaluate(op, {DType::f32, type.shape}, std::move(errors), sizes).data;

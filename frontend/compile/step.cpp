@@ -110,6 +110,11 @@ std::vector<Spec> StepCore::Impl::specs_of(std::span<const Tensor* const> in) co
     Type type = in[i]->type();
     if (kind == InputKind::batch) type.shape = shape.with(0, Dim::batch());
     if (kind == InputKind::table) type.shape = shape.with(0, Dim::rows());
+    if (std::find(options.lengths.begin(), options.lengths.end(), i) != options.lengths.end()) {
+      if (kind != InputKind::batch || shape.rank() < 2)
+        throw UserError(options.name, str("input ", i, " is to have any length, but is no batch [N, T, ...]: it is ", in[i]->type()));
+      type.shape = type.shape.with(1, Dim::length());
+    }
     specs.push_back({type, kind});
   }
   return specs;
@@ -299,7 +304,10 @@ void StepCore::observe(StepTimes* into) {
   impl_->watched->unwatched = std::exchange(impl_->variants, {});
 }
 
-void StepCore::set_kinds(std::vector<InputKind> kinds) { impl_->options.kinds = std::move(kinds); }
+void StepCore::set_kinds(std::vector<InputKind> kinds, std::vector<std::size_t> lengths) {
+  impl_->options.kinds = std::move(kinds);
+  impl_->options.lengths = std::move(lengths);
+}
 
 void StepCore::set_threads(int threads, bool force) {
   require_threads(impl_->options.name, threads);

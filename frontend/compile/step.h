@@ -48,9 +48,10 @@ struct Spec {
 struct StepOptions {
   std::string name = "step";
   Mode mode = Mode::graph;
-  int threads = 0;                    ///< at most; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
-  bool force = false;                 ///< exactly `threads` threads, whatever the cost model says: for tests
-  std::vector<InputKind> kinds = {};  ///< one per input; those not listed are batch (scalars: fixed)
+  int threads = 0;                        ///< at most; 0: as OMP_NUM_THREADS, affinity and cgroup quota allow
+  bool force = false;                     ///< exactly `threads` threads, whatever the cost model says: for tests
+  std::vector<InputKind> kinds = {};      ///< one per input; those not listed are batch (scalars: fixed)
+  std::vector<std::size_t> lengths = {};  ///< inputs whose second dimension is the length T, which each call decides: Spec::any_length
   /// Receives warnings. Without it, those of what trains less well than it could go to stderr, and all others are dropped.
   std::function<void(const std::string&)> log = {};
   bool find_non_finite = false;  ///< see Step::find_non_finite
@@ -102,8 +103,8 @@ class StepCore {
   void observe(StepTimes* into);
   /// For a recorded step, before the first call: it returns only these outputs, but record() has all of them.
   void keep_outputs(std::vector<std::size_t> indices);
-  /// The kinds of the inputs, before the first call.
-  void set_kinds(std::vector<InputKind> kinds);
+  /// Those of the options, before the first call.
+  void set_kinds(std::vector<InputKind> kinds, std::vector<std::size_t> lengths = {});
   std::shared_ptr<StepCore> clone() const;  ///< see Step::clone
   /// Graph, states and captured tensors into a `.sinter` file.
   void save(const std::string& path) const;

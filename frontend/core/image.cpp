@@ -5,17 +5,19 @@
 
 #include "frontend/core/apply.h"
 #include "frontend/core/origin.h"
+#include "frontend/core/steps.h"
 
 namespace sinter {
 
 Padding Padding::around(std::vector<std::int64_t> places) {
   std::vector<std::array<std::int64_t, 2>> sides;
   for (const std::int64_t p : places) sides.push_back({p, p});
-  return Padding(false, std::move(sides));
+  return Padding(Kind::sides, std::move(sides));
 }
 
 std::ostream& operator<<(std::ostream& out, const Padding& padding) {
-  if (padding.same_ || padding.sides_.empty()) return out << (padding.same_ ? "same" : "valid");
+  if (padding.kind_ == Padding::Kind::causal) return out << "causal";
+  if (padding.is_same() || padding.sides_.empty()) return out << (padding.is_same() ? "same" : "valid");
   for (std::size_t i = 0; i < padding.sides_.size(); ++i) {
     const auto [before, after] = padding.sides_[i];
     out << (i ? "×" : "") << before;
@@ -25,8 +27,12 @@ std::ostream& operator<<(std::ostream& out, const Padding& padding) {
 }
 
 std::array<std::int64_t, 2> Padding::along(std::size_t axis, std::size_t axes, std::int64_t extent, std::int64_t window, std::int64_t stride) const {
-  if (!same_ && sides_.empty()) return {0, 0};
-  if (!same_) {
+  if (kind_ == Kind::causal) {
+    if (axes != 1) throw UserError("padding", "causal padding is for series, [batch, length, channels]; images have no before and after");
+    return {window - 1, 0};
+  }
+  if (!is_same() && sides_.empty()) return {0, 0};
+  if (!is_same()) {
     if (sides_.size() != axes) throw UserError("padding", str("needs numbers for ", axes, axes == 1 ? " axis" : " axes", ", got ", sides_.size()));
     return sides_[axis];
   }
@@ -114,6 +120,7 @@ Tensor pool(const ir::Op& prototype, const Arg& x, const std::vector<std::int64_
 Tensor pool_series(const ir::Op& prototype, const Arg& x, std::int64_t window, const PoolOptions& options) {
   return with_origin(x, [&] {
     const Tensor input = x.as(DType::f32);
+    if (has_any_length(input)) return pool_over_steps(prototype, input, window, options);
     require_image(input, 3, "[batch, length, channels]");
     const std::int64_t stride = options.strides.empty() ? window : by_axis("strides", options.strides, 1)[0];
     if (stride < 1 || window < 1) throw UserError("window", str("sizes and strides must be at least 1, got ", window, " and ", stride));
@@ -138,8 +145,9 @@ Tensor conv2d(const Arg& x, const Arg& kernel, const ConvOptions& options) {
 Tensor conv1d(const Arg& x, const Arg& kernel, const ConvOptions& options) {
   return with_origin(x, [&] {
     const Tensor input = x.as(DType::f32), w = kernel.as(DType::f32);
-    require_image(input, 3, "[batch, length, channels]");
     require_kernel(w, 3, "[size, channels / groups, features]");
+    if (has_any_length(input)) return conv_over_steps(input, w, options);
+    require_image(input, 3, "[batch, length, channels]");
     ConvOptions two = in_two_dimensions(options);
     two.padding = Padding::sides({{0, 0},
                                   options.padding.along(0, 1, input.shape()[1].factor(), (w.shape()[0].factor() - 1) * two.dilations[1] + 1,

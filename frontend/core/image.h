@@ -14,23 +14,26 @@ namespace sinter {
 class Padding {
  public:
   /// None: windows lie within the image.
-  static Padding valid() { return Padding(false, {}); }
+  static Padding valid() { return Padding(Kind::sides, {}); }
   /// As much as makes ceil(extent / stride) windows along each axis; an odd element is added at the end, as in Keras.
-  static Padding same() { return Padding(true, {}); }
+  static Padding same() { return Padding(Kind::same, {}); }
+  /// Of series: before them, as much as lets no window see what comes after its last element, as in Keras.
+  static Padding causal() { return Padding(Kind::causal, {}); }
   /// So many elements on both sides of each axis; one number per axis.
   static Padding around(std::vector<std::int64_t> places);
   /// {before, after} for each axis.
-  static Padding sides(std::vector<std::array<std::int64_t, 2>> places) { return Padding(false, std::move(places)); }
+  static Padding sides(std::vector<std::array<std::int64_t, 2>> places) { return Padding(Kind::sides, std::move(places)); }
 
-  bool is_same() const { return same_; }
-  /// valid, same, or the elements along each axis: 2×2, or 0+1×2 where sides differ.
+  bool is_same() const { return kind_ == Kind::same; }
+  /// valid, same, causal, or the elements along each axis: 2×2, or 0+1×2 where sides differ.
   friend std::ostream& operator<<(std::ostream& out, const Padding& padding);
-  /// {before, after} along an axis. Throws UserError if explicit padding is for another number of axes.
+  /// {before, after} along an axis. Throws UserError if explicit padding is for another number of axes, and for causal padding of images.
   std::array<std::int64_t, 2> along(std::size_t axis, std::size_t axes, std::int64_t extent, std::int64_t window, std::int64_t stride) const;
 
  private:
-  Padding(bool same, std::vector<std::array<std::int64_t, 2>> sides) : same_(same), sides_(std::move(sides)) {}
-  bool same_;
+  enum class Kind : std::uint8_t { sides, same, causal };
+  Padding(Kind kind, std::vector<std::array<std::int64_t, 2>> sides) : kind_(kind), sides_(std::move(sides)) {}
+  Kind kind_;
   std::vector<std::array<std::int64_t, 2>> sides_;
 };
 
@@ -43,7 +46,8 @@ struct ConvOptions {
 
 /// x [N, H, W, C], kernel [KH, KW, C / groups, F] -> [N, OH, OW, F]; see ir/ops/convolution.h.
 Tensor conv2d(const Arg& x, const Arg& kernel, const ConvOptions& options = {});
-/// x [N, L, C], kernel [K, C / groups, F] -> [N, OL, F].
+/// x [N, L, C], kernel [K, C / groups, F] -> [N, OL, F]. Over sequences of any length, [N, T, C], strides are 1 and padding keeps the length: same,
+/// causal, or as many elements on both sides together.
 Tensor conv1d(const Arg& x, const Arg& kernel, const ConvOptions& options = {});
 /// The adjoint of conv2d in its input: x [N, H, W, F], kernel [KH, KW, C / groups, F] -> [N, OH, OW, C], where conv2d with the same options makes x's
 /// extents of OH and OW: with padding same the input's times the strides, else the smallest such extents.
@@ -58,7 +62,7 @@ struct PoolOptions {
 Tensor max_pool2d(const Arg& x, const std::vector<std::int64_t>& window, const PoolOptions& options = {});
 /// The mean of each window's elements. Padding is ignored and not counted.
 Tensor average_pool2d(const Arg& x, const std::vector<std::int64_t>& window, const PoolOptions& options = {});
-/// Over [N, L, C].
+/// Over [N, L, C]; over sequences of any length as conv1d.
 Tensor max_pool1d(const Arg& x, std::int64_t window, const PoolOptions& options = {});
 Tensor average_pool1d(const Arg& x, std::int64_t window, const PoolOptions& options = {});
 

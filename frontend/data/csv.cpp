@@ -33,11 +33,17 @@ bool is_utf8(std::string name) {
 /// Makes a table of the bytes of a file.
 class Reader {
  public:
-  Reader(std::string where, const CsvOptions& options) : where_(std::move(where)), encoding_(options.encoding), header_(options.header) {
+  Reader(std::string where, const CsvOptions& options)
+      : where_(std::move(where)),
+        encoding_(options.encoding),
+        header_(options.header && options.names.empty()),
+        quotes_(options.quotes),
+        names_(options.names) {
     check_delimiter(where_, options.delimiter);
     if (!is_utf8(options.encoding)) decoder_.emplace(where_, options.encoding);
     if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw InternalError("csv", "the parser cannot be made");
     csv_set_delim(&parser_, static_cast<unsigned char>(options.delimiter));
+    if (!quotes_) csv_set_quote(&parser_, '\0');  // which no text has
   }
   ~Reader() { csv_free(&parser_); }
   Reader(const Reader&) = delete;
@@ -67,7 +73,8 @@ class Reader {
 
  private:
   [[noreturn]] void fail_to_parse() {
-    throw UserError(where_, str("line ", line_, ": a row cannot be read (", csv_strerror(csv_error(&parser_)), "); is a quote missing?"));
+    throw UserError(where_, str("line ", line_, ": a row cannot be read (", csv_strerror(csv_error(&parser_)),
+                                "); is a quote missing? If quotes are characters like others, say that there are none, as in --quotes none"));
   }
   [[noreturn]] void fail_to_decode() {
     throw UserError(where_,
@@ -81,6 +88,7 @@ class Reader {
     while (!text.empty()) {  // line by line, so that the parser's callbacks know the line
       const std::size_t end = std::min(text.find_first_of("\r\n"), text.size() - 1);
       const std::string_view part = text.substr(0, end + 1);
+      if (!quotes_ && part.find('\0') != part.npos) throw UserError(where_, str("line ", line_, ": has byte 0x00, which no text has"));
       if (csv_parse(&parser_, part.data(), part.size(), field, end_of_row, this) != part.size()) fail_to_parse();
       if (failure_) std::rethrow_exception(failure_);
       const char last = part.back();
@@ -133,8 +141,12 @@ class Reader {
     const bool names = reads_names();
     ++number_;
     if (names) return;
-    if (number_ == 1)
-      for (std::size_t i = 0; i < count; ++i) table_.names.push_back(numbered(i + 1));
+    if (number_ == 1) {
+      if (!names_.empty() && names_.size() != count)
+        throw UserError(where_,
+                        str("line ", row_line_, ": the first row has ", counted(count, "field"), ", but there are ", names_.size(), " names"));
+      for (std::size_t i = 0; i < count; ++i) table_.names.push_back(names_.empty() ? numbered(i + 1) : names_[i]);
+    }
     if (count != table_.names.size())
       throw UserError(where_, str("line ", row_line_, ": row ", number_, " has ", counted(count, "field"), ", but the first has ",
                                   table_.names.size(), "; is a delimiter missing, or a quote?"));
@@ -145,7 +157,8 @@ class Reader {
   bool reads_names() const { return header_ && number_ == 0; }
 
   std::string where_, encoding_;
-  bool header_, begun_ = false;
+  bool header_, quotes_, begun_ = false;
+  std::vector<std::string> names_;  ///< given, in place of a header
   std::optional<Decoder> decoder_;
   csv_parser parser_;
   Table table_;

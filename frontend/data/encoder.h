@@ -51,6 +51,8 @@ struct EncoderOptions {
   /// Further conditions for rows to learn from, as "Class == 0" for a model of what is normal: others are encoded, but nothing is learnt from them,
   /// and training_rows() leaves them out.
   std::vector<Condition> train_on = {};
+  /// No column to predict from is needed: what the target is predicted from is elsewhere, as a text that is ignored here.
+  bool target_alone = false;
   Scaling scaling = Scaling::standard;                               ///< of all columns of numbers, the target among them
   std::vector<std::pair<std::string, Scaling>> column_scaling = {};  ///< of some columns, by their names
   std::optional<Norm> normalize = {};                                ///< then divide the features of each row by this norm of theirs (Normalizer)

@@ -165,7 +165,8 @@ void Encoder::learn_columns(const Table& table, std::span<const std::size_t> row
     if (is_target) target_ = static_cast<std::ptrdiff_t>(columns_.size());
     columns_.push_back(learnt(table, c, rows, options, is_categorical));
   }
-  if (columns_.size() <= (has_target() ? 1u : 0u)) throw UserError("encoder", "there is no column to predict from");
+  if (columns_.size() <= (has_target() ? 1u : 0u) && !(options.target_alone && has_target()))
+    throw UserError("encoder", "there is no column to predict from");
   if (options.normalize) normalizer_ = Normalizer(*options.normalize);
   if (options.pca) pca_ = PCA::fit(encoded(table, rows, [](const std::string&) {}), *options.pca);
 }

@@ -10,6 +10,7 @@
 
 #include "frontend/core/ops.h"
 #include "frontend/core/random.h"
+#include "frontend/data/entries.h"
 #include "frontend/data/image_file.h"
 #include "runtime/file/disk.h"
 
@@ -18,16 +19,6 @@ namespace sinter::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> entries(const fs::path& folder, bool folders) {
-  std::vector<fs::path> result;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory() == folders && entry.path().filename().string().front() != '.') result.push_back(entry.path());
-  if (error) throw UserError(folder.string(), "cannot be read: " + error.message());
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 /// Whether this file alone cannot be read.
 bool concerns_one_file(const UserError& error) {
@@ -71,6 +62,12 @@ struct Pixels {
 };
 
 }  // namespace
+
+Tensor image(const std::string& path, int channels) {
+  check_channels(path, channels);
+  const HostArray read = read_image(path, channels);
+  return Tensor::from_bytes({DType::u8, Shape::fixed(read.shape)}, read.bytes.data());
+}
 
 ImageFolder image_folder(const std::string& folder, int channels, const ImageFolderOptions& options) {
   check_channels(folder, channels);

@@ -9,6 +9,10 @@
 
 namespace sinter::data {
 
+/// One PNG or JPEG file, u8 [height, width, channels]: 3 channels are red, green and blue, 1 is grey. Throws UserError for a file that cannot be read
+/// as one.
+Tensor image(const std::string& path, int channels = 3);
+
 struct ImageFolder {
   Dataset data;                      ///< x u8 [n, height, width, channels] with scale 1/255, y u8 or i32 [n]
   std::vector<std::string> classes;  ///< names of the subfolders, in the order of their class numbers

@@ -53,12 +53,40 @@ std::pair<NpyHeader, std::uint64_t> read_header(const NpyFile& file, const std::
   return {parse_npy_header(text, where), begin + length};
 }
 
+/// The bytes from this offset on. Memory grows with what is there, not with what a damaged file claims.
+std::vector<std::byte> rest_of(const NpyFile& file, std::uint64_t offset) {
+  constexpr std::uint64_t block = 1 << 20;
+  std::vector<std::byte> bytes;
+  for (std::uint64_t at = offset; at < file.size;) {
+    const std::uint64_t count = std::min(block, file.size - at);
+    bytes.resize(bytes.size() + count);
+    file.read(at, std::span(bytes).last(count));
+    at += count;
+  }
+  return bytes;
+}
+
+/// The elements, of so many bytes each, of an array in column-major order, in row-major order.
+std::vector<std::byte> in_row_major_order(const std::vector<std::byte>& elements, const std::vector<std::int64_t>& shape, std::size_t size) {
+  std::vector<std::int64_t> index(shape.size()), apart(shape.size(), 1);  // how far apart elements are along each axis
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) apart[axis] = apart[axis - 1] * shape[axis - 1];
+  std::vector<std::byte> turned(elements.size());
+  std::int64_t from = 0;
+  for (std::size_t to = 0; to < turned.size(); to += size) {
+    std::memcpy(turned.data() + to, elements.data() + static_cast<std::size_t>(from) * size, size);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      from += apart[axis];
+      if (++index[axis] < shape[axis]) break;
+      from -= apart[axis] * std::exchange(index[axis], 0);
+    }
+  }
+  return turned;
+}
+
 }  // namespace
 
 ArrayReader open_npy(const NpyFile& file, const std::string& where) {
   const auto [header, begin] = read_header(file, where);
-  if (header.fortran_order)
-    throw UserError(where, "is in column-major (Fortran) order; write it with numpy.save(file, numpy.ascontiguousarray(array))");
   const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.descr == header.descr; });
   if (type == stored_types.end())
     throw UserError(where,
@@ -71,6 +99,19 @@ ArrayReader open_npy(const NpyFile& file, const std::string& where) {
     throw UserError(where, str("shape ", Shape::fixed(header.shape), " of '", header.descr, "' needs ", size ? str(*size) : "far more",
                                " bytes of elements, but ", file.size - begin, " follow the header; copy or write the file again"));
   const Narrow narrow = header.descr == "<f8" ? narrow_f64 : header.descr == "<i8" ? narrow_i64 : nullptr;
+  if (header.fortran_order && header.shape.size() > 1) {  // all at once, as a saved X.T
+    std::vector<std::byte> elements = rest_of(file, begin);
+    elements = in_row_major_order(elements, header.shape, type->size);
+    return {where,
+            type->dtype,
+            header.shape,
+            type->size,
+            narrow,
+            [elements = std::move(elements), at = std::size_t{0}](std::span<std::byte> into) mutable {
+              std::memcpy(into.data(), elements.data() + at, into.size());
+              at += into.size();
+            }};
+  }
   return {where, type->dtype, header.shape, type->size, narrow, [read = file.read, at = begin](std::span<std::byte> into) mutable {
             read(at, into);
             at += into.size();

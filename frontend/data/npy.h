@@ -12,8 +12,8 @@
 
 namespace sinter::data {
 
-/// Reads little-endian f4, i4, u4, u1 and b1 as they are, f8 as f32 (rounded) and i8 as i32; row-major order only. Throws UserError `[file] …` for
-/// a missing, truncated or damaged file, another type or order, and values that do not fit.
+/// Reads little-endian f4, i4, u4, u1 and b1 as they are, f8 as f32 (rounded) and i8 as i32, in row-major or column-major order. Throws UserError
+/// `[file] …` for a missing, truncated or damaged file, another type, and values that do not fit.
 HostArray read_npy(const std::filesystem::path& path);
 
 /// The same from the bytes of a file.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/nn/mask.h"
 #include "frontend/nn/weight_settings.h"
 
 namespace sinter::nn {
@@ -46,8 +47,10 @@ Tensor Convolution::forward(const Tensor& x) {
                                  ", got ", x.type()));
   if (x.dim(-1) != Dim(channels_))
     throw UserError(label(), str("input has ", x.dim(-1), " channels but the layer was built for ", channels_, "; channels come last"));
-  const Tensor z = convolve(x, options_);
-  return activate(activation_, bias.defined() ? z + bias : z);
+  const bool in_steps = x.mask() && x.rank() == 3;  // what lies in padding is 0
+  const Tensor z = convolve(in_steps ? where_exists(*x.mask(), x) : x, options_);
+  const Tensor y = activate(activation_, bias.defined() ? z + bias : z);
+  return in_steps && y.dim(1) == x.dim(1) ? with_mask(y, *x.mask()) : y;
 }
 
 std::vector<Setting> Convolution::settings() const {

@@ -14,9 +14,11 @@ std::vector<Setting> Embedding::settings() const { return {{"weight", init::name
 Tensor Embedding::forward(const Tensor& index) {
   if (!is_index(index.dtype())) throw UserError(label(), str("input must be entry numbers (i32, u32 or u8), got ", index.type()));
   const Tensor rows = gather_rows(weight, index);
-  if (!options_.mask_zero) return rows;
+  const Tensor given = mask_of(index);
+  if (!options_.mask_zero) return given.defined() ? with_mask(rows, given) : rows;
   if (index.rank() != 2) throw UserError(label(), str("masks sequences of entry numbers [N, T], got ", index.type()));
-  return with_mask(rows, not_equal(index, 0));
+  const Tensor words = not_equal(index, 0);
+  return with_mask(rows, given.defined() ? logical_and(words, given) : words);
 }
 
 }  // namespace sinter::nn

@@ -10,8 +10,8 @@ struct EmbeddingOptions {
   bool mask_zero = false;  ///< index 0 is padding: indices [N, T] give sequences with a mask (frontend/nn/mask.h)
 };
 
-/// Rows of a table by index: indices [N, ...] (i32, u32 or u8) become [N, ..., features]. An index outside [0, entries) is an error that the step
-/// reports.
+/// Rows of a table by index: indices [N, ...] (i32, u32 or u8) become [N, ..., features], with the mask of the indices if they have one. An index
+/// outside [0, entries) is an error that the step reports.
 class Embedding : public Module {
  public:
   /// Throws UserError for sizes below 1.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "frontend/core/trace.h"
+#include "frontend/nn/mask.h"
 
 namespace sinter {
 
@@ -13,6 +14,13 @@ constexpr double greatest_number = std::numeric_limits<float>::max(), infinity =
 
 /// The value, but 0 where it is infinite and its weight is 0: weight · counted(value, weight) takes 0 · infinity for 0, and so do its gradients.
 Tensor counted(const Tensor& value, const Tensor& weight) { return where(logical_and(weight == 0, abs(value) > greatest_number), 0, value); }
+
+/// The first dimensions of x, and 1 for each other one: what broadcasts along these.
+std::vector<Dim> first_dims(const Tensor& x, std::size_t count) {
+  std::vector<Dim> dims(x.shape().begin(), x.shape().begin() + count);
+  dims.resize(x.rank(), 1);
+  return dims;
+}
 
 /// |x|, with the gradient 1 at 0: even functions of x get their gradient there from one side.
 Tensor size_of(const Tensor& x) { return where(x < 0, -x, x); }
@@ -44,15 +52,27 @@ Tensor Loss::operator()(const Tensor& prediction, const Tensor& target) const {
   return v.rank() == 0 ? v : mean(v);
 }
 
+Tensor Loss::weighted(const Tensor& values, const Tensor& weight) const {
+  if (values.rank() == 0)
+    throw UserError(name_, "the loss is one number for the whole batch, so samples cannot be weighted; return one value per sample");
+  if (weight.rank() != 1 || weight.dim(0) != values.dim(0) || weight.dtype() != DType::f32)
+    throw UserError(name_, str("weights must be f32[", values.dim(0), "], one per sample, got ", weight.type()));
+  const Tensor w = reshape(weight, first_dims(values, 1));
+  return counted(values, w) * w;
+}
+
 Tensor Loss::operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const {
-  const Tensor v = values(prediction, target);
-  if (v.rank() == 0) throw UserError(name_, "the loss is one number for the whole batch, so samples cannot be weighted; return one value per sample");
-  if (weight.rank() != 1 || weight.dim(0) != v.dim(0) || weight.dtype() != DType::f32)
-    throw UserError(name_, str("weights must be f32[", v.dim(0), "], one per sample, got ", weight.type()));
-  std::vector<Dim> dims(v.rank(), 1);
-  dims[0] = v.dim(0);
-  const Tensor w = reshape(weight, dims);
-  return mean(counted(v, w) * w);
+  return mean(weighted(values(prediction, target), weight));
+}
+
+Tensor Loss::of_steps(const Tensor& prediction, const Tensor& target, const Tensor& exists, const Tensor& weight) const {
+  Tensor v = values(prediction, target);
+  if (v.rank() < 2 || Type{DType::boolean, {v.dim(0), v.dim(1)}} != exists.type())
+    throw UserError(name_, str("needs a value for each step that may exist, ", exists.type(), ", but the loss gives ", v.type(),
+                               "; let it return [N, T] or [N, T, ...]"));
+  if (weight.defined()) v = weighted(v, weight);
+  const Tensor of_each = v.rank() == 2 ? v : mean(reshape(v, {v.dim(0), v.dim(1), v.shape().product(2, v.rank())}), {2});  // [N, T]
+  return sum(nn::where_exists(exists, of_each)) / maximum(sum(cast(exists, DType::f32)), 1);
 }
 
 Losses::Losses(std::vector<OutputLoss> list) : list_(std::move(list)) {
@@ -72,19 +92,19 @@ constexpr float epsilon = 1e-7f;
 /// Targets with false and true as the numbers 0 and 1.
 Tensor as_number(const Tensor& target, DType dtype) { return target.dtype() == DType::boolean ? cast(target, dtype) : target; }
 
-/// One-hot targets [N, C], also from class numbers [N].
+/// One-hot targets [N, ..., C], also from class numbers [N, ...].
 Tensor one_hot_targets(const Tensor& prediction, const Tensor& given, const char* loss) {
-  const Tensor target = as_number(given, given.rank() == 1 ? DType::u8 : DType::f32);
-  if (prediction.rank() != 2 || !prediction.dim(1).is_fixed())
-    throw UserError(loss, str("predictions must be [batch, classes], got ", prediction.type()));
+  if (prediction.rank() < 2 || !prediction.dim(-1).is_fixed())
+    throw UserError(loss, str("predictions must be [batch, ..., classes], got ", prediction.type()));
+  const Shape one_each = prediction.shape().erase(prediction.rank() - 1, prediction.rank());
+  const Tensor target = as_number(given, given.shape() == one_each ? DType::u8 : DType::f32);
   if (!is_index(target.dtype())) {
     if (target.shape() != prediction.shape())
-      throw UserError(loss, str("targets must be class numbers [batch] or one-hot ", prediction.shape(), ", got ", target.type()));
+      throw UserError(loss, str("targets must be class numbers ", one_each, " or one-hot ", prediction.shape(), ", got ", target.type()));
     return target;
   }
-  if (target.rank() != 1 || target.dim(0) != prediction.dim(0))
-    throw UserError(loss, str("class numbers must be [", prediction.dim(0), "], got ", target.type()));
-  return one_hot(target, prediction.dim(1).factor());
+  if (target.shape() != one_each) throw UserError(loss, str("class numbers must be ", one_each, ", got ", target.type()));
+  return one_hot(target, prediction.dim(-1).factor());
 }
 
 void require_class_numbers(const Tensor& target, const char* loss) {
@@ -97,9 +117,9 @@ void require_class_numbers(const Tensor& target, const char* loss) {
 Tensor numbers_like(const Tensor& prediction, const Tensor& target, const char* loss) {
   const Tensor y = is_float(target.dtype()) ? target : cast(target, DType::f32);
   if (y.shape() == prediction.shape()) return y;
-  const bool one_column = prediction.rank() == 2 && prediction.dim(1) == Dim(1) && y.rank() == 1 && y.dim(0) == prediction.dim(0);
+  const bool one_column = prediction.rank() == y.rank() + 1 && y.rank() > 0 && prediction.shape() == y.shape().insert(y.rank(), 1);
   if (!one_column) throw UserError(loss, str("prediction and target must have one shape, got ", prediction.type(), " and ", target.type()));
-  return reshape(y, {y.dim(0), 1});
+  return reshape(y, {prediction.shape().begin(), prediction.shape().end()});
 }
 
 Tensor smoothed(const Tensor& y, float amount, double classes) { return amount > 0 ? y * (1 - amount) + amount / classes : y; }
@@ -127,7 +147,7 @@ const char* name_of(const CrossentropyOptions& options) {
 Loss::Values categorical_values(const CrossentropyOptions& options) {
   return [=, name = name_of(options)](const Tensor& p, const Tensor& target) {
     const Tensor one_hot = one_hot_targets(p, target, name);  // checks the predictions first
-    const Tensor y = smoothed(one_hot, options.label_smoothing, static_cast<double>(p.dim(1).factor()));
+    const Tensor y = smoothed(one_hot, options.label_smoothing, static_cast<double>(p.dim(-1).factor()));
     if (options.from_logits) return -sum(y * counted(log_softmax(p), one_hot), {-1});
     return -sum(y * log(clip(p / sum(p, {-1}, true), epsilon, 1 - epsilon)), {-1});
   };

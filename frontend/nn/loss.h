@@ -42,13 +42,19 @@ class Loss {
   Tensor operator()(const Tensor& prediction, const Tensor& target) const;
   /// The mean of values · weight, with a weight [N] for each sample. Throws UserError for another shape and for a loss without values.
   Tensor operator()(const Tensor& prediction, const Tensor& target, const Tensor& weight) const;
-  /// The values: [N] or [N, ...]. Throws UserError if prediction and target don't fit each other.
+  /// The mean over the steps that exist, boolean [N, T], of values [N, T, ...], times the samples' weights unless they are undefined; 0 if there are
+  /// none. Throws UserError as above, and if the loss has no value for each step.
+  Tensor of_steps(const Tensor& prediction, const Tensor& target, const Tensor& exists, const Tensor& weight = {}) const;
+  /// The values: [N, ...]. Throws UserError if prediction and target don't fit each other.
   Tensor values(const Tensor& prediction, const Tensor& target) const;
   const std::string& name() const { return name_; }
   Predictions predictions() const { return options_.predictions; }
   std::vector<Setting> settings() const { return options_.settings; }
 
  private:
+  /// values · weight, with a weight [N] for each sample.
+  Tensor weighted(const Tensor& values, const Tensor& weight) const;
+
   std::string name_;
   Values values_;
   LossOptions options_;
@@ -84,7 +90,7 @@ struct CrossentropyOptions {
   float label_smoothing = 0;  ///< in [0, 1): y (1 - s) + s / classes, or y (1 - s) + s / 2 for binary targets (Szegedy et al. 2016)
 };
 
-// ---- classes: p [N, C]; y one-hot f32 [N, C] or class numbers (integers, [N]) ----
+// ---- classes: p [N, ..., C]; y one-hot f32 [N, ..., C] or class numbers (integers, [N, ...]) ----
 /// -sum(y log q) with q = clip(p / sum(p), 1e-7, 1 - 1e-7), as Keras defines it for probabilities; from logits, -sum(y log_softmax(p)),
 /// unclipped.
 Loss categorical(CrossentropyOptions options);
@@ -94,7 +100,7 @@ extern const Loss sparse_categorical_crossentropy, sparse_categorical_crossentro
 /// sum(y log(y / p)) with both clipped to [1e-7, 1] (Kullback and Leibler 1951), as in Keras.
 extern const Loss kl_divergence;
 
-// ---- binary targets and numbers: p and y of one shape; y [N] also fits p [N, 1] ----
+// ---- binary targets and numbers: p and y of one shape; y [N, ...] also fits p [N, ..., 1] ----
 /// -y log p - (1 - y) log(1 - p) with p clipped to [1e-7, 1 - 1e-7]; from logits p = sigmoid(logit), unclipped. y may be 0 and 1 as integers.
 Loss binary(CrossentropyOptions options);
 extern const Loss binary_crossentropy, binary_crossentropy_from_logits;

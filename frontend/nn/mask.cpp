@@ -5,13 +5,20 @@
 namespace sinter::nn {
 
 Tensor with_mask(const Tensor& x, const Tensor& mask, std::source_location where) {
-  if (x.rank() < 3) fail(where, str("with_mask: x must be [N, T, features...], got ", x.type()));
+  if (x.rank() < 2) fail(where, str("with_mask: x must be [N, T, features...], got ", x.type()));
   if (const Type wanted{DType::boolean, {x.dim(0), x.dim(1)}}; mask.type() != wanted)
     fail(where, str("with_mask: the mask of ", x.type(), " must be ", wanted, ", got ", mask.type()));
   return {x, std::make_shared<const Tensor>(mask)};
 }
 
 Tensor mask_of(const Tensor& x) { return x.mask() ? *x.mask() : Tensor(); }
+
+Tensor where_exists(const Tensor& exists, const Tensor& x, double value) {
+  std::vector<Dim> dims(exists.shape().begin(), exists.shape().end());
+  dims.resize(x.rank(), 1);
+  const Tensor each = reshape(exists, dims);
+  return x.dtype() == DType::boolean ? logical_and(each, x) : where(each, x, value);
+}
 
 Tensor sequence_mask(const Tensor& lengths, Dim steps, std::source_location where) {
   if (lengths.rank() != 1 || !is_index(lengths.dtype())) fail(where, str("sequence_mask: lengths must be i32 or u32 [N], got ", lengths.type()));

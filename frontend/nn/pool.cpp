@@ -1,5 +1,9 @@
 #include "frontend/nn/pool.h"
 
+#include <limits>
+
+#include "frontend/nn/mask.h"
+
 namespace sinter::nn {
 
 namespace {
@@ -35,16 +39,47 @@ std::vector<Setting> of_average(std::vector<Setting> list, const PoolOptions& op
 std::vector<Setting> AveragePool2D::settings() const { return of_average(Pool2D::settings(), options_); }
 std::vector<Setting> AveragePool1D::settings() const { return of_average(Pool1D::settings(), options_); }
 
+Tensor Pool1D::kept_mask(const Tensor& x) const {
+  if (!x.mask() || x.rank() != 3 || options_.strides != std::vector<std::int64_t>{1}) return {};
+  const auto [before, after] = options_.padding.along(0, 1, window_, window_, 1);
+  return before + after == window_ - 1 ? *x.mask() : Tensor();
+}
+
+Tensor MaxPool1D::forward(const Tensor& x) {
+  const Tensor mask = kept_mask(x);
+  if (!mask.defined()) return max_pool1d(x, window_, options_);
+  const Tensor y = max_pool1d(where_exists(mask, x, -std::numeric_limits<double>::infinity()), window_, options_);
+  return with_mask(where_exists(mask, y), mask);
+}
+
+Tensor AveragePool1D::forward(const Tensor& x) {
+  const Tensor mask = kept_mask(x);
+  if (!mask.defined()) return average_pool1d(x, window_, options_);
+  const std::int64_t before = options_.padding.along(0, 1, window_, window_, 1)[0];
+  const auto total = [&](const Tensor& of) {  // not their mean, whose rounding depends on how many elements of padding a window has
+    Tensor all;
+    for (std::int64_t k = 0; k < window_; ++k) {
+      const Tensor element = shift(of, before - k, 1);
+      all = k ? all + element : element;
+    }
+    return all;
+  };
+  const Tensor exists = cast(reshape(mask, {x.dim(0), x.dim(1), 1}), DType::f32);
+  return with_mask(where_exists(mask, total(where_exists(mask, x)) / maximum(total(exists), 1)), mask);
+}
+
 Tensor GlobalMaxPool::forward(const Tensor& x) {
   require_channels_last(label(), x);
-  return max(x, middle(x));
+  if (!x.mask() || x.rank() != 3) return max(x, middle(x));
+  const Tensor any = max(cast(*x.mask(), DType::f32), {1}, true) > 0;  // [N, 1]
+  return where(any, max(where_exists(*x.mask(), x, -std::numeric_limits<double>::infinity()), {1}), 0);
 }
 
 Tensor GlobalAveragePool::forward(const Tensor& x) {
   require_channels_last(label(), x);
   if (!x.mask() || x.rank() != 3) return mean(x, middle(x));
   const Tensor exists = reshape(*x.mask(), {x.dim(0), x.dim(1), 1});
-  return sum(where(exists, x, 0), {1}) / maximum(sum(cast(exists, DType::f32), {1}), 1);
+  return sum(where_exists(*x.mask(), x), {1}) / maximum(sum(cast(exists, DType::f32), {1}), 1);
 }
 
 ZeroPadding::ZeroPadding(std::vector<std::int64_t> padding) : Module("zero_padding"), padding_(std::move(padding)) {

@@ -35,10 +35,13 @@ class AveragePool2D : public Pool2D {
   Tensor forward(const Tensor& x) override { return average_pool2d(x, window_, options_); }
 };
 
-/// Base of the pools over series [N, L, C].
+/// Base of the pools over series [N, L, C], or [N, T, C] (conv1d says how). Steps that a mask leaves out are no part of any window, and the mask is
+/// passed on, where the length is kept.
 class Pool1D : public Module {
  protected:
   Pool1D(std::string kind, std::int64_t window, PoolOptions options) : Module(std::move(kind)), window_(window), options_(std::move(options)) {}
+  /// The mask of x, if there is one and windows are as many as steps.
+  Tensor kept_mask(const Tensor& x) const;
   std::int64_t window_;
   PoolOptions options_;
 
@@ -50,7 +53,7 @@ class Pool1D : public Module {
 class MaxPool1D : public Pool1D {
  public:
   explicit MaxPool1D(std::int64_t window, PoolOptions options = {}) : Pool1D("max_pool1d", window, std::move(options)) {}
-  Tensor forward(const Tensor& x) override { return max_pool1d(x, window_, options_); }
+  Tensor forward(const Tensor& x) override;
 };
 
 /// average_pool1d.
@@ -58,17 +61,17 @@ class AveragePool1D : public Pool1D {
  public:
   std::vector<Setting> settings() const override;
   explicit AveragePool1D(std::int64_t window, PoolOptions options = {}) : Pool1D("average_pool1d", window, std::move(options)) {}
-  Tensor forward(const Tensor& x) override { return average_pool1d(x, window_, options_); }
+  Tensor forward(const Tensor& x) override;
 };
 
-/// [N, H, W, C] or [N, L, C] as [N, C]: the greatest element of each channel.
+/// [N, H, W, C] or [N, L, C] as [N, C]: the greatest element of each channel; of the steps that a mask has, and 0 if it has none.
 class GlobalMaxPool : public Module {
  public:
   GlobalMaxPool() : Module("global_max_pool") {}
   Tensor forward(const Tensor& x) override;
 };
 
-/// [N, H, W, C] or [N, L, C] as [N, C]: the mean of each channel.
+/// [N, H, W, C] or [N, L, C] as [N, C]: the mean of each channel; of the steps that a mask has, and 0 if it has none.
 class GlobalAveragePool : public Module {
  public:
   GlobalAveragePool() : Module("global_average_pool") {}

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "frontend/core/tensor.h"
+#include "frontend/core/arg.h"
 
 /// Functions below take the truth (0 or 1), a score for each sample (greater: more likely 1), and optional weights, of one length n. A sample is
 /// predicted to be positive if its score is at least the threshold; equal scores are one threshold; samples of weight 0 do not count. They throw
@@ -20,6 +20,8 @@ class Numbers {
  public:
   Numbers() = default;
   Numbers(const Tensor& tensor);  // NOLINT: none if it is undefined
+  template <HasArray T>
+  Numbers(const T& has) : Numbers(has.array()) {}  // NOLINT
   Numbers(std::initializer_list<double> numbers) : numbers_(numbers) {}
   template <class T>
     requires std::is_arithmetic_v<T>

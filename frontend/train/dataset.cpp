@@ -18,14 +18,16 @@ namespace sinter {
 namespace {
 
 /// "x" for a single one, else "x 2".
-std::string label(const char* what, const Tensors& list, std::size_t i) { return list.size() == 1 ? what : str(what, " ", i + 1); }
+std::string label(const char* what, const Columns& list, std::size_t i) { return list.size() == 1 ? what : str(what, " ", i + 1); }
 
-void check_types(const char* where, const char* what, const Tensors& list, std::int64_t samples) {
+void check_types(const char* where, const char* what, const Columns& list, std::int64_t samples) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].defined()) throw UserError(where, str(label(what, list, i), " was never set"));
-    const Type& type = list[i].type();
+    const Type type = list[i].type();
     if (type.shape.rank() < 1 || type.shape[0].factor() == 0)
       throw UserError(where, str("the data set is empty: ", label(what, list, i), " is ", type));
+    if (list[i].has_sequences() && list[i].sequences().steps() == 0)
+      throw UserError(where, str("the data set is empty: all sequences of ", label(what, list, i), " have no steps"));
     if (type.shape[0].factor() != samples)
       throw UserError(where, str("x has ", samples, " samples but ", label(what, list, i), " has ", type.shape[0]));
   }
@@ -45,25 +47,25 @@ void Dataset::check(const char* where) const {
   require_row_numbers(where, size());
   check_types(where, "x", x, size());
   check_types(where, "y", y, size());
-  for (const Tensor& t : x)
+  for (const Column& t : x)
     if (t.dtype() == DType::boolean) throw UserError(where, str("features must be f32, u8, i32 or u32, got ", t.type(), "; convert them with cast"));
-  if (weights.defined() && (weights.dtype() != DType::f32 || weights.rank() != 1 || weights.shape()[0] != x[0].shape()[0]))
+  if (weights.defined() && (weights.dtype() != DType::f32 || weights.rank() != 1 || weights.shape()[0] != Dim(size())))
     throw UserError(where, str("weights must be f32[", size(), "], one per sample, got ", weights.type()));
 }
 
 void Dataset::check_finite(const char* where) const {
-  for (std::size_t i = 0; i < x.size(); ++i) check_numbers(where, label("x", x, i), x[i]);
-  for (std::size_t i = 0; i < y.size(); ++i) check_numbers(where, label("y", y, i), y[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) check_numbers(where, label("x", x, i), x[i].values());
+  for (std::size_t i = 0; i < y.size(); ++i) check_numbers(where, label("y", y, i), y[i].values());
   if (weights.defined()) check_numbers(where, "weights", weights);
 }
 
 Dataset Dataset::slice(std::int64_t begin, std::int64_t end) const {
   if (begin < 0 || begin >= end || end > size())
     throw UserError("Dataset::slice", str("samples [", begin, ", ", end, ") of ", size(), " are empty or out of range"));
-  const auto part = [&](const Tensors& list) {
-    std::vector<Tensor> parts;
-    for (const Tensor& t : list) parts.push_back(sinter::slice(t, 0, begin, end));
-    return Tensors(std::move(parts));
+  const auto part = [&](const Columns& list) {
+    std::vector<Column> parts;
+    for (const Column& column : list) parts.push_back(column.slice(begin, end));
+    return Columns(std::move(parts));
   };
   return {part(x), part(y), scale, weights.defined() ? sinter::slice(weights, 0, begin, end) : weights};
 }
@@ -78,10 +80,10 @@ Dataset Dataset::select(std::span<const std::size_t> samples) const {
     numbers.push_back(static_cast<std::int32_t>(sample));
   }
   const Tensor rows(numbers, {static_cast<std::int64_t>(numbers.size())});
-  const auto part = [&](const Tensors& list) {
-    std::vector<Tensor> parts;
-    for (const Tensor& t : list) parts.push_back(gather_rows(t, rows));
-    return Tensors(std::move(parts));
+  const auto part = [&](const Columns& list) {
+    std::vector<Column> parts;
+    for (const Column& column : list) parts.push_back(column.select(numbers));
+    return Columns(std::move(parts));
   };
   return {part(x), part(y), scale, weights.defined() ? gather_rows(weights, rows) : weights};
 }

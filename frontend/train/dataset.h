@@ -7,19 +7,20 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/train/tensors.h"
+#include "frontend/train/columns.h"
 
 namespace sinter {
 
 /// x [samples, features...], f32, u8 or (indices, for an embedding) i32 or u32; y [samples] class numbers (i32, u32, u8) or [samples,
 /// targets...] f32. u8 features are multiplied by `scale` inside the compiled step, so that images take one byte per pixel in memory. A model of
-/// several inputs or outputs takes lists: `{.x = {image, text}, .y = {kind, price}}`.
+/// several inputs or outputs takes lists: `{.x = {image, text}, .y = {kind, price}}`. Sequences of different lengths, of x or, for models that say
+/// something of each step, of y, are Sequences.
 struct Dataset {
-  Tensors x, y;
+  Columns x, y;
   float scale = 1.0f;
   Tensor weights = {};  ///< f32 [samples], optional: the weight of each in losses and metrics
 
-  std::int64_t size() const { return x.empty() || x[0].rank() == 0 ? 0 : x[0].shape()[0].factor(); }
+  std::int64_t size() const { return x.empty() ? 0 : x[0].size(); }
   /// Samples [begin, end), copied. Throws UserError if there are none.
   Dataset slice(std::int64_t begin, std::int64_t end) const;
   /// The samples with these numbers, in this order, copied. Throws UserError for none, and for a number outside of [0, size()).

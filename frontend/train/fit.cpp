@@ -40,6 +40,7 @@ void check(const FitOptions& options) {
   if (options.steps_per_epoch < 0) throw UserError("fit", str("steps_per_epoch must not be negative, got ", options.steps_per_epoch));
   if (!(options.validation_split >= 0 && options.validation_split < 1))
     throw UserError("fit", str("validation_split must be in [0, 1), got ", options.validation_split));
+  if (options.bucket_batches < 0) throw UserError("fit", str("bucket_batches must not be negative, got ", options.bucket_batches));
   if (options.shuffle_buffer < 1) throw UserError("fit", str("shuffle_buffer must be at least 1 piece, got ", options.shuffle_buffer));
   for (std::size_t i = 0; i < options.validations.size(); ++i) {
     const std::string& name = options.validations[i].first;
@@ -62,11 +63,10 @@ Tensor Trainer::Impl::step_weights(const Dataset& data, const Tensor& weights) {
   return Tensor::filled({DType::f32, {data.size()}}, 1);
 }
 
-std::vector<Tensor> Trainer::Impl::call_on_rows(StepCore& step, const Dataset& data, const Tensor& rows) {
-  std::vector<Tensor> x;
-  for (const Tensor& table : data.x) x.push_back(gather_rows(table, rows));
+std::vector<Tensor> Trainer::Impl::call_on_rows(StepCore& step, const Columns& x, std::span<const std::int32_t> samples) {
+  const std::vector<Tensor> inputs = prediction_inputs(x, samples);
   std::vector<const Tensor*> in;
-  for (const Tensor& part : x) in.push_back(&part);
+  for (const Tensor& input : inputs) in.push_back(&input);
   return step.call(in);
 }
 
@@ -174,7 +174,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
     checkpoints->restore_callbacks();
     return at.history;
   }
-  Order order(fit.shuffle, fit.batch_size, options.fixed_batch != 0);
+  Order order(fit.shuffle, fit.batch_size, options.fixed_batch != 0, fit.bucket_batches);
   std::optional<Traced> searched;
   std::optional<NonFiniteFinder> finder;  // in what was searched
   Progress progress(std::cout, fit.verbose && stdout_is_terminal(), last_epoch);
@@ -229,7 +229,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
         at.now.row = before % extent.steps_per_pass * fit.batch_size;
       }
       at.now.draws = static_cast<std::int64_t>(random.place());
-      order.start(piece->data.size(), random);
+      order.start(piece->data, random);
       order.skip(at.now.row);
       while (!order.done() && more()) {
         if (fit.schedule) self.set_learning_rate(fit.schedule(at.step, extent.steps));
@@ -291,18 +291,17 @@ Evaluation Trainer::evaluate(const Dataset& data) {
   const Piece piece{data, impl.step_weights(data, data.weights)};
   Tally tally(impl.layout, impl.metrics);
   std::int64_t nan_samples = 0;
-  const std::int64_t fixed = impl.options.fixed_batch, block = fixed ? fixed : Impl::default_block;
-  const std::int64_t samples = fixed ? data.size() / fixed * fixed : data.size();
-  for (std::int64_t first = 0; first < samples; first += block) {
-    const Tensor rows = Impl::row_numbers(first, std::min(block, samples - first));
-    tally.run(*impl.evaluate, piece, rows);
+  const std::int64_t fixed = impl.options.fixed_batch;
+  for (const std::vector<std::int32_t>& block :
+       blocks_of(data.x, fixed ? data.size() / fixed * fixed : data.size(), fixed ? fixed : Impl::default_block)) {
+    tally.run(*impl.evaluate, piece, Tensor(block, {std::ssize(block)}));
     if (const auto counted = tally.nan_samples()) nan_samples += *counted;
-    else if (!std::isfinite(tally.results()[0].item())) nan_samples += count_nan_samples(Impl::call_on_rows(*impl.predict, data, rows));
+    else if (!std::isfinite(tally.results()[0].item())) nan_samples += count_nan_samples(Impl::call_on_rows(*impl.predict, data.x, block));
   }
   return {tally.mean_loss(), tally.accuracy(), tally.metrics(), nan_samples};
 }
 
-double Trainer::train_on_batch(const Tensors& x, const Tensors& y) {
+double Trainer::train_on_batch(const Columns& x, const Columns& y) {
   const Dataset data{x, y, impl_->scale};
   impl_->accept(data, "train_on_batch");
   impl_->require_batch(data.size(), "train_on_batch");

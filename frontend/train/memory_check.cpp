@@ -21,8 +21,9 @@ std::string size(std::int64_t bytes) { return size_text(static_cast<double>(byte
 
 std::int64_t bytes_of(const Dataset& data) {
   std::int64_t bytes = 0;
-  for (const Tensors* list : {&data.x, &data.y})
-    for (const Tensor& t : *list) bytes += static_cast<std::int64_t>(t.buffer().bytes());
+  for (const Columns* list : {&data.x, &data.y})
+    for (const Column& column : *list)
+      bytes += static_cast<std::int64_t>(column.values().buffer().bytes()) + (column.has_sequences() ? 8 * (column.size() + 1) : 0);
   return bytes;
 }
 
@@ -37,6 +38,16 @@ std::int64_t most_samples(std::int64_t samples, std::int64_t bytes, const Needs&
   return fit;
 }
 
+/// So many of the longest samples, which need the most memory.
+Tensor longest_samples(const Dataset& data, std::int64_t samples) {
+  const std::vector<const Sequences*> columns = sequences_of(data);
+  if (columns.empty()) return Trainer::Impl::row_numbers(0, samples);
+  std::vector<std::int32_t> all = Trainer::Impl::row_numbers(0, data.size()).to_vector<std::int32_t>();
+  all = in_order_of_length(*columns[0], all);
+  all.resize(static_cast<std::size_t>(samples));
+  return Tensor(all, {samples});
+}
+
 }  // namespace
 
 void set_system_files(const std::string& folder) { system_files() = folder; }
@@ -45,12 +56,9 @@ void Trainer::Impl::require_memory(const Piece& piece, std::int64_t samples) {
   const std::int64_t data = bytes_of(piece.data);
   if (effective_mode(options.mode) == Mode::eager) return;  // there is no plan
   if (fits.compiles == train->compile_count() && fits.samples >= samples && fits.bytes >= data) return;
-  const Tensor numbers = row_numbers(0, samples);
-  std::vector<const Tensor*> in;
-  for (const Tensors* list : {&piece.data.x, &piece.data.y})
-    for (const Tensor& t : *list) in.push_back(&t);
-  in.push_back(&numbers);
-  if (piece.weights.defined()) in.push_back(&piece.weights);
+  BatchInputs inputs;
+  const Tensor numbers = longest_samples(piece.data, samples);
+  const std::span<const Tensor* const> in = inputs.of(piece, numbers);
   const StepMemory step = train->memory(in);
   const auto needs = [&](std::int64_t n) { return train->memory(in, n).all() + data; };
   const runtime::MemoryLimits limits = runtime::memory_limits(system_files());

@@ -31,8 +31,7 @@ void Trainer::Impl::warn_of_outputs(const Dataset& data, std::int64_t batch_size
   std::erase_if(open, [&](std::size_t i) { return is_probability(graph, graph.outputs()[i]); });
   if (open.empty()) return;
   // In the interpreter: nothing is compiled for it, and no state changes.
-  std::vector<Tensor> x;
-  for (const Tensor& table : data.x) x.push_back(gather_rows(table, row_numbers(0, std::min(batch_size, data.size()))));
+  const std::vector<Tensor> x = prediction_inputs(data.x, row_numbers(0, std::min(batch_size, data.size())).to_vector<std::int32_t>());
   std::vector<const Tensor*> in;
   for (const Tensor& part : x) in.push_back(&part);
   std::vector<Tensor> values = leaf_values(traced, in);

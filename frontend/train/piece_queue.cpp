@@ -103,19 +103,19 @@ Piece joined(std::vector<Piece> pieces, const char* where) {
     samples += piece.data.size();
   }
   require_row_numbers(where, samples);
-  const auto all = [&](Tensors Dataset::* member) {
-    std::vector<Tensor> result;
+  const auto all = [&](Columns Dataset::* member) {
+    std::vector<Column> result;
     for (std::size_t i = 0; i < (first.*member).size(); ++i) {
       const Type type = (first.*member)[i].type();
-      std::vector<Tensor> parts;
+      std::vector<Column> parts;
       for (const Piece& piece : pieces) {
         parts.push_back((piece.data.*member)[i]);
-        if (const Type& its = parts.back().type(); Type{its.dtype, its.shape.with(0, 1)} != Type{type.dtype, type.shape.with(0, 1)})
+        if (const Type its = parts.back().type(); Type{its.dtype, its.shape.with(0, 1)} != Type{type.dtype, type.shape.with(0, 1)})
           throw UserError(where, str("pieces that are shuffled together have samples of different types, ", type, " and ", its, " (samples first)"));
       }
-      result.push_back(concat(parts, 0));
+      result.push_back(joined(parts));
     }
-    return Tensors(std::move(result));
+    return Columns(std::move(result));
   };
   Piece whole{{all(&Dataset::x), all(&Dataset::y), first.scale}, {}};
   if (!any_weights) return whole;

@@ -129,7 +129,7 @@ ProfileReport profile(Trainer::Impl& impl, const Trainer::Impl::Pieces& pieces, 
       impl.require_whole_batch(piece->data, "profile");
       piece->weights = impl.step_weights(piece->data, piece->weights);
       if (!tally) tally.emplace(impl.layout, impl.metrics);
-      loop.data([&] { return order.start(piece->data.size(), random), true; });
+      loop.data([&] { return order.start(piece->data, random), true; });
       while (!order.done() && more()) {
         const Tensor& rows = loop.data([&]() -> const Tensor& { return order.batch(); });
         if (steps == 0)

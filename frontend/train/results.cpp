@@ -9,23 +9,45 @@
 namespace sinter {
 
 namespace {
+/// Classes [N, ..., C] with class numbers [N, ...].
 bool counts_correct(const Type& prediction, const Type& target) {
-  return data::are_class_numbers(target) && prediction.shape.rank() == 2 && prediction.shape[1] != Dim(1);
+  const bool are_numbers = is_index(target.dtype) || target.dtype == DType::boolean;
+  return are_numbers && prediction.shape.rank() == target.shape.rank() + 1 && prediction.shape.back() != Dim(1);
+}
+
+/// The numbers of the steps that count, of [N, T] behind one another: all, if there is no mask.
+std::vector<std::int32_t> counted_steps(const Tensor& exists, std::int64_t all) {
+  std::vector<std::int32_t> numbers;
+  const std::vector<std::uint8_t> counts = exists.defined() ? exists.to_vector<std::uint8_t>() : std::vector<std::uint8_t>();
+  for (std::int64_t i = 0; i < all; ++i)
+    if (counts.empty() || counts[static_cast<std::size_t>(i)]) numbers.push_back(static_cast<std::int32_t>(i));
+  return numbers;
 }
 }  // namespace
 
-ResultLayout::ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics) : outputs(predictions.size()) {
+ResultLayout::ResultLayout(std::span<const OutputTypes> of, bool metrics) : outputs(of.size()) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs.size() > 1) outputs[i].loss = count++;
-    if (counts_correct(predictions[i], targets[i])) outputs[i].correct = count++;
-    if (metrics) outputs[i].prediction = count++;
+    Output& output = outputs[i];
+    const auto& [prediction, target, is_masked] = of[i];
+    if (outputs.size() > 1) output.loss = count++;
+    if (is_masked) output.counted = count++;
+    if (counts_correct(prediction, target)) {
+      output.correct = count++;
+      if (!is_masked) output.per_sample = target.shape.product(1, target.shape.rank()).factor();
+    }
+    output.in_steps = is_masked || (output.correct && target.shape.rank() > 1);
+    if (metrics) output.prediction = count++;
+    if (metrics && is_masked) output.exists = count++;
   }
 }
 
 std::vector<std::size_t> ResultLayout::results() const {
   std::vector<std::size_t> kept;
+  const auto is_for_metrics = [&](std::size_t i) {
+    return std::any_of(outputs.begin(), outputs.end(), [&](const Output& output) { return output.prediction == i || output.exists == i; });
+  };
   for (std::size_t i = 0; i < count; ++i)
-    if (std::none_of(outputs.begin(), outputs.end(), [&](const Output& output) { return output.prediction == i; })) kept.push_back(i);
+    if (!is_for_metrics(i)) kept.push_back(i);
   return kept;
 }
 
@@ -67,30 +89,50 @@ std::vector<NamedMetric> named_metrics(std::span<const metric::Pointer> metrics,
 }
 
 Tally::Tally(const ResultLayout& layout, std::span<const NamedMetric> metrics)
-    : layout_(layout), metrics_(metrics), out_(layout.count), losses_(layout.outputs.size()), correct_(layout.outputs.size()) {
+    : layout_(layout), metrics_(metrics), out_(layout.count), losses_(layout.outputs.size()), correct_(losses_), counted_(losses_) {
   for (const NamedMetric& judged : metrics_) judged.metric->reset();
 }
 
 void Tally::run(StepCore& step, const Piece& piece, const Tensor& rows) {
-  in_.clear();
-  for (const Tensor& x : piece.data.x) in_.push_back(&x);
-  for (const Tensor& y : piece.data.y) in_.push_back(&y);
-  in_.push_back(&rows);
-  if (piece.weights.defined()) in_.push_back(&piece.weights);
-  step.call(in_, out_);
+  step.call(inputs_.of(piece, rows), out_);
   const std::int64_t n = rows.elements();
   samples_ += n;
-  loss_ += out_[0].item() * static_cast<double>(n);
   for (std::size_t i = 0; i < layout_.outputs.size(); ++i) {
     const ResultLayout::Output& at = layout_.outputs[i];
-    if (at.loss) losses_[i] += out_[*at.loss].item() * static_cast<double>(n);
+    const double counted = at.counted ? out_[*at.counted].item() : static_cast<double>(n * at.per_sample);
+    counted_[i] += counted;
+    if (at.loss) losses_[i] += out_[*at.loss].item() * counted;
     if (at.correct) correct_[i] += out_[*at.correct].item();
+    if (layout_.outputs.size() == 1) loss_ += out_[0].item() * counted;
   }
-  for (const NamedMetric& judged : metrics_) {
-    const std::size_t i = judged.metric->output();
-    const Tensor weights = judged.weighted && piece.weights.defined() ? gather_rows(piece.weights, rows) : Tensor();
-    judged.metric->add(out_[*layout_.outputs[i].prediction], gather_rows(piece.data.y[i], rows), weights);
+  if (layout_.outputs.size() > 1) loss_ += out_[0].item() * static_cast<double>(n);
+  for (const NamedMetric& judged : metrics_) judge(judged, piece);
+}
+
+void Tally::judge(const NamedMetric& judged, const Piece& piece) const {
+  const ResultLayout::Output& at = layout_.outputs[judged.metric->output()];
+  Tensor prediction = out_[*at.prediction], target = inputs_.target(piece, judged.metric->output()), weights;
+  if (judged.weighted && piece.weights.defined()) weights = gather_rows(piece.weights, inputs_.rows());
+  if (at.in_steps) {  // each step that counts is a sample of the metric
+    const Dim samples = target.dim(0);
+    const std::size_t shared = at.exists ? 2 : target.rank();  // dimensions that number the steps
+    const std::int64_t steps = target.shape().product(1, shared).factor();
+    const std::vector<std::int32_t> numbers = counted_steps(at.exists ? out_[*at.exists] : Tensor(), samples.factor() * steps);
+    if (numbers.empty()) return;
+    const Tensor counted(numbers, {std::ssize(numbers)});
+    const auto of_steps = [&](const Tensor& t) {
+      std::vector<Dim> dims{samples * steps};
+      dims.insert(dims.end(), t.shape().begin() + shared, t.shape().end());
+      return gather_rows(reshape(t, dims), counted);
+    };
+    prediction = of_steps(prediction), target = of_steps(target);
+    if (weights.defined()) {
+      std::vector<std::int32_t> sample_of;
+      for (const std::int32_t number : numbers) sample_of.push_back(static_cast<std::int32_t>(number / steps));
+      weights = gather_rows(weights, Tensor(sample_of, {std::ssize(sample_of)}));
+    }
   }
+  judged.metric->add(prediction, target, weights);
 }
 
 std::optional<std::int64_t> Tally::nan_samples() const {
@@ -107,6 +149,7 @@ SavedState Tally::save() const {
   state.set("loss", loss_);
   state.set("losses", losses_);
   state.set("correct", correct_);
+  state.set("counted", counted_);
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     SavedState of_metric;
     metrics_[i].metric->save(of_metric);
@@ -118,7 +161,9 @@ SavedState Tally::save() const {
 void Tally::restore(const SavedState& state) {
   samples_ = state.integer("samples", 0, std::int64_t{1} << 53);
   loss_ = state.number("loss");
-  for (auto& [name, sums] : {std::pair{"losses", &losses_}, {"correct", &correct_}}) {
+  counted_.assign(counted_.size(), static_cast<double>(samples_));  // of a checkpoint from before masks
+  for (auto& [name, sums] : {std::pair{"losses", &losses_}, {"correct", &correct_}, {"counted", &counted_}}) {
+    if (sums == &counted_ && !state.has(name)) continue;
     const std::vector<double>& saved = state.numbers(name);
     if (saved.size() != sums->size()) throw UserError("fit", str("needs ", sums->size(), " sums of ", name, ", the checkpoint has ", saved.size()));
     *sums = saved;
@@ -128,7 +173,7 @@ void Tally::restore(const SavedState& state) {
 
 std::optional<double> Tally::accuracy() const {
   if (layout_.outputs.size() != 1 || !layout_.outputs[0].correct) return std::nullopt;
-  return correct_[0] / static_cast<double>(samples_);
+  return correct_[0] / counted_[0];
 }
 
 bool Tally::shows_accuracy(std::size_t output) const {
@@ -149,8 +194,8 @@ std::vector<std::string> Tally::names() const {
 std::vector<std::pair<std::string, double>> Tally::metrics() const {
   std::vector<double> values;
   for (std::size_t i = 0; i < layout_.outputs.size() && layout_.outputs.size() > 1; ++i) {
-    values.push_back(losses_[i] / static_cast<double>(samples_));
-    if (shows_accuracy(i)) values.push_back(correct_[i] / static_cast<double>(samples_));
+    values.push_back(losses_[i] / counted_[i]);
+    if (shows_accuracy(i)) values.push_back(correct_[i] / counted_[i]);
   }
   for (const NamedMetric& judged : metrics_) values.push_back(judged.metric->result());
   std::vector<std::pair<std::string, double>> result;

@@ -8,25 +8,33 @@
 #include <vector>
 
 #include "frontend/compile/step.h"
-#include "frontend/train/dataset.h"
+#include "frontend/train/batch_inputs.h"
 #include "frontend/train/metric.h"
 
 namespace sinter {
 
+/// What is known of an output of a model.
+struct OutputTypes {
+  Type prediction, target;
+  bool is_masked = false;  ///< only the steps that a mask has count: targets that are sequences, or predictions with a mask
+};
+
 /// The order of the tensors that a step returns: the loss first; then for each output of the model its own loss, if there are several outputs, the
-/// number of correct predictions, if its targets are class numbers, and the predictions, if there are metrics.
+/// number of steps that count, if it is masked, the number of correct predictions, if its targets are class numbers, and, if there are metrics, the
+/// predictions and which steps of them count.
 struct ResultLayout {
   struct Output {
-    std::optional<std::size_t> loss, correct, prediction;
+    std::optional<std::size_t> loss, counted, correct, prediction, exists;
+    bool in_steps = false;        ///< a prediction for each step of a sample: a mask says which count, or targets are class numbers [N, ...]
+    std::int64_t per_sample = 1;  ///< predictions that are right or wrong, unless it is masked
   };
   std::vector<Output> outputs;
   std::size_t count = 1;
 
   ResultLayout() = default;
-  /// All but the predictions.
+  ResultLayout(std::span<const OutputTypes> of, bool metrics);
+  /// All but predictions and which steps of them count.
   std::vector<std::size_t> results() const;
-  /// For predictions and targets of these types.
-  ResultLayout(std::span<const Type> predictions, std::span<const Type> targets, bool metrics);
 };
 
 /// How many samples have a NaN among their predictions [N, ...], of any output.
@@ -41,12 +49,6 @@ struct NamedMetric {
 /// UserError for a null metric, one that is listed twice, and one whose output does not exist.
 std::vector<NamedMetric> named_metrics(std::span<const metric::Pointer> metrics, std::span<const metric::Pointer> weighted, std::size_t outputs);
 
-/// Data that a step is run on, and the weight of each sample in the loss: the data's own weights times those of the classes; undefined: 1.
-struct Piece {
-  Dataset data;
-  Tensor weights = {};
-};
-
 /// Sums of what steps returned, in double, and the metrics.
 class Tally {
  public:
@@ -57,7 +59,7 @@ class Tally {
   /// How many of the samples of the last run have a NaN among their predictions; nothing if it returned none.
   std::optional<std::int64_t> nan_samples() const;
   /// The inputs and results of the last run.
-  std::span<const Tensor* const> inputs() const { return in_; }
+  std::span<const Tensor* const> inputs() const { return inputs_.list(); }
   std::span<const Tensor> results() const { return out_; }
 
   /// Sums and metrics, for a checkpoint in the middle of an epoch.
@@ -65,7 +67,8 @@ class Tally {
   void restore(const SavedState& state);
 
   std::int64_t samples() const { return samples_; }
-  double mean_loss() const { return loss_ / static_cast<double>(samples_); }
+  /// Over samples; of a model with one output that is masked, over the steps that count.
+  double mean_loss() const { return loss_ / (counted_.size() == 1 ? counted_[0] : static_cast<double>(samples_)); }
   /// For a model of one output, if its targets are class numbers.
   std::optional<double> accuracy() const;
   /// The names of metrics().
@@ -74,15 +77,17 @@ class Tally {
   std::vector<std::pair<std::string, double>> metrics() const;
 
  private:
+  /// Gives a metric what the last run returned.
+  void judge(const NamedMetric& judged, const Piece& piece) const;
   /// Of a model of several outputs: whether the number of correct predictions is a column of its own.
   bool shows_accuracy(std::size_t output) const;
 
   const ResultLayout& layout_;
   std::span<const NamedMetric> metrics_;
-  std::vector<const Tensor*> in_;
+  BatchInputs inputs_;
   std::vector<Tensor> out_;
   double loss_ = 0;
-  std::vector<double> losses_, correct_;  ///< one per output
+  std::vector<double> losses_, correct_, counted_;  ///< one per output; counted_: what losses and accuracies are means over
   std::int64_t samples_ = 0;
 };
 

@@ -46,6 +46,8 @@ void Trainer::recompute_statistics(const Dataset& data, std::int64_t batch_size)
   if (batch_size < 1) throw UserError(where, str("batch_size must be at least 1, got ", batch_size));
   impl.accept(data, where);
   const Parameter batches("batches", Tensor(0.0f), false);
+  StepOptions step_with = step_options(impl.options, where);
+  step_with.lengths = impl.inputs_in_steps();
   StepCore step(
       [&](std::span<const Tensor> in) -> std::vector<Tensor> {
         const Tensor batch = batches + 1;
@@ -55,12 +57,12 @@ void Trainer::recompute_statistics(const Dataset& data, std::int64_t batch_size)
         (void)impl.forward(in);
         return {};
       },
-      step_options(impl.options, where), std::source_location::current());
+      std::move(step_with), std::source_location::current());
   const auto others = states_of(*impl.model, false);  // training goes on with the random numbers that dropout would have drawn
   Order order(true, batch_size);
   RandomStream random(0, 0);
-  order.start(data.size(), random);
-  while (!order.done()) (void)Impl::call_on_rows(step, data, order.batch());
+  order.start(data, random);
+  while (!order.done()) (void)Impl::call_on_rows(step, data.x, order.batch().to_vector<std::int32_t>());
   for (const auto& [parameter, value] : others) parameter.assign(value);
   impl.statistics_are_stale = false;
 }

@@ -7,6 +7,7 @@
 #include "frontend/core/grad.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/publish.h"
+#include "frontend/nn/mask.h"
 #include "frontend/nn/summary.h"
 #include "frontend/train/trainer_impl.h"
 
@@ -14,24 +15,40 @@ namespace sinter {
 
 namespace {
 
-std::vector<Type> types_of(std::span<const Tensor> tensors) {
-  std::vector<Type> types;
-  for (const Tensor& t : tensors) types.push_back(t.type());
-  return types;
-}
-
 /// One batch in a training or evaluation step, whose inputs are those of Trainer::train_step().
 struct Batch {
   std::vector<Tensor> x, y;
+  std::vector<Tensor> exists;  ///< of each y: which steps exist; undefined unless it is of sequences
   Tensor weights;
 
   Batch(std::span<const Tensor> in, const Trainer::Impl& impl) {
     const std::size_t inputs = impl.x_types.size(), outputs = impl.y_types.size();
-    const Tensor& rows = in[inputs + outputs];
-    for (std::size_t i = 0; i < inputs; ++i) x.push_back(impl.as_feature(gather_rows(in[i], rows)));
-    for (std::size_t i = inputs; i < inputs + outputs; ++i) y.push_back(gather_rows(in[i], rows));
-    if (in.size() > inputs + outputs + 1) weights = gather_rows(in.back(), rows);
+    const Tensor& samples = in[inputs + outputs];
+    std::size_t next = inputs + outputs + 1;  // of the inputs
+    for (std::size_t i = 0; i < inputs; ++i) {
+      if (!is_of_sequences(impl.x_types[i])) {
+        x.push_back(impl.as_feature(gather_rows(in[i], samples)));
+        continue;
+      }
+      const Tensor &rows = in[next++], &mask = in[next++];
+      x.push_back(nn::with_mask(impl.as_feature(padded_steps(in[i], rows, mask)), mask));
+    }
+    for (std::size_t i = 0; i < outputs; ++i) {
+      const Tensor& table = in[inputs + i];
+      if (!is_of_sequences(impl.y_types[i])) {
+        y.push_back(gather_rows(table, samples));
+        exists.emplace_back();
+        continue;
+      }
+      const Tensor &rows = in[next++], &mask = in[next++];
+      y.push_back(padded_steps(table, rows, mask));
+      exists.push_back(mask);
+    }
+    if (in.size() > next) weights = gather_rows(in.back(), samples);
   }
+
+  /// Which steps of an output count: those that its target has, or its own mask. Undefined: all.
+  Tensor counted(std::size_t output, const Tensor& prediction) const { return exists[output].defined() ? exists[output] : nn::mask_of(prediction); }
 };
 
 /// The losses of a batch: the weighted sum, and each one.
@@ -45,7 +62,10 @@ struct BatchLoss {
                                      ", there are ", losses.size(), " losses and ", batch.y.size(), " targets"));
     for (std::size_t i = 0; i < losses.size(); ++i) {
       const auto& [loss, factor] = losses[i];
-      each.push_back(batch.weights.defined() ? loss(predictions[i], batch.y[i], batch.weights) : loss(predictions[i], batch.y[i]));
+      const Tensor counted = batch.counted(i, predictions[i]), &y = batch.y[i], &weights = batch.weights;
+      each.push_back(counted.defined()   ? loss.of_steps(predictions[i], y, counted, weights)
+                     : weights.defined() ? loss(predictions[i], y, weights)
+                                         : loss(predictions[i], y));
       const Tensor part = factor == 1 ? each[i] : each[i] * factor;
       total = total.defined() ? total + part : part;
     }
@@ -53,19 +73,25 @@ struct BatchLoss {
 };
 
 /// The results of a step, in the order of ResultLayout.
-std::vector<Tensor> results(const Tensor& total, std::span<const Tensor> losses, std::span<const Tensor> predictions, std::span<const Tensor> y,
-                            bool for_metrics) {
-  const ResultLayout layout(types_of(predictions), types_of(y), for_metrics);
+std::vector<Tensor> results(const BatchLoss& loss, std::span<const Tensor> predictions, const Batch& batch, bool for_metrics) {
+  std::vector<OutputTypes> types;
+  for (std::size_t i = 0; i < predictions.size(); ++i)
+    types.push_back({predictions[i].type(), batch.y[i].type(), batch.counted(i, predictions[i]).defined()});
+  const ResultLayout layout(types, for_metrics);
   std::vector<Tensor> result(layout.count);
-  result[0] = total;
+  result[0] = loss.total;
   for (std::size_t i = 0; i < layout.outputs.size(); ++i) {
     const ResultLayout::Output& at = layout.outputs[i];
-    if (at.loss) result[*at.loss] = losses[i];
+    const Tensor counted = batch.counted(i, predictions[i]);
+    if (at.loss) result[*at.loss] = loss.each[i];
+    if (at.counted) result[*at.counted] = sum(counted);
     if (at.correct) {
-      const Tensor hit = equal(argmax(predictions[i]), cast(y[i], DType::i32)), greatest = max(predictions[i], {-1});
-      result[*at.correct] = sum(logical_and(hit, equal(greatest, greatest)));  // NaN, if there is one, is the greatest
+      const Tensor hit = equal(argmax(predictions[i]), cast(batch.y[i], DType::i32)), greatest = max(predictions[i], {-1});
+      const Tensor right = logical_and(hit, equal(greatest, greatest));  // NaN, if there is one, is the greatest
+      result[*at.correct] = sum(counted.defined() ? logical_and(right, counted) : right);
     }
-    if (at.prediction) result[*at.prediction] = predictions[i];
+    if (at.prediction) result[*at.prediction] = counted.defined() ? nn::where_exists(counted, predictions[i]) : predictions[i];
+    if (at.exists) result[*at.exists] = counted;
   }
   return result;
 }
@@ -98,7 +124,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
     if (model->has_penalty()) loss.total = loss.total + model->penalty();
     const std::vector<Parameter> parameters = model->trainable_parameters();
     clock.enter(TrainingPart::metrics);
-    std::vector<Tensor> out = results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
+    std::vector<Tensor> out = results(loss, predictions, batch, impl->returns_predictions);
     clock.enter(TrainingPart::backward);
     const std::vector<Tensor> gradients = grad(loss.total, parameters);
     clock.enter(TrainingPart::update);
@@ -109,7 +135,7 @@ Trainer::Trainer(std::shared_ptr<nn::Module> model, Losses losses, std::shared_p
     const Batch batch(in, *impl);
     const std::vector<Tensor> predictions = model->call_all(batch.x);
     const BatchLoss loss(losses, predictions, batch);
-    return results(loss.total, loss.each, predictions, batch.y, impl->returns_predictions);
+    return results(loss, predictions, batch, impl->returns_predictions);
   });
   const auto predict = [impl](std::span<const Tensor> in) { return impl->forward(in); };
   impl->predict = step("predict", predict);
@@ -126,30 +152,40 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 void Trainer::Impl::accept(const Dataset& data, const char* where) {
   data.check(where);
   if (x_types.empty()) {
-    for (const Tensor& t : data.x) x_types.push_back(t.type());
-    for (const Tensor& t : data.y) y_types.push_back(t.type());
+    if (options.fixed_batch && !sequences_of(data).empty())
+      throw UserError(where, "TrainerOptions::fixed_batch needs arrays, and this data has sequences; pad them with Sequences::padded");
+    for (const Column& column : data.x) x_types.push_back(column.type());
+    for (const Column& column : data.y) y_types.push_back(column.type());
     if (model) {
       scale = data.scale;
+      take_sequences(data.x);
       std::vector<InputKind> kinds;
-      for (const Spec& spec : table_specs()) kinds.push_back(spec.kind);
-      kinds.resize(x_types.size() + y_types.size() + 1);
-      kinds.push_back(InputKind::table);  // of weights
-      train->set_kinds(kinds);
-      evaluate->set_kinds(kinds);
+      std::vector<std::size_t> lengths;
+      for (const Spec& spec : table_specs()) {
+        if (spec.kind == InputKind::batch && spec.type.shape.has_length()) lengths.push_back(kinds.size());
+        kinds.push_back(spec.kind);
+      }
+      if (!weighted) kinds.push_back(InputKind::table);
+      train->set_kinds(kinds, lengths);
+      evaluate->set_kinds(kinds, lengths);
     }
     try {
-      layout = ResultLayout(prediction_types(), y_types, returns_predictions);
+      layout = ResultLayout(output_types(), returns_predictions);
     } catch (...) {  // data that the model cannot take does not fix the types
-      x_types.clear(), y_types.clear();
+      x_types.clear(), y_types.clear(), x_are_sequences.clear();
       throw;
     }
     return;
   }
-  const auto check = [&](const char* what, const Tensors& list, std::span<const Type> known) {
+  const auto check = [&](const char* what, const Columns& list, std::span<const Type> known) {
     if (list.size() != known.size()) throw UserError(where, str("the first data had ", known.size(), " ", what, ", now there are ", list.size()));
-    for (std::size_t i = 0; i < known.size(); ++i)
-      if (!sinter::accepts({what, known[i], InputKind::table}, list[i].type()))
-        throw UserError(where, str("the first data had ", what, " of ", known[i], " (samples first), now they are ", list[i].type()));
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const Type type = list[i].type();
+      const bool fits = sinter::accepts({what, known[i], InputKind::table}, type), both = is_of_sequences(known[i]) == list[i].has_sequences();
+      if (fits && both) continue;
+      throw UserError(where, str("the first data had ", what, " of ", known[i], " (samples first), now they are ", type,
+                                 fits ? "; give sequences: Sequences::from_padded makes them" : ""));
+    }
   };
   check("x", data.x, x_types);
   check("y", data.y, y_types);
@@ -159,10 +195,37 @@ void Trainer::Impl::accept(const Dataset& data, const char* where) {
 
 Tensor Trainer::Impl::as_feature(const Tensor& x) const { return x.dtype() == DType::u8 ? cast(x, DType::f32) * scale : x; }
 
-std::vector<Tensor> Trainer::Impl::forward(std::span<const Tensor> features) const {
+bool Trainer::Impl::takes_sequences() const { return std::find(x_are_sequences.begin(), x_are_sequences.end(), true) != x_are_sequences.end(); }
+
+void Trainer::Impl::take_sequences(const Columns& x) {
+  x_are_sequences.clear();
+  for (const Column& column : x) x_are_sequences.push_back(column.has_sequences());
+  predict->set_kinds({}, inputs_in_steps());
+}
+
+std::vector<std::size_t> Trainer::Impl::inputs_in_steps() const {
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 0; i < x_are_sequences.size(); ++i)
+    if (x_are_sequences[i]) inputs.push_back(i);
+  const std::size_t masks = inputs.size();
+  for (std::size_t i = 0; i < masks; ++i) inputs.push_back(x_are_sequences.size() + i);
+  return inputs;
+}
+
+std::vector<Tensor> Trainer::Impl::forward(std::span<const Tensor> in, std::vector<bool>* have_masks) const {
+  const auto masks = static_cast<std::size_t>(std::count(x_are_sequences.begin(), x_are_sequences.end(), true));
   std::vector<Tensor> x;
-  for (const Tensor& t : features) x.push_back(as_feature(t));
-  return model->call_all(x);
+  for (std::size_t i = 0, mask = in.size() - masks; i < in.size() - masks; ++i) {
+    x.push_back(as_feature(in[i]));
+    if (masks && x_are_sequences[i]) x[i] = nn::with_mask(x[i], in[mask++]);
+  }
+  std::vector<Tensor> out = model->call_all(x);
+  for (Tensor& y : out) {
+    const Tensor mask = nn::mask_of(y);
+    if (have_masks) have_masks->push_back(mask.defined());
+    if (masks && mask.defined()) y = nn::where_exists(mask, y);
+  }
+  return out;
 }
 
 Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
@@ -174,15 +237,28 @@ Tensor Trainer::Impl::row_numbers(std::int64_t first, std::int64_t count) {
 std::vector<Spec> Trainer::Impl::table_specs() const {
   std::vector<Spec> specs;
   for (const std::vector<Type>* types : {&x_types, &y_types})
-    for (const Type& type : *types) specs.push_back({{type.dtype, type.shape.with(0, Dim::rows())}, InputKind::table});
+    for (const Type& type : *types)
+      specs.push_back({{type.dtype, (is_of_sequences(type) ? type.shape.erase(1, 2) : type.shape).with(0, Dim::rows())}, InputKind::table});
   specs.push_back(options.fixed_batch ? Spec::fixed(DType::i32, {options.fixed_batch}) : Spec::batch(DType::i32, {}));
+  for (const std::vector<Type>* types : {&x_types, &y_types})
+    for (const Type& type : *types)
+      if (is_of_sequences(type))
+        specs.insert(specs.end(), {Spec::batch(DType::i32, {Spec::any_length}), Spec::batch(DType::boolean, {Spec::any_length})});
   if (weighted) specs.push_back(Spec::table(DType::f32, {}));
   return specs;
+}
+
+std::size_t Trainer::Impl::unweighted_inputs() const {
+  const auto in_sequences =
+      std::count_if(x_types.begin(), x_types.end(), is_of_sequences) + std::count_if(y_types.begin(), y_types.end(), is_of_sequences);
+  return x_types.size() + y_types.size() + 1 + 2 * static_cast<std::size_t>(in_sequences);
 }
 
 std::vector<Spec> Trainer::Impl::predict_specs() const {
   std::vector<Spec> specs;
   for (const Type& type : x_types) specs.push_back({{type.dtype, type.shape.with(0, Dim::batch())}, InputKind::batch});
+  for (const Type& type : x_types)
+    if (is_of_sequences(type)) specs.push_back(Spec::batch(DType::boolean, {Spec::any_length}));
   return specs;
 }
 
@@ -206,13 +282,23 @@ void Trainer::Impl::require_whole_batch(const Dataset& data, const char* where) 
                     str("batches have ", options.fixed_batch, " samples here, by TrainerOptions::fixed_batch, and there are only ", data.size()));
 }
 
-std::vector<Type> Trainer::Impl::prediction_types() const {
-  const Traced traced = predict->record(predict_specs());
-  if (model) require_registered(traced);
-  std::vector<Type> types;
-  for (const ir::NodeId id : traced.graph.outputs()) types.push_back(traced.graph.node(id).type);
-  if (types.size() != y_types.size())
-    throw UserError("Trainer", str("the model gives ", types.size(), " outputs, but the data has ", y_types.size(), " targets; give one for each"));
+std::vector<OutputTypes> Trainer::Impl::output_types() {
+  Traced traced;
+  if (model) {
+    are_masked.clear();
+    traced = StepCore([this](std::span<const Tensor> in) { return forward(in, &are_masked); }, step_options(options, "predict"),
+                      std::source_location::current())
+                 .record(predict_specs());
+    require_registered(traced);
+  } else {
+    traced = predict->record(predict_specs());
+  }
+  const auto outputs = traced.graph.outputs();
+  if (outputs.size() != y_types.size())
+    throw UserError("Trainer", str("the model gives ", outputs.size(), " outputs, but the data has ", y_types.size(), " targets; give one for each"));
+  std::vector<OutputTypes> types;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    types.push_back({traced.graph.node(outputs[i]).type, y_types[i], is_of_sequences(y_types[i]) || are_masked[i]});
   return types;
 }
 
@@ -224,12 +310,8 @@ TimeReport Trainer::time(const Dataset& data, std::int64_t batch_size, int repea
   if (batch_size < 1 || repeats < 1) throw UserError("time", str("batch_size and repeats must be at least 1, got ", batch_size, " and ", repeats));
   impl.require_batch(std::min(batch_size, data.size()), "time");
   const Tensor rows = Impl::row_numbers(0, std::min(batch_size, data.size())), weights = impl.step_weights(data, data.weights);
-  std::vector<const Tensor*> in;
-  for (const Tensors* list : {&data.x, &data.y})
-    for (const Tensor& t : *list) in.push_back(&t);
-  in.push_back(&rows);
-  if (weights.defined()) in.push_back(&weights);
-  return impl.train->time(in, repeats);
+  BatchInputs inputs;
+  return impl.train->time(inputs.of({data, weights}, rows), repeats);
 }
 
 namespace {
@@ -270,7 +352,7 @@ std::string Trainer::summary(nn::SummaryOptions options) {
     return summary_of(impl_->predict->record(impl_->predict_specs())) + (options.details ? "A file does not have the settings of layers.\n" : "");
   if (impl_->x_types.empty()) throw UserError("Trainer", "the shapes of the data are not known yet; call fit, train_on_batch or evaluate first");
   std::vector<Type> types;
-  for (const Spec& spec : impl_->predict_specs()) types.push_back(spec.type.dtype == DType::u8 ? Type{DType::f32, spec.type.shape} : spec.type);
+  for (const Type& type : impl_->x_types) types.push_back({type.dtype == DType::u8 ? DType::f32 : type.dtype, type.shape.with(0, Dim::batch())});
   std::string text = impl_->model->summary_all(types, options);
   if (!options.details) return text;
   const auto add = [&](const std::string& what, const std::string& name, const std::vector<Setting>& settings) {

@@ -10,6 +10,7 @@
 
 #include "frontend/checkpoint/options.h"
 #include "frontend/compile/step.h"
+#include "frontend/data/vocabulary.h"
 #include "frontend/nn/container.h"
 #include "frontend/nn/loss.h"
 #include "frontend/optim/optimizer.h"
@@ -77,6 +78,9 @@ struct EpochResult {
 struct FitOptions {
   std::int64_t epochs = 1;
   std::int64_t batch_size = 32;  ///< the last batch of an epoch may be smaller; that needs no second compile
+  /// Buckets by length: so many batches at a time, as shuffled, are sorted by the lengths of their sequences and taken in any order, so that each
+  /// batch is of alike lengths. 0: none. Kernels skip padding, so that this saves memory above all.
+  std::int64_t bucket_batches = 0;
   /// Length of an epoch in steps; 0: all of the data. Epochs that are shorter than the data in memory go on where the last one stopped, also in the
   /// next call of fit; each pass over the data has its own order. A Generator is asked for piece 0 of each epoch.
   std::int64_t steps_per_epoch = 0;
@@ -130,14 +134,19 @@ class Trainer {
   void stop();
   Evaluation evaluate(const Dataset& data);
   /// The output of a single-output model, for x [N, ...], computed from `batch_size` samples at a time, or from all if an output has no row for each.
-  /// Throws UserError for other element types than those of the data seen first (u8 features are scaled, floats are not) and a batch_size below 1.
-  Tensor predict(const Tensors& x, std::int64_t batch_size = 1024);
+  /// Of sequences, in blocks of alike lengths; what is said of each step, [N, T, ...], is 0 after the end of a sequence. Throws UserError for other
+  /// element types than those of the data seen first (u8 features are scaled, floats are not) and a batch_size below 1.
+  Tensor predict(const Columns& x, std::int64_t batch_size = 1024);
   /// All outputs.
-  std::vector<Tensor> predict_all(const Tensors& x, std::int64_t batch_size = 1024);
+  std::vector<Tensor> predict_all(const Columns& x, std::int64_t batch_size = 1024);
+  /// predict() for texts as they are, whose words become numbers by the vocabulary. Throws UserError without one, for a model that takes anything but
+  /// sequences of i32, for a vocabulary of another model, and for a text that is not UTF-8.
+  Tensor predict_texts(const std::vector<std::string>& texts);
+  Tensor predict_text(const std::string& text);
   /// One sample, dense row-major, as the model sees it (u8 features as numbers times their scale); allocates nothing after the first call.
   void predict_one(std::span<const float> in, std::span<float> out);
   /// One step on this batch; its loss before the step.
-  double train_on_batch(const Tensors& x, const Tensors& y);
+  double train_on_batch(const Columns& x, const Columns& y);
 
   /// May be called at any time; training continues from the same state.
   void set_mode(Mode mode);
@@ -152,6 +161,10 @@ class Trainer {
   /// Throws UserError for an unknown key.
   const std::string& metadata(const std::string& key) const;
   bool has_metadata(const std::string& key) const;
+  /// The words of the texts that the model is trained on, for predict_text: the metadata "vocabulary".
+  void set_vocabulary(const data::Vocabulary& vocabulary);
+  /// Throws UserError if there is none, or if it is damaged.
+  const data::Vocabulary& vocabulary() const;
   /// Loads what save() wrote, without the C++ that defined the model. Throws UserError for a damaged file.
   static Trainer load(const std::string& path, TrainerOptions options = {});
 
@@ -171,8 +184,8 @@ class Trainer {
   /// stays so in the file. Throws UserError if none matches, and for a loaded trainer if a layer with statistics (batch normalization) would be
   /// frozen, which must be done before saving.
   void set_trainable(const std::string& pattern, bool trainable);
-  /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers and, once samples have been weighted, their
-  /// weights.
+  /// The training step, for explain() and verify(); its inputs are the tables of x and of y, row numbers, for each of them that is of sequences the
+  /// rows of the steps and which exist, both [N, T], and, once samples have been weighted, their weights.
   StepCore& train_step();
   StepCore& predict_step();
   /// The model's forward pass on f32 samples, u8 features as numbers times their scale, as predict_one runs it: for serve::Scorer. Throws UserError

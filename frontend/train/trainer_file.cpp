@@ -1,6 +1,7 @@
 // Trainer::save and Trainer::load.
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include "frontend/core/name.h"
@@ -13,7 +14,10 @@ namespace sinter {
 namespace {
 
 constexpr const char* kind = "trainer";
+// Entries of what is not as in most files: columns that are sequences, by number, and outputs of which only the steps of a mask count.
+constexpr const char *sequence_inputs = "sequence_inputs", *sequence_outputs = "sequence_outputs", *masked_outputs = "masked_outputs";
 const std::string user_prefix = "user.";  // of the keys of metadata
+constexpr const char* vocabulary_key = "vocabulary";
 
 const std::string& entry(const ModelFile& file, const std::string& path, const std::string& key) {
   const auto found = file.metadata.find(key);
@@ -30,6 +34,28 @@ T number(const ModelFile& file, const std::string& path, const std::string& key)
     throw UserError(path, str("the entry '", key, "' must be a number of at least 0, got '", text, "'; the file is damaged"));
   return value;
 }
+
+/// "0 2" for the first and the third.
+std::string numbers_of(const std::vector<bool>& are) {
+  std::string text;
+  for (std::size_t i = 0; i < are.size(); ++i)
+    if (are[i]) text += str(text.empty() ? "" : " ", i);
+  return text;
+}
+
+/// Which of so many an entry of numbers_of() names; none if there is no such entry.
+std::vector<bool> those_of(const ModelFile& file, const std::string& path, const char* key, std::size_t count) {
+  std::vector<bool> are(count);
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end()) return are;
+  std::istringstream text(found->second);
+  for (std::size_t number; text >> number; are[number] = true)
+    if (number >= count) throw UserError(path, str("the entry '", key, "' names number ", number, " of ", count, "; the file is damaged"));
+  if (!text.eof()) throw UserError(path, str("the entry '", key, "' must be numbers, got '", found->second, "'; the file is damaged"));
+  return are;
+}
+
+std::size_t count_of(const std::vector<bool>& are) { return static_cast<std::size_t>(std::count(are.begin(), are.end(), true)); }
 
 }  // namespace
 
@@ -65,6 +91,14 @@ runtime::Archive Trainer::Impl::archive(const std::string& path) {
       {"kind", kind}, {"epoch", std::to_string(impl.epoch)}, {"scale", ir::number_text(impl.scale)}, {"learning_rate", impl.learning_rate.name()}};
   entries["inputs"] = std::to_string(impl.x_types.size());
   entries["outputs"] = std::to_string(impl.y_types.size());
+  const auto add = [&](const char* key, const std::vector<bool>& are) {
+    if (count_of(are)) entries[key] = numbers_of(are);
+  };
+  std::vector<bool> y_are_sequences;
+  for (const Type& type : impl.y_types) y_are_sequences.push_back(is_of_sequences(type));
+  add(sequence_inputs, impl.x_are_sequences);
+  add(sequence_outputs, y_are_sequences);
+  add(masked_outputs, impl.are_masked);
   for (const auto& [key, value] : impl.metadata) entries[user_prefix + key] = value;
   return model_archive(path, graphs, entries);
 }
@@ -83,34 +117,49 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
   const auto found = std::find_if(file.states.begin(), file.states.end(), [&](const Parameter& p) { return p.name() == rate && p.type() == Type{}; });
   if (found == file.states.end()) throw UserError(path, str("the learning rate '", rate, "' is missing; the file is damaged"));
   impl->learning_rate = *found;
-  const auto inputs = number<std::size_t>(file, path, "inputs"), outputs = number<std::size_t>(file, path, "outputs"), tables = inputs + outputs + 1;
-  const auto step = [&](const std::string& name, std::size_t least, std::size_t most) {
+  const auto inputs = number<std::size_t>(file, path, "inputs"), outputs = number<std::size_t>(file, path, "outputs");
+  if (inputs < 1 || outputs < 1) throw UserError(path, "the model has no inputs or no outputs; the file is damaged");
+  const auto graph_of = [&](const std::string& name) -> Traced& {
     const auto graph = file.graphs.find(name);
     if (graph == file.graphs.end()) throw UserError(path, str("the graph '", name, "' is missing; the file is damaged"));
-    const auto specs = graph->second.graph.inputs();
-    const std::size_t declared = specs.size() - graph->second.captured.size();
+    return graph->second;
+  };
+  if (const std::size_t all = graph_of("train").graph.inputs().size(); inputs > all || outputs > all - inputs)
+    throw UserError(path, str("the graph 'train' has ", all, " inputs, too few for ", inputs, " x and ", outputs, " y; the file is damaged"));
+  impl->x_are_sequences = those_of(file, path, sequence_inputs, inputs);
+  const std::vector<bool> y_are_sequences = those_of(file, path, sequence_outputs, outputs);
+  impl->are_masked = those_of(file, path, masked_outputs, outputs);
+  for (std::size_t i = 0; i < inputs + outputs; ++i) {
+    Type type = graph_of("train").graph.inputs()[i].type;  // of the table
+    const bool of_sequences = i < inputs ? impl->x_are_sequences[i] : y_are_sequences[i - inputs];
+    if (of_sequences) type.shape = type.shape.insert(1, Dim::length());
+    (i < inputs ? impl->x_types : impl->y_types).push_back(type);
+  }
+  const auto step = [&](const std::string& name, std::size_t least, std::size_t most) {
+    Traced& traced = graph_of(name);
+    const auto specs = traced.graph.inputs();
+    const std::size_t declared = specs.size() - traced.captured.size();
     if (declared < least || declared > most)
       throw UserError(path, str("the graph '", name, "' must have ", least, " inputs, got ", declared, "; the file is damaged"));
-    impl->weighted = impl->weighted || declared > tables;
+    impl->weighted = impl->weighted || (least != most && declared > least);
     std::vector<InputKind> kinds;
     for (const ir::InputSpec& input : specs) kinds.push_back(input.kind);
-    return std::make_shared<StepCore>(std::move(graph->second), step_options(options, name, std::move(kinds)));
+    return std::make_shared<StepCore>(std::move(traced), step_options(options, name, std::move(kinds)));
   };
-  if (inputs < 1 || outputs < 1) throw UserError(path, "the model has no inputs or no outputs; the file is damaged");
-  impl->train = step("train", tables, tables + 1);
-  impl->evaluate = step("evaluate", tables, tables + 1);
-  impl->predict = step("predict", inputs, inputs);
+  const std::size_t unweighted = impl->unweighted_inputs(), masks = count_of(impl->x_are_sequences);
+  impl->train = step("train", unweighted, unweighted + 1);
+  impl->evaluate = step("evaluate", unweighted, unweighted + 1);
+  impl->predict = step("predict", inputs + masks, inputs + masks);
   if (file.graphs.contains("predict_floats")) impl->predict_floats = step("predict_floats", 1, 1);
   const ir::Graph& graph = impl->train->traced_graph();
-  for (std::size_t i = 0; i < inputs + outputs; ++i) (i < inputs ? impl->x_types : impl->y_types).push_back(graph.inputs()[i].type);
   if (const ir::InputSpec& rows = graph.inputs()[inputs + outputs]; rows.kind == InputKind::fixed && rows.type.shape.rank() == 1)
     impl->options.fixed_batch = rows.type.shape[0].factor();
   if (impl->has_byte_features() && !impl->predict_floats) throw UserError(path, "the graph 'predict_floats' is missing; the file is damaged");
   impl->metrics = named_metrics(options.metrics, options.weighted_metrics, outputs);
   impl->returns_predictions = !impl->metrics.empty();
-  const std::vector<Type> predictions = impl->prediction_types();
-  impl->layout = ResultLayout(predictions, impl->y_types, impl->returns_predictions);
-  const ResultLayout saved(predictions, impl->y_types, true), without(predictions, impl->y_types, false);
+  const std::vector<OutputTypes> types = impl->output_types();
+  impl->layout = ResultLayout(types, impl->returns_predictions);
+  const ResultLayout saved(types, true), without(types, false);
   for (const auto& judged : {impl->train, impl->evaluate}) {
     const std::size_t count = judged->traced_graph().outputs().size();
     if (count == without.count) {  // a file of a version that saved no predictions
@@ -128,7 +177,18 @@ Trainer Trainer::load(const std::string& path, TrainerOptions options) {
 
 void Trainer::set_metadata(const std::string& key, std::string value) {
   require_name("set_metadata", key);
+  if (key == vocabulary_key) impl_->vocabulary.reset();
   impl_->metadata[key] = std::move(value);
+}
+
+void Trainer::set_vocabulary(const data::Vocabulary& vocabulary) {
+  set_metadata(vocabulary_key, vocabulary.to_json());
+  impl_->vocabulary = vocabulary;
+}
+
+const data::Vocabulary& Trainer::vocabulary() const {
+  if (!impl_->vocabulary) impl_->vocabulary = data::Vocabulary::from_json(metadata(vocabulary_key));
+  return *impl_->vocabulary;
 }
 
 bool Trainer::has_metadata(const std::string& key) const { return impl_->metadata.contains(key); }

@@ -21,6 +21,7 @@ ir::Value make(Builder& b, const ir::Transpose&);
 ir::Value make(Builder& b, const ir::Permute&);
 ir::Value make(Builder& b, const ir::Slice&);
 ir::Value make(Builder& b, const ir::Pad&);
+ir::Value make(Builder& b, const ir::Shift&);
 ir::Value make(Builder& b, const ir::Concat&);
 
 ir::Value make(Builder& b, const ir::Argmax&);  // recipes_rows.cpp

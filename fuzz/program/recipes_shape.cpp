@@ -90,6 +90,24 @@ Value make(Builder& b, const ir::Pad&) {
   return b.add(ir::Pad{static_cast<std::int64_t>(axis), along(dim, before), along(dim, after), value}, {x});
 }
 
+Value make(Builder& b, const ir::Shift&) {
+  constexpr float values[] = {0, 0, 1, -0.5f};
+  const auto axes_of = [](const Shape& shape) {
+    std::vector<std::size_t> axes;
+    for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+      if (!shape[axis].is_batch()) axes.push_back(axis);
+    return axes;
+  };
+  const DType dtype = b.choose.one_in(3) ? b.dtype() : DType::f32;
+  const Shape other = b.shape(b.choose.below(3));
+  const Value x = b.operand(dtype, [&](const Shape& s) { return !axes_of(s).empty(); }, other.insert(other.rank(), b.extent()));
+  const std::size_t axis = b.choose.among(axes_of(x.shape()));
+  const auto most = static_cast<std::size_t>(std::min<std::int64_t>(5, x.shape()[axis].factor() + 2));
+  const auto by = static_cast<std::int64_t>(b.choose.below(2 * most + 1)) - static_cast<std::int64_t>(most);
+  const float value = is_float(x.type().dtype) ? b.choose.among(values) : 0;
+  return b.add(ir::Shift{static_cast<std::int64_t>(axis), by, value}, {x});
+}
+
 Value make(Builder& b, const ir::Concat&) {
   const Value x = any(b, 1);
   const std::size_t axis = b.axis(x.shape());

@@ -125,6 +125,37 @@ std::vector<Sample<Pad>> Pad::samples() {
           {{1, 1, 1, 2}, x({n, 2, 7})}, {{2, 1, 0, 0}, x({n, 3, 1})}, {{0, n, n, 3}, x({n, 5})},   {{0, n, 0, 0}, x({n})}};
 }
 
+// ---- shift ----
+
+Window Shift::window(std::span<const Type>) const { return {static_cast<std::size_t>(axis), {by}, value}; }
+
+Type Shift::infer(std::span<const Type> in) const {
+  require_inputs(in, 1);
+  if (along(in[0], axis).is_batch()) throw UserError(str("samples cannot be shifted, and axis ", axis, " of ", in[0].shape, " has N"));
+  return in[0];
+}
+
+Access Shift::access(std::span<const Type> in, const Shape& result) const {
+  Access access = Access::over(result);
+  access.add_aligned(in[0].shape.rank());
+  if (by == 0) return access;
+  Index& index = access.operands[0][static_cast<std::size_t>(axis)];
+  index.offset = -by;
+  index.partial = true;
+  return access;
+}
+
+void Shift::reference(Reference& r) const { evaluate_window(window({}), r); }
+
+Values Shift::vjp(const Vjp& v) const { return {v.graph.add(Shift{axis, -by, 0}, {v.dy})}; }
+
+std::vector<Sample<Shift>> Shift::samples() {
+  const Dim n = Dim::batch();
+  const auto x = [](const Shape& shape) { return std::vector<SampleInput>{{{DType::f32, shape}}}; };
+  return {{{1, 2, 0}, x({n, 5})},      {{1, -1, 0.5}, x({n, 40})}, {{0, 3, -1}, x({30})},      {{0, -4, 0}, x({6, 21})},  {{1, 1, 2}, x({n, 4, 7})},
+          {{1, -1, 0}, x({n, 2, 33})}, {{1, 1, 0}, x({n, 9, 3})},  {{1, -1, 0}, x({n, 3, 1})}, {{1, 0, 3}, x({n, 2, 5})}, {{1, 1, 0}, x({n, 6})}};
+}
+
 // ---- concat ----
 
 Window Concat::window(std::span<const Type> in) const {

@@ -1,4 +1,4 @@
-// Ops that place their operands along one axis of the result: slice, pad, concat. Along an axis with N, offsets and sizes are multiples of N.
+// Ops that place their operands along one axis of the result: slice, pad, shift, concat. Along an axis with N, offsets and sizes are multiples of N.
 #pragma once
 
 #include "ir/op.h"
@@ -45,6 +45,22 @@ struct Pad {
   void reference(Reference& r) const;
   Values vjp(const Vjp& v) const;
   static std::vector<Sample<Pad>> samples();
+};
+
+/// The operand moved by so many places along an axis, towards its end if that is positive; `value` where nothing comes from. Not along an axis with
+/// N.
+struct Shift {
+  static constexpr std::string_view name = "shift";
+  using movement = void;
+  std::int64_t axis = 0, by = 0;
+  float value = 0;
+  static constexpr auto fields = std::tuple{field("axis", &Shift::axis), field("by", &Shift::by), field("value", &Shift::value)};
+  Window window(std::span<const Type> in) const;
+  Type infer(std::span<const Type> in) const;
+  Access access(std::span<const Type> in, const Shape& result) const;
+  void reference(Reference& r) const;
+  Values vjp(const Vjp& v) const;
+  static std::vector<Sample<Shift>> samples();
 };
 
 /// One or more operands concatenated along an axis.

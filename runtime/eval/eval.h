@@ -81,6 +81,7 @@ void run(const ir::Broadcast& op, Views in, const View& out);
 void run(const ir::Transpose& op, Views in, const View& out);
 void run(const ir::Slice& op, Views in, const View& out);
 void run(const ir::Pad& op, Views in, const View& out);
+void run(const ir::Shift& op, Views in, const View& out);
 void run(const ir::Concat& op, Views in, const View& out);
 void run(const ir::Iota& op, Views in, const View& out);
 void run(const ir::Sum& op, Views in, const View& out);

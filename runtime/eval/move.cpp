@@ -96,6 +96,7 @@ void place(const O& op, Views in, const View& out) {
 
 void run(const ir::Slice& op, Views in, const View& out) { place(op, in, out); }
 void run(const ir::Pad& op, Views in, const View& out) { place(op, in, out); }
+void run(const ir::Shift& op, Views in, const View& out) { place(op, in, out); }
 void run(const ir::Concat& op, Views in, const View& out) { place(op, in, out); }
 
 namespace {

@@ -185,10 +185,10 @@ TEST(DataDigest, TellsWhereASampleDiffersInTypesAndScale) {
   EXPECT_EQ(digest_of(data()), digest);
   for (const std::int64_t sample : {0, 1, 1499, 2999}) {
     Dataset other = data();
-    other.x[0].view().as<float>()[sample * other.x[0].view().layout().stride + 2] += 1;
+    other.x[0].array().view().as<float>()[sample * other.x[0].array().view().layout().stride + 2] += 1;
     EXPECT_NE(digest_of(other), digest) << sample;
     other = data();
-    other.y[0].view().as<std::int32_t>()[sample] += 1;
+    other.y[0].array().view().as<std::int32_t>()[sample] += 1;
     EXPECT_NE(digest_of(other), digest) << sample;
   }
   Dataset scaled = data();
@@ -205,7 +205,7 @@ TEST(DataDigest, OfMuchDataSpreadsOverAllOfIt) {
   const auto digest = digest_of(data());
   const auto changed = [&](std::int64_t first, std::int64_t count) {
     Dataset other = data();
-    std::fill_n(other.y[0].view().as<std::int32_t>() + first, count, 1);
+    std::fill_n(other.y[0].array().view().as<std::int32_t>() + first, count, 1);
     return digest_of(other) != digest;
   };
   EXPECT_TRUE(changed(0, 1));

@@ -58,6 +58,7 @@ TEST(Encoder, RefusesWhatItCannotUse) {
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,2\n"), {.target = "y", .ignore = {"y"}}); }),
               HasSubstr("the target 'y' is named in EncoderOptions::ignore too; name it in one of them"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("y\n1\n2\n"), {.target = "y"}); }), HasSubstr("there is no column to predict from"));
+  EXPECT_EQ(Encoder::fit(table("y\n1\n2\n"), {.target = "y", .target_alone = true}).width(), 0);
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,a\n2,a\n"), {.target = "y"}); }),
               HasSubstr("the target 'y' has a single class, 'a', so there is nothing to learn"));
   EXPECT_THAT(error_of([&] { Encoder::fit(table("x,y\n1,2\n"), {.decimal = ';'}); }), HasSubstr("EncoderOptions::decimal must be . or , but is ;"));

@@ -210,7 +210,7 @@ TEST(LayerErrors, OfInputs) {
                  {"[flatten] input must be [batch, ...], got f32[]", [&] { flatten(Tensor(1.0f)); }},
                  {"[reshape] input must be [batch, ...], got f32[]", [&] { shape(Tensor(1.0f)); }},
                  {"[twice] gives 2 outputs; call it with call_all", [&] { twice(flat); }},
-                 {"[categorical_crossentropy] predictions must be [batch, classes], got f32[2]",
+                 {"[categorical_crossentropy] predictions must be [batch, ..., classes], got f32[2]",
                   [&] { loss::categorical_crossentropy(random({2}, 1), random_labels(2, 2, 1)); }}});
 }
 

@@ -53,7 +53,7 @@ TEST_F(LoadedTrainer, ReturnsNoPredictionsWithoutMetrics) {
   StepCore& step = loaded.train_step();
   EXPECT_EQ(step.traced_graph().outputs().size(), 3u) << "of the file: loss, correct predictions, predictions";
   const Tensor rows({0, 1, 2}, {3}), numbers = cast(rows, DType::i32);
-  const Tensor* const in[] = {&data_.x[0], &data_.y[0], &numbers};
+  const Tensor* const in[] = {&data_.x[0].array(), &data_.y[0].array(), &numbers};
   EXPECT_EQ(step.call(in).size(), 2u);
   step.keep_outputs({0});
   EXPECT_EQ(StepCore(step.record(std::array{Spec::table(DType::f32, {4}), Spec::table(DType::i32, {}), Spec::batch(DType::i32, {})}), step.options())

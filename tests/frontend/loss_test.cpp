@@ -1,10 +1,12 @@
 // Losses and their gradients against PyTorch and Keras: tests/fixtures/losses.py.
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/frontend/helpers.h"
+#include "tests/ir/expect_error.h"
 
 namespace sinter::test {
 namespace {
@@ -94,8 +96,7 @@ TEST(Loss, RefusesWhatDoesNotFit) {
   const Tensor p = Tensor::zeros({DType::f32, {4, 3}}), y = Tensor::zeros({DType::f32, {4, 2}});
   EXPECT_THAT(error_of([&] { loss::mean_squared_error(p, y); }),
               HasSubstr("[mean_squared_error] prediction and target must have one shape, got f32[4,3] and f32[4,2]"));
-  EXPECT_THAT(error_of([&] { loss::categorical_crossentropy(p, y); }),
-              HasSubstr("targets must be class numbers [batch] or one-hot [4,3], got f32[4,2]"));
+  EXPECT_THAT(error_of([&] { loss::categorical_crossentropy(p, y); }), HasSubstr("targets must be class numbers [4] or one-hot [4,3], got f32[4,2]"));
   EXPECT_THAT(error_of([&] { loss::sparse_categorical_crossentropy(p, p); }), HasSubstr("targets must be class numbers (integers, [batch])"));
   EXPECT_THAT(error_of([&] { loss::hinge(p, p, Tensor::zeros({DType::f32, {3}})); }),
               HasSubstr("[hinge] weights must be f32[4], one per sample, got f32[3]"));
@@ -130,6 +131,34 @@ TEST(LearningRateSchedule, GivesTheRates) {
   EXPECT_THAT(error_of([] { step(1, 0, 3); }), HasSubstr("[schedule::step] the factor must be positive, got 0"));
   EXPECT_THAT(error_of([] { warm_up(2, {}); }), HasSubstr("there is no schedule to follow"));
   EXPECT_THAT(error_of([] { one_cycle(1, 1); }), HasSubstr("rise must be between 0 and 1, got 1"));
+}
+
+TEST(Loss, OfStepsIsTheMeanOverThoseThatExist) {
+  const Tensor p = random({2, 3, 2}, 1), y = random({2, 3, 2}, 2), exists(std::vector<bool>{true, true, false, true, false, false}, {2, 3});
+  const Tensor each = mean(square(p - y), {2});  // [2, 3]
+  const std::vector<float> values = each.to_vector<float>();
+  const Loss& loss = loss::mean_squared_error;
+  EXPECT_NEAR(loss.of_steps(p, y, exists).item(), (values[0] + values[1] + values[3]) / 3, 1e-6);
+  EXPECT_NEAR(loss.of_steps(p, y, exists, Tensor({1, 3}, {2})).item(), (values[0] + values[1] + 3 * values[3]) / 3, 1e-6);
+  EXPECT_EQ(loss.of_steps(p, y, Tensor(std::vector<bool>(6), {2, 3})).item(), 0) << "there are none";
+  // What lies in padding counts nothing, whatever it is.
+  const Tensor infinite = where(reshape(exists, {2, 3, 1}), y, std::numeric_limits<float>::infinity());
+  EXPECT_EQ(loss.of_steps(p, infinite, exists).item(), loss.of_steps(p, y, exists).item());
+  EXPECT_USER_ERROR(
+      loss.of_steps(p, y, Tensor(std::vector<bool>(4), {2, 2})),
+      "[mean_squared_error] needs a value for each step that may exist, bool[2,2], but the loss gives f32[2,3,2]; let it return [N, T] or "
+      "[N, T, ...]");
+}
+
+TEST(Loss, TakesAClassForEachStepOrPixel) {
+  const Tensor p = random({2, 3, 4}, 1), flat = reshape(p, {6, 4});
+  const Tensor y = random_labels(6, 4, 2), steps = reshape(y, {2, 3});
+  EXPECT_EQ(loss::sparse_categorical_crossentropy_from_logits(p, steps).item(), loss::sparse_categorical_crossentropy_from_logits(flat, y).item());
+  EXPECT_NEAR(loss::categorical_crossentropy(softmax(p), one_hot(steps, 4)).item(),
+              loss::categorical_crossentropy(softmax(flat), one_hot(y, 4)).item(), 1e-6);
+  EXPECT_USER_ERROR(loss::sparse_categorical_crossentropy(p, y), "[categorical_crossentropy] class numbers must be [2,3], got i32[6]");
+  EXPECT_EQ(loss::mean_squared_error(random({2, 3, 1}, 1), random({2, 3}, 2)).item(),
+            loss::mean_squared_error(random({6}, 1), random({6}, 2)).item());
 }
 
 }  // namespace

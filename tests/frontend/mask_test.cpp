@@ -194,7 +194,7 @@ TEST(Mask, OfLengths) {
 
 TEST(Mask, RefusesWhatDoesNotFit) {
   const Tensor x = random({2, 3, 4}, 1), mask(std::vector<bool>(6, true), {2, 3});
-  EXPECT_THAT(error_of([&] { nn::with_mask(random({2, 3}, 1), mask); }), HasSubstr("with_mask: x must be [N, T, features...], got f32[2,3]"));
+  EXPECT_THAT(error_of([&] { nn::with_mask(random({2}, 1), mask); }), HasSubstr("with_mask: x must be [N, T, features...], got f32[2]"));
   EXPECT_THAT(error_of([&] { nn::with_mask(x, Tensor(std::vector<bool>(8, true), {2, 4})); }),
               HasSubstr("with_mask: the mask of f32[2,3,4] must be bool[2,3], got bool[2,4]"));
   EXPECT_THAT(error_of([&] { nn::with_mask(x, random({2, 3}, 1)); }), HasSubstr("with_mask: the mask of f32[2,3,4] must be bool[2,3], got f32[2,3]"));

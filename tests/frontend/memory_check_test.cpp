@@ -149,7 +149,7 @@ TEST_F(MemoryCheck, AStepNeedsMoreForMoreSamples) {
   Trainer t = trainer();
   EXPECT_EQ(error(t, 32), "");
   const Tensor rows = Tensor::zeros({DType::i32, {32}});
-  const std::vector<const Tensor*> in{&data_.x[0], &data_.y[0], &rows};
+  const std::vector<const Tensor*> in{&data_.x[0].array(), &data_.y[0].array(), &rows};
   EXPECT_GT(t.train_step().memory(in, 1'000'000).arenas, 1000 * t.train_step().memory(in, 32).arenas);
 }
 

@@ -200,6 +200,13 @@ Tensor pad(const Arg& arg, std::int64_t axis, std::int64_t before, std::int64_t 
   return apply(ir::Pad{static_cast<std::int64_t>(at), before, after, value}, {&x}, arg.where());
 }
 
+Tensor shift(const Arg& arg, std::int64_t by, std::int64_t axis, float value) {
+  const Tensor x = arg.as(DType::f32);
+  const std::size_t at = resolved_axis(axis, x.rank(), arg.where());
+  if (const std::string wrong = misfit(static_cast<double>(value), x.dtype()); !wrong.empty()) fail(arg.where(), str("shift: ", wrong));
+  return apply(ir::Shift{static_cast<std::int64_t>(at), by, value}, {&x}, arg.where());
+}
+
 Tensor iota(const Shape& shape, std::source_location where) {
   try {
     ir::require_numbered(shape.elements());

@@ -33,6 +33,8 @@ Tensor slice(const Arg& x, const std::vector<Slice>& slices);
 std::vector<Tensor> split(const Arg& x, const std::vector<std::int64_t>& sizes, std::int64_t axis = -1);
 /// Adds `before` and `after` elements of `value` along an axis of fixed size.
 Tensor pad(const Arg& x, std::int64_t axis, std::int64_t before, std::int64_t after, float value = 0);
+/// Moves the elements by so many places along an axis, towards its end if `by` is positive: [1, 2, 3] by 1 is [value, 1, 2]. Not along N.
+Tensor shift(const Arg& x, std::int64_t by, std::int64_t axis, float value = 0);
 /// The row-major index of each element (u32) of a shape.
 Tensor iota(const Shape& shape, std::source_location where = std::source_location::current());
 

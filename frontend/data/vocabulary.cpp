@@ -1,0 +1,132 @@
+#include "frontend/data/vocabulary.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frontend/data/description.h"
+#include "frontend/data/words.h"
+#include "ir/printable.h"
+
+namespace sinter::data {
+
+namespace {
+
+constexpr const char* where = "Vocabulary";
+constexpr int deepest = 2;  // the description, its words
+
+void check(const VocabularyOptions& options) {
+  if (options.most_words < 1 || options.least_count < 1)
+    throw UserError(where, str("most_words and least_count must be at least 1, got ", options.most_words, " and ", options.least_count));
+  if (options.longest < 0) throw UserError(where, str("longest must be at least 0, got ", options.longest));
+}
+
+std::vector<std::string_view> views_of(const std::vector<std::string>& texts) { return {texts.begin(), texts.end()}; }
+
+/// Calls `f` with each text; errors name it.
+template <class F>
+void for_each_text(std::span<const std::string_view> texts, const F& f) {
+  for (std::size_t i = 0; i < texts.size(); ++i) try {
+      f(texts[i]);
+    } catch (const UserError& error) {
+      throw UserError(where, str("text ", i, ": ", error.what()));
+    }
+}
+
+}  // namespace
+
+Vocabulary Vocabulary::fit(const std::vector<std::string>& texts, const VocabularyOptions& options) { return fit(views_of(texts), options); }
+
+Vocabulary Vocabulary::fit(std::span<const std::string_view> texts, const VocabularyOptions& options) {
+  check(options);
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> counts;
+  for_each_text(texts, [&](std::string_view text) {
+    for_each_word(text, options.lower_case, [&](std::string_view word) {
+      if (const auto found = counts.find(word); found != counts.end()) ++found->second;
+      else counts.emplace(word, 1);
+    });
+  });
+  std::vector<std::pair<std::string, std::int64_t>> all;
+  for (const auto& [word, count] : counts)
+    if (count >= options.least_count) all.emplace_back(word, count);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+  if (all.empty())
+    throw UserError(where, str("no word occurs ", options.least_count, options.least_count == 1 ? " time" : " times", " in ", texts.size(),
+                               " texts; lower least_count or give texts with words"));
+  std::vector<std::string> words;
+  for (auto& [word, count] : all)
+    if (std::ssize(words) < options.most_words) words.push_back(std::move(word));
+  return Vocabulary(std::move(words), options);
+}
+
+Vocabulary::Vocabulary(std::vector<std::string> words, const VocabularyOptions& options) : words_(std::move(words)), options_(options) {
+  check(options);
+  if (words_.empty()) throw UserError(where, "needs at least one word");
+  for (const std::string& word : words_)
+    if (!numbers_.emplace(word, reserved + static_cast<std::int32_t>(numbers_.size())).second)
+      throw UserError(where, str("the word '", printable(word), "' is listed twice"));
+}
+
+std::int32_t Vocabulary::number(std::string_view word) const {
+  const auto found = numbers_.find(word);
+  return found == numbers_.end() ? unknown : found->second;
+}
+
+std::vector<std::int32_t> Vocabulary::encode(std::string_view text) const {
+  std::vector<std::int32_t> numbers;
+  if (options_.start) numbers.push_back(start);
+  for_each_word(text, options_.lower_case, [&](std::string_view word) { numbers.push_back(number(word)); });
+  if (const auto most = static_cast<std::size_t>(options_.longest); most && numbers.size() > most) {
+    if (options_.keep == Keep::last) numbers.erase(numbers.begin(), numbers.end() - options_.longest);
+    numbers.resize(most);
+  }
+  return numbers;
+}
+
+Sequences Vocabulary::encode_all(std::span<const std::string_view> texts) const {
+  std::vector<std::vector<std::int32_t>> lists;
+  for_each_text(texts, [&](std::string_view text) { lists.push_back(encode(text)); });
+  return Sequences(lists);
+}
+
+Sequences Vocabulary::encode_all(const std::vector<std::string>& texts) const { return encode_all(views_of(texts)); }
+
+std::string Vocabulary::decode(std::span<const std::int32_t> numbers) const {
+  std::string text;
+  for (const std::int32_t number : numbers) {
+    if (number < 0 || number >= size()) throw UserError(where, str("number ", number, " is outside of [0, ", size(), ")"));
+    if (number == padding || number == start) continue;
+    if (!text.empty()) text += ' ';
+    text += number == unknown ? "[UNK]" : words_[static_cast<std::size_t>(number - reserved)];
+  }
+  return text;
+}
+
+std::string Vocabulary::to_json() const {
+  const nlohmann::ordered_json json{{"version", 1},
+                                    {"kind", "words"},
+                                    {"lower_case", options_.lower_case},
+                                    {"start", options_.start},
+                                    {"longest", options_.longest},
+                                    {"keep", options_.keep == Keep::first ? "first" : "last"},
+                                    {"words", words_}};
+  return json.dump();
+}
+
+Vocabulary Vocabulary::from_json(const std::string& text) {
+  return read_description(text, deepest, where, [](const nlohmann::json& json) {
+    require_version(json, 1, where);
+    if (json.at("kind") != "words") throw UserError(where, str("the description is of another kind, ", json.at("kind").dump()));
+    VocabularyOptions options;
+    options.lower_case = json.at("lower_case").get<bool>();
+    options.start = json.at("start").get<bool>();
+    options.longest = json.at("longest").get<std::int64_t>();
+    const std::string keep = json.at("keep");
+    if (keep != "first" && keep != "last") throw damaged(where, str("it keeps '", printable(keep), "', neither first nor last"));
+    options.keep = keep == "first" ? Keep::first : Keep::last;
+    std::vector<std::string> words = json.at("words").get<std::vector<std::string>>();
+    options.most_words = std::max<std::int64_t>(1, std::ssize(words));
+    return Vocabulary(std::move(words), options);
+  });
+}
+
+}  // namespace sinter::data
