@@ -7,6 +7,7 @@ namespace sinter::cli {
 
 void add_train(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_evaluate(CLI::App& app);
 void add_consume(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);

@@ -167,7 +167,9 @@ void add_kafka_options(CLI::App& command, Settings& s) {
 void add_model_options(CLI::App& command, Settings& s) {
   command.add_option("--format", s.format, "Records: json, an object or an array each, or csv")->check(one_of({"json", "csv"}));
   command.add_option("--columns", s.columns, "Names of the fields of a record, in their order, with commas");
-  command.add_option("--delimiter", s.delimiter, "Separator between the fields of csv records")->check(field_separator());
+  command.add_option("--delimiter", s.delimiter, "Separator between the fields of csv records; tab is one")
+      ->transform(tab_by_name())
+      ->check(field_separator());
   command.add_option("--answers", s.answers, "Answers: json or csv")->check(one_of({"json", "csv"}));
   command
       .add_option("--threshold", s.threshold, "Write only answers whose score is at least this: the predicted number, or the probability of --score")

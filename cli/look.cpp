@@ -84,6 +84,8 @@ void inspect(const Settings& s) {
     bytes += static_cast<double>(p.shape().elements().factor()) * static_cast<double>(size_of(p.type().dtype));
   }
   std::cout << counted(numbers, "number") << ", " << size_text(bytes) << "\n";
+  if (const std::optional<std::string> text = text_column_of(trainer))
+    std::cout << "texts: " << printable(*text) << ", " << counted(trainer.vocabulary().words().size(), "word") << "\n";
   if (trainer.has_metadata("encoder")) {
     const data::Encoder encoder = encoder_of(trainer, s.model);
     std::cout << "features:";

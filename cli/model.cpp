@@ -2,9 +2,25 @@
 
 #include <sinter/graph.h>
 
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "cli/task.h"
 #include "cli/words.h"
 
 namespace sinter::cli {
+
+namespace {
+
+/// The inputs of a step, without what it captured.
+std::vector<ir::InputSpec> given_inputs(const StepCore& step) {
+  std::vector<ir::InputSpec> inputs;
+  for (const ir::InputSpec& input : step.traced_graph().inputs())
+    if (input.kind != ir::InputSpec::Kind::hidden) inputs.push_back(input);
+  return inputs;
+}
+
+}  // namespace
 
 std::int64_t outputs_of(Trainer& trainer, const std::string& path) {
   const ir::Graph& graph = trainer.predict_step().traced_graph();
@@ -28,22 +44,74 @@ Tensor class_probabilities(Trainer& trainer, const Tensor& prediction) {
   return concat({1 - second, second}, 1);
 }
 
-std::int64_t inputs_of(Trainer& trainer, const std::string& path) {
-  const Type type = trainer.predict_step().traced_graph().inputs()[0].type;
-  const bool fits = type.shape.rank() == 2 && type.shape[0] == Dim::batch() && type.shape[1].is_fixed();
-  if (!fits) throw UserError(path, str("must take [N, numbers] to be used on arrays, but takes ", type));
-  return type.shape[1].factor();
+Shape sample_of(Trainer& trainer, const std::string& path) {
+  const std::vector<ir::InputSpec> inputs = given_inputs(trainer.predict_step());
+  const Shape& shape = inputs[0].type.shape;
+  const bool fits = inputs.size() == 1 && shape.rank() > 1 && shape[0] == Dim::batch() && shape.erase(0, 1).is_fixed();
+  if (!fits) throw UserError(path, str("must take [N, numbers...] to be used on arrays, but takes ", inputs[0].type));
+  return shape.erase(0, 1);
 }
+
+std::optional<std::string> text_column_of(const Trainer& trainer) {
+  return trainer.has_metadata("text") ? std::optional(trainer.metadata("text")) : std::nullopt;
+}
+
+namespace {
+
+std::string text_of(const std::vector<Type>& types) {
+  std::string text;
+  for (const Type& type : types) text += (text.empty() ? "" : ", ") + to_string(type);
+  return text;
+}
+
+}  // namespace
 
 data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
   data::Encoder encoder = at(path, [&] { return data::Encoder::from_json(trainer.metadata("encoder")); });
-  const Type input = trainer.predict_step().traced_graph().inputs()[0].type, features{DType::f32, {Dim::batch(), encoder.width()}};
+  std::vector<Type> made, taken;
+  const bool has_text = text_column_of(trainer).has_value();
+  if (has_text) made.push_back({DType::i32, {Dim::batch(), Dim::length()}});
+  if (encoder.width()) made.push_back({DType::f32, {Dim::batch(), encoder.width()}});
+  if (has_text) made.push_back({DType::boolean, {Dim::batch(), Dim::length()}});  // which words exist
+  for (const ir::InputSpec& input : given_inputs(trainer.predict_step())) taken.push_back(input.type);
   const std::int64_t outputs = outputs_of(trainer, path),
                      wanted = encoder.is_classification() ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
-  if (input != features || (outputs != wanted && !(outputs == 1 && wanted == 2)))  // one output tells two classes apart
-    throw UserError(path, str("the encoder makes ", features, " of a table and names ", wanted, " outputs, but the model takes ", input,
+  if (taken != made || (outputs != wanted && !(outputs == 1 && wanted == 2)))  // one output tells two classes apart
+    throw UserError(path, str("the encoder makes ", text_of(made), " of a table and names ", wanted, " outputs, but the model takes ", text_of(taken),
                               " and gives ", outputs, "; save the encoder of the data that the model was trained on"));
   return encoder;
+}
+
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += str(text.empty() ? "" : ",", number);
+  return text;
+}
+
+std::vector<std::int64_t> numbers_of(const std::string& text, const std::string& path) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& part : parts_of(text)) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc{} || end != part.data() + part.size() || number < 1 || number > 65536)
+      throw UserError(path, str("the entry 'image' must be extents, as in 28,28, got '", printable(text), "'; the file is damaged"));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string names_json(const std::vector<std::string>& names) {
+  const nlohmann::ordered_json json(names);
+  return json.dump();
+}
+
+std::vector<std::string> names_of(const std::string& text, const std::string& path) {
+  try {
+    check_json_depth(text, 1, path);
+    return nlohmann::json::parse(text).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(path, str("the entry 'classes' is damaged (", error.what(), ")"));
+  }
 }
 
 StepCore& step_of(Trainer& trainer, const std::string& name) { return name == "train" ? trainer.train_step() : trainer.predict_step(); }
@@ -51,10 +119,14 @@ StepCore& step_of(Trainer& trainer, const std::string& name) { return name == "t
 std::vector<Tensor> sample_inputs(const StepCore& step, std::int64_t samples) {
   std::vector<Tensor> inputs;
   seed(0);
-  for (const ir::InputSpec& input : step.traced_graph().inputs()) {
+  for (const ir::InputSpec& input : given_inputs(step)) {
+    constexpr std::int64_t steps = 32;
     Shape shape = input.type.shape;
-    if (shape.rank() && !shape[0].is_fixed()) shape = shape.with(0, samples);
-    inputs.push_back(input.type.dtype == DType::f32 ? init::uniform(-1, 1)(shape) : Tensor::zeros({input.type.dtype, shape}));
+    if (shape.rank() && shape[0].is_rows()) shape = shape.with(0, samples);
+    const Type type{input.type.dtype, shape.at({samples, steps})};
+    inputs.push_back(type.dtype == DType::f32       ? init::uniform(-1, 1)(type.shape)
+                     : type.dtype == DType::boolean ? Tensor::filled(type, 1)
+                                                    : Tensor::zeros(type));
   }
   return inputs;
 }

@@ -3,7 +3,9 @@
 
 #include <sinter/sinter.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sinter::cli {
 
@@ -14,16 +16,26 @@ std::int64_t outputs_of(Trainer& trainer, const std::string& path);
 /// classes is of the second.
 Tensor class_probabilities(Trainer& trainer, const Tensor& prediction);
 
-/// Numbers per sample that it takes. Throws UserError unless its samples are rows of numbers.
-std::int64_t inputs_of(Trainer& trainer, const std::string& path);
+/// The shape of a sample that it takes. Throws UserError unless it takes one input of samples of one shape.
+Shape sample_of(Trainer& trainer, const std::string& path);
+
+/// The name of the column of texts that a model of sinter train reads; none if it reads no texts.
+std::optional<std::string> text_column_of(const Trainer& trainer);
 
 /// The encoder that sinter train put into the file. Throws UserError unless it fits the model.
 data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 
+/// "28,28,1", and the numbers of that.
+std::string numbers_text(const std::vector<std::int64_t>& numbers);
+std::vector<std::int64_t> numbers_of(const std::string& text, const std::string& path);
+/// Names as text for a model's file, and back. Throws UserError for text that is damaged.
+std::string names_json(const std::vector<std::string>& names);
+std::vector<std::string> names_of(const std::string& text, const std::string& path);
+
 /// A step of a model file: train or predict.
 StepCore& step_of(Trainer& trainer, const std::string& name);
 
-/// Inputs for a step: `samples` samples, uniform in [-1, 1) (f32) or 0 (integers), and tables of as many rows.
+/// Inputs for a step: `samples` samples, uniform in [-1, 1) (f32), 0 (integers) or true, and tables of as many rows; sequences have 32 steps.
 std::vector<Tensor> sample_inputs(const StepCore& step, std::int64_t samples);
 
 }  // namespace sinter::cli

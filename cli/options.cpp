@@ -74,6 +74,14 @@ CLI::Validator field_separator() {
               [](const std::string& text) { return text.size() == 1 && text.find_first_of("\"\r\n") == std::string::npos; });
 }
 
+CLI::Validator tab_by_name() {
+  return {[](std::string& text) {
+            if (text == "tab") text = "\t";
+            return std::string();
+          },
+          ""};
+}
+
 CLI::Validator one_of(const std::vector<std::string>& choices) {
   std::string list;
   for (std::size_t i = 0; i < choices.size(); ++i) list += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];

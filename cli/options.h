@@ -25,6 +25,8 @@ CLI::Validator number(double least, double below = std::numeric_limits<double>::
 CLI::Validator positive_number();
 /// One character that may separate the fields of a line.
 CLI::Validator field_separator();
+/// Makes a tab of "tab"; to be used with transform().
+CLI::Validator tab_by_name();
 /// One of these texts.
 CLI::Validator one_of(const std::vector<std::string>& choices);
 /// Any text that is not empty.

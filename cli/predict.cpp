@@ -1,4 +1,4 @@
-// sinter predict: a saved model on the rows of a table.
+// sinter predict: a saved model on the rows of a table, on texts or on arrays.
 #include <sinter/sinter.h>
 
 #include <algorithm>
@@ -7,11 +7,10 @@
 #include <span>
 
 #include "cli/commands.h"
-#include "cli/model.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/reading.h"
 #include "cli/stream.h"
-#include "cli/task.h"
 #include "cli/words.h"
 
 namespace sinter::cli {
@@ -19,82 +18,10 @@ namespace sinter::cli {
 namespace {
 
 struct Settings {
-  std::string model, data, labels, out, encoding = "utf-8";
-  char delimiter = ',';
+  ReadingSettings reading;
+  std::string out;
   StreamSettings stream;  ///< if it has a format
 };
-
-/// Names and units of predictions, and the true targets if the data has them.
-struct Reading {
-  Tensor features, truth;
-  std::string target;
-  std::vector<std::string> classes;  ///< none for numbers
-  std::vector<std::size_t> rows;     ///< of the data, from 1; empty if the encoder leaves none out
-  double unit = 1, offset = 0;       ///< a number is prediction · unit + offset
-};
-
-/// Says which rows the conditions that the model was trained with leave out.
-void warn_of_rows(const data::Table& table, const std::vector<std::size_t>& kept, const data::Encoder& encoder) {
-  if (kept.size() == table.rows()) return;
-  std::size_t first = 0;
-  while (first < kept.size() && kept[first] == first) ++first;
-  std::string conditions;
-  for (const data::Condition& condition : encoder.keep()) conditions += (conditions.empty() ? "" : ", ") + condition.text();
-  warn_on_stderr(str(table.rows() - kept.size(), " of ", table.rows(), " rows are left out, that of line ", table.line(first),
-                     " first: the model is for rows with ", conditions));
-}
-
-Reading read_table(const Settings& s, const data::Encoder& encoder) {
-  if (!data::is_table(s.data)) throw UserError(s.data, "is no table, but the model was trained on one; give a CSV file");
-  if (!s.labels.empty()) throw UserError("--labels", "is for .npy or IDX samples; the targets of a table are a column of it");
-  const data::Table read = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
-  std::vector<std::size_t> kept = at(s.data, [&] { return encoder.kept_rows(read); });
-  warn_of_rows(read, kept, encoder);
-  if (kept.empty()) throw UserError(s.data, "has no row that the model's conditions keep, so that there is nothing to predict");
-  const data::Table table = kept.size() == read.rows() ? read : read.select(kept);
-  Reading result{at(s.data, [&] { return encoder.features(table, warn_on_stderr); }), {}, encoder.target_name(), {}, {}};
-  if (!encoder.keep().empty()) {
-    for (std::size_t& row : kept) ++row;
-    result.rows = std::move(kept);
-  }
-  for (const data::ColumnSummary& column : encoder.summary(table)) {
-    if (!column.is_target) continue;
-    const auto unjudged = [&](const char* what, std::size_t rows, const std::string& first) {
-      warn_on_stderr(
-          str("column '", column.name, "': ", what, " in ", rows, " of ", table.rows(), " rows", first, ", so predictions are not judged"));
-    };
-    if (column.missing) unjudged("no value", column.missing, "");
-    else if (column.unseen) unjudged("unknown classes", column.unseen, str(", '", column.first_unseen, "' first"));
-    else result.truth = at(s.data, [&] { return encoder.target(table); });
-  }
-  if (encoder.is_classification()) result.classes = encoder.classes();
-  else result.unit = encoder.target_unit(), result.offset = encoder.unscaled(0);
-  return result;
-}
-
-/// The targets of samples, if they are of the kind that the model predicts.
-Tensor truth_of(const std::string& path, std::int64_t samples, bool classes, std::int64_t outputs) {
-  const Tensor truth = targets_of(path);
-  if (extent(truth, 0) != samples)
-    throw UserError(path, str("has ", counted(extent(truth, 0), "target"), ", but the data has ", counted(samples, "sample"), "; give one for each"));
-  if (classes != is_index(truth.dtype()) || (!classes && extent(truth, 1) != outputs))
-    throw UserError(path, str("has targets ", truth.type(), ", but the model predicts ",
-                              classes ? "class numbers" : str(counted(outputs, "number"), " per sample")));
-  return truth;
-}
-
-Reading read_arrays(const Settings& s, Trainer& trainer) {
-  if (!trainer.has_metadata("task")) throw UserError(s.model, "was not written by sinter train: it does not say what it predicts");
-  if (data::is_table(s.data)) throw UserError(s.data, "seems to be a table, but the model was trained on arrays; give samples as .npy or IDX");
-  Reading result{samples_of(s.data), {}, "prediction", {}, {}};
-  const std::int64_t inputs = inputs_of(trainer, s.model), outputs = outputs_of(trainer, s.model), numbers = extent(result.features, 1);
-  if (numbers != inputs) throw UserError(s.data, str("has ", counted(numbers, "number"), " per sample, but the model takes ", inputs));
-  const bool classes = trainer.metadata("task") == "classes";
-  if (!s.labels.empty()) result.truth = truth_of(s.labels, extent(result.features, 0), classes, outputs);
-  for (std::int64_t c = 0; classes && c < std::max<std::int64_t>(2, outputs); ++c)  // one output tells two apart
-    result.classes.push_back(std::to_string(c));
-  return result;
-}
 
 /// What is written, of numbers or the probabilities of classes, behind the number of the row where the encoder leaves rows out. Of classes whose
 /// probabilities are NaN none is the greatest: their rows name none, and a warning says so.
@@ -138,20 +65,16 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
 }
 
 void run(const Settings& s) {
-  check_outputs({.files = {{"--out", s.out}}}, {s.model, s.data, s.labels});
-  Trainer trainer = Trainer::load(s.model);
-  (void)outputs_of(trainer, s.model);
-  const Reading reading = trainer.has_metadata("encoder") ? read_table(s, encoder_of(trainer, s.model)) : read_arrays(s, trainer);
-  Tensor prediction = at(s.data, [&] { return trainer.predict(reading.features); });
-  if (!reading.classes.empty()) prediction = class_probabilities(trainer, prediction);
+  check_outputs({.files = {{"--out", s.out}}}, {s.reading.model, s.reading.data, s.reading.labels});
+  Trainer trainer = Trainer::load(s.reading.model);
+  const Reading reading = read_for(trainer, s.reading);
+  const Tensor prediction = predictions_of(trainer, reading, s.reading);
   const data::Table result = table_of(prediction, reading);
   if (s.out.empty()) std::cout << shown(data::csv_text(result));
   else data::write_csv(s.out, result);
   // If the data has the targets too, the error; on stderr, so that stdout stays a table.
   if (!reading.truth.defined()) return;
-  for (const metric::Pointer& metric : reading.classes.empty()
-                                           ? std::vector{metric::r2(), metric::scaled(reading.unit, metric::root_mean_squared_error())}
-                                           : std::vector{metric::accuracy()}) {
+  for (const metric::Pointer& metric : reading.metrics()) {
     metric->add(prediction, reading.truth);
     std::cerr << metric->name() << " " << metric->result() << "\n";
   }
@@ -160,12 +83,16 @@ void run(const Settings& s) {
 /// Throws an error if an option is given that the others do not go with.
 void check_options(const Settings& s, const CLI::App& command) {
   const bool is_stream = !s.stream.format.empty();
-  if (!is_stream && s.data.empty()) throw CLI::RequiredError("--data");
+  const int given = !s.reading.data.empty() + !s.reading.texts.empty() + !s.reading.images.empty();
+  if (!is_stream && given == 0) throw CLI::RequiredError("--data");
   const auto refuse = [&](std::initializer_list<const char*> options, const char* why) {
     for (const char* option : options)
       if (command.count(option)) throw UserError(option, why);
   };
-  if (is_stream) refuse({"--data", "--labels", "--out", "--encoding"}, "is for files; with --stream, records come on standard input, in UTF-8");
+  if (is_stream)
+    refuse({"--data", "--text", "images", "--invert", "--labels", "--out", "--encoding", "--quotes", "--names"},
+           "is for files; with --stream, records come on standard input, in UTF-8");
+  else if (given > 1) throw UserError("predict", "--data, --text and images stand in place of each other; give one of them");
   else refuse({"--columns", "--max-line", "--metrics", "--counters-every"}, "is for --stream");
 }
 
@@ -173,13 +100,15 @@ void check_options(const Settings& s, const CLI::App& command) {
 
 void add_predict(CLI::App& app) {
   auto s = std::make_shared<Settings>();
-  CLI::App* command = app.add_subcommand("predict", "Predict from a table, from arrays, or from a stream of records");
-  command->add_option("model", s->model, "Model file from sinter train")->required()->check(not_empty());
-  command->add_option("--data", s->data, "CSV file with the columns that the model was trained on, or samples as .npy or IDX")->check(not_empty());
-  command->add_option("--labels", s->labels, "Targets of .npy or IDX samples, to evaluate the predictions")->check(not_empty());
+  CLI::App* command = app.add_subcommand("predict", "Predict from a table, from texts, from images, from arrays, or from a stream of records");
+  add_reading_options(*command, s->reading);
+  command
+      ->add_option("--text", s->reading.texts,
+                   "Text to predict from, for a model of texts; may be given more than once; -: each line of standard input")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("images", s->reading.images, "PNG or JPEG files to predict from, for a model of images");
+  command->add_flag("--invert", s->reading.invert, "Images are dark on light, those that the model was trained on light on dark");
   command->add_option("-o,--out", s->out, "CSV file to write; without it the predictions are printed")->check(not_empty());
-  command->add_option("--delimiter", s->delimiter, "Separator between the fields of the data")->check(field_separator());
-  command->add_option("--encoding", s->encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
   command->add_option("--stream", s->stream.format, "Answer records of standard input, a line each, as they come: json, csv or raw (f32)")
       ->check(one_of({"json", "csv", "raw"}));
   command->add_option("--columns", s->stream.columns, "Names of the fields, a,b,…, of csv without a header and of JSON arrays")->check(not_empty());
@@ -192,8 +121,8 @@ void add_predict(CLI::App& app) {
       ->capture_default_str();
   command->callback([s, command] {
     check_options(*s, *command);
-    s->stream.model = s->model;
-    s->stream.delimiter = s->delimiter;
+    s->stream.model = s->reading.model;
+    s->stream.delimiter = s->reading.csv.delimiter.value_or(',');
     if (s->stream.format.empty()) run(*s);
     else run_stream(s->stream);
   });

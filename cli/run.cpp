@@ -32,6 +32,7 @@ int run(std::vector<std::string> arguments) {
   app.get_formatter()->column_width(34);
   add_train(app);
   add_predict(app);
+  add_evaluate(app);
   add_consume(app);
   add_bench(app);
   add_inspect(app);

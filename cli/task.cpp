@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "cli/options.h"
 #include "cli/words.h"
@@ -55,8 +56,8 @@ std::int64_t count_classes(const TaskSettings& s, const std::string& where, cons
 
 /// Sets the sizes of the model's input and output. `y` are all targets, including those held out.
 void set_sizes(Task& task, const TaskSettings& s, const std::string& where, const std::vector<Tensor>& y) {
-  const Tensor& x = task.train.x;
-  task.inputs = x.elements() / x.shape()[0].factor();
+  task.samples = {task.train.x[0].type()};
+  task.samples[0].shape = task.samples[0].shape.with(0, Dim::batch());
   task.classes = is_index(y[0].dtype());
   if (!task.classes) {
     if (s.classes) throw UserError("--classes", str("is for class numbers, but the targets in ", where, " are ", y[0].type()));
@@ -139,7 +140,7 @@ std::string texts_of(const std::vector<data::Condition>& conditions) {
 }
 
 /// How each column is used, one line per column.
-std::string columns_text(const data::Table& table, const data::Encoder& encoder) {
+std::string columns_text(const data::Table& table, const data::Encoder& encoder, const std::string& text_column) {
   std::string text;
   std::vector<std::string> used;
   for (const data::ColumnSummary& column : encoder.summary(table)) {
@@ -153,8 +154,27 @@ std::string columns_text(const data::Table& table, const data::Encoder& encoder)
     used.push_back(column.name);
   }
   for (const std::string& name : table.names)
-    if (std::find(used.begin(), used.end(), name) == used.end()) text += str("  ", printable(name), ": left out\n");
+    if (name != text_column && std::find(used.begin(), used.end(), name) == used.end()) text += str("  ", printable(name), ": left out\n");
   return text;
+}
+
+/// Whether a column has a few whole numbers: with texts, these are classes.
+bool has_few_whole_numbers(const data::Table& table, const std::string& column) {
+  constexpr std::size_t most_classes = 20, most_digits = 3;
+  std::set<std::string_view> found;
+  for (const std::string_view field : table.fields(table.column(column))) {
+    const bool is_whole = !field.empty() && field.size() <= most_digits && field.find_first_not_of("0123456789") == field.npos;
+    if (!is_whole || (found.insert(field).second && found.size() > most_classes)) return false;
+  }
+  return true;
+}
+
+/// The words of the texts of the rows to train on.
+data::Vocabulary vocabulary_of(const TaskSettings& s, const std::vector<std::string_view>& texts, const std::vector<std::size_t>& rows) {
+  std::vector<std::string_view> learnt_from;
+  for (const std::size_t row : rows) learnt_from.push_back(texts[row]);
+  return data::Vocabulary::fit(learnt_from,
+                               {.most_words = s.max_words, .longest = s.max_length, .keep = s.keep_words == "first" ? Keep::first : Keep::last});
 }
 
 Task from_table(const TaskSettings& s) {
@@ -163,7 +183,14 @@ Task from_table(const TaskSettings& s) {
   data::EncoderOptions options = encoder_options(s);
   const data::CellRules rules{options.missing, options.decimal, options.thousands, options.strip};
   rules.check("train");
-  const data::Table read = data::read_csv(s.data, {.delimiter = s.delimiter, .encoding = s.encoding});
+  const data::Table read = read_table(s.data, !s.text.empty(), csv_options(s.csv));
+  if (!s.text.empty()) {
+    (void)at("--text", [&] { return read.column(s.text); });
+    if (s.text == s.target) throw UserError("--text", str("is the target '", s.target, "'; name another column"));
+    options.ignore.push_back(s.text);
+    options.target_alone = true;
+    if (read.has_column(s.target) && has_few_whole_numbers(read, s.target)) options.categorical.push_back(s.target);
+  }
   const std::vector<std::size_t> kept = at(s.data, [&] { return data::rows_where(read, options.keep, rules); });
   if (kept.empty()) throw UserError("--keep", str("no row of ", s.data, " meets all of: ", texts_of(options.keep)));
   const data::Table table = kept.size() == read.rows() ? read : read.select(kept);
@@ -175,11 +202,28 @@ Task from_table(const TaskSettings& s) {
   const std::size_t before =
       std::erase_if(rows.train, [&](std::size_t row) { return !std::binary_search(wanted.begin(), wanted.end(), row); }) + rows.train.size();
   const auto untold = [](const std::string&) {};  // columns_text counts categories that only held-out rows have
-  Task task = at(s.data, [&] { return split({encoder.features(table, untold), encoder.target(table)}, rows); });
-  task.inputs = encoder.width();
+  std::vector<Column> x;
+  std::vector<Type> samples;
+  std::optional<data::Vocabulary> vocabulary;
+  if (!s.text.empty()) {
+    const std::vector<std::string_view> texts = table.fields(table.column(s.text));
+    vocabulary = at(s.data, [&] { return vocabulary_of(s, texts, rows.train); });
+    x.emplace_back(at(s.data, [&] { return vocabulary->encode_all(texts); }));
+    samples.push_back({DType::i32, {Dim::batch(), Dim::length()}});
+  }
+  if (encoder.width()) {
+    x.emplace_back(at(s.data, [&] { return encoder.features(table, untold); }));
+    samples.push_back({DType::f32, {Dim::batch(), encoder.width()}});
+  }
+  Task task = at(s.data, [&] { return split({Columns(std::move(x)), encoder.target(table)}, rows); });
+  task.samples = std::move(samples);
+  task.vocabulary = std::move(vocabulary);
   task.classes = encoder.is_classification();
   task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
-  task.columns = columns_text(table, encoder);
+  task.columns = columns_text(table, encoder, s.text);
+  if (task.vocabulary)
+    task.columns += str("  ", printable(s.text), ": texts, ", task.vocabulary->words().size(), " words, of each text the ", s.keep_words, " ",
+                        s.max_length, "\n");
   if (!options.keep.empty()) task.columns += str("  ", kept.size(), " of ", read.rows(), " rows used: ", texts_of(options.keep), "\n");
   if (!options.train_on.empty())
     task.columns += str("  trained on ", rows.train.size(), " of ", before, " rows that are not held out: ", texts_of(options.train_on), "\n");
@@ -201,6 +245,13 @@ Tensor flat(const Tensor& read) {
   return samples.rank() == 2 ? samples : reshape(samples, {extent(samples, 0), samples.elements() / extent(samples, 0)});
 }
 
+/// Samples as layers take them: images [n, height, width] of bytes have one channel, other arrays stay as they are.
+Tensor shaped(const Tensor& read) {
+  if (read.dtype() == DType::boolean) return cast(read, DType::f32);
+  if (read.dtype() != DType::u8 || read.rank() != 3) return read;
+  return reshape(read, {extent(read, 0), extent(read, 1), extent(read, 2), 1});
+}
+
 /// Of samples [n, height, width] or [n, height, width, 1 or 3] of at least 8 x 8 pixels, the shape of one.
 std::vector<std::int64_t> image_of(const Shape& samples) {
   if (samples.rank() != 3 && (samples.rank() != 4 || (samples[3] != Dim(1) && samples[3] != Dim(3)))) return {};
@@ -212,7 +263,7 @@ std::vector<std::int64_t> image_of(const Shape& samples) {
 
 Task from_arrays(const TaskSettings& s) {
   if (s.labels.empty()) throw UserError("train", str("needs --labels FILE with the targets of ", s.data, "; see sinter train --help"));
-  const Tensor read = array_of(s.data), x = flat(read), y = targets_of(s.labels);
+  const Tensor read = array_of(s.data), x = s.keeps_shape ? shaped(read) : flat(read), y = targets_of(s.labels);
   if (extent(x, 0) != extent(y, 0))
     throw UserError(s.labels,
                     str("has ", counted(extent(y, 0), "target"), ", but ", s.data, " has ", counted(extent(x, 0), "sample"), "; give one for each"));
@@ -225,11 +276,35 @@ Task from_arrays(const TaskSettings& s) {
   return task;
 }
 
+bool has_subfolders(const std::string& folder) {
+  std::error_code error;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.is_directory() && entry.path().filename().string().front() != '.') return true;
+  return false;
+}
+
+Task from_images(const TaskSettings& s) {
+  data::ImageFolder read = data::image_folder(s.data, static_cast<int>(s.channels));
+  const Tensor images = read.data.x[0];
+  if (read.classes.size() < 2) throw UserError(s.data, "has a single subfolder: with one class there is nothing to learn");
+  if (!s.keeps_shape) read.data.x = flat(images);
+  Task task = split(read.data, split_rows(static_cast<std::size_t>(read.data.size()), s));
+  set_sizes(task, s, s.data, {read.data.y[0]});
+  task.outputs = static_cast<std::int64_t>(read.classes.size());
+  task.class_names = std::move(read.classes);
+  for (std::size_t axis = 1; axis < 4; ++axis) task.image.push_back(extent(images, axis));
+  return task;
+}
+
 Task from_folder(const TaskSettings& s) {
+  if (has_subfolders(s.data)) return from_images(s);
   Task task;
   std::tie(task.train, task.validation) = data::mnist(s.data);
+  const bool are_digits = extent(task.train.x[0], 1) == 28 * 28;
+  if (are_digits) task.image = {28, 28};
+  if (are_digits && s.keeps_shape)
+    for (Dataset* set : {&task.train, &*task.validation}) set->x = reshape(set->x[0], {set->size(), 28, 28, 1});
   set_sizes(task, s, s.data, {task.train.y, task.validation->y});
-  if (task.inputs == 28 * 28) task.image = {28, 28};
   return task;
 }
 
@@ -245,6 +320,13 @@ std::vector<std::string> parts_of(const std::string& list, std::string_view sepa
   return parts;
 }
 
+data::Table read_table(const std::string& path, bool has_text, const data::CsvOptions& options) {
+  std::error_code error;
+  if (has_text && std::filesystem::is_directory(path, error)) return data::read_text_folder(path, {.encoding = options.encoding});
+  const std::string kind = std::filesystem::path(path).extension().string();
+  return kind == ".jsonl" || kind == ".ndjson" ? data::read_json_lines(path) : data::read_csv(path, options);
+}
+
 Tensor samples_of(const std::string& path) { return flat(array_of(path)); }
 
 Tensor targets_of(const std::string& path) {
@@ -257,13 +339,15 @@ Tensor targets_of(const std::string& path) {
 Task load_task(const TaskSettings& s) {
   if (s.data.empty()) throw UserError("train", "needs --data; see sinter train --help");
   std::error_code error;  // of what cannot be opened, which its reader says
-  const bool folder = std::filesystem::is_directory(s.data, error), table = !folder && data::is_table(s.data);
+  const bool is_folder = std::filesystem::is_directory(s.data, error), folder = is_folder && s.text.empty(),
+             table = is_folder ? !folder : data::is_table(s.data);
   if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
     throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is no table; give --labels FILE"));
   for (const auto& [option, value] : {std::pair{"--missing", &s.missing},
                                       {"--thousands", &s.thousands},
                                       {"--strip", &s.strip},
                                       {"--columns", &s.columns},
+                                      {"--text", &s.text},
                                       {"--keep", &s.keep},
                                       {"--train-on", &s.train_on},
                                       {"--normalize", &s.normalize}})

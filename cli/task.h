@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/csv_format.h"
+
 namespace sinter::cli {
 
 struct TaskSettings {
-  std::string data, labels, target, encoding = "utf-8";
+  std::string data, labels, target;
+  std::string text;                                   // a column
   std::string categorical, columns, ignore, missing;  // lists, with commas
   std::string keep, train_on;                         // lists of conditions, with commas
   std::string scaling = "standard";                   // a list of one for all columns and COLUMN=SCALING, with commas
@@ -19,22 +22,32 @@ struct TaskSettings {
   std::string thousands, strip;  // the latter a list, with spaces or commas
   double validation_split = 0.2;
   std::uint64_t seed = 0;
-  std::int64_t classes = 0;  ///< number of classes; 0: the greatest class number + 1, up to a thousand
-  char delimiter = ',', decimal = '.';
+  std::int64_t classes = 0;                          ///< number of classes; 0: the greatest class number + 1, up to a thousand
+  std::int64_t max_words = 20000, max_length = 200;  ///< of a vocabulary; of a text
+  std::string keep_words = "last";                   ///< of a text that is longer: first or last
+  std::int64_t channels = 3;                         ///< of images from a folder: 3 for colours, 1 for grey
+  bool keeps_shape = false;                          ///< samples stay images or series; else they are rows of numbers
+  CsvSettings csv;
+  char decimal = '.';
 };
 
 struct Task {
   Dataset train;
   std::optional<Dataset> validation;
-  std::optional<data::Encoder> encoder;  ///< of a table
-  std::int64_t inputs = 0, outputs = 0;  ///< numbers per sample that the model takes and returns
-  bool classes = false;                  ///< the targets are class numbers
-  std::vector<std::int64_t> image = {};  ///< {height, width} or {height, width, channels} of samples that are images
-  std::string columns;                   ///< how the columns and rows of a table are used, one line each
+  std::optional<data::Encoder> encoder;        ///< of a table
+  std::optional<data::Vocabulary> vocabulary;  ///< of its texts
+  std::vector<Type> samples = {};              ///< what the model takes of each x: [N, ...]
+  std::int64_t outputs = 0;                    ///< numbers per sample that it returns
+  bool classes = false;                        ///< the targets are class numbers
+  std::vector<std::string> class_names = {};   ///< of a folder of images: its subfolders
+  std::vector<std::int64_t> image = {};        ///< {height, width} or {height, width, channels} of samples that are images
+  std::string columns;                         ///< how the columns and rows of a table are used, one line each
 };
 
-/// From a CSV file (with `target`, a column), a .npy or IDX file (with `labels`, another), or a folder with the four IDX files of MNIST. Rows are
-/// held out for validation at random, by the seed; of a folder, the test images are. Throws UserError for what is missing or does not fit.
+/// From a table (with `target`, and perhaps `text`, columns of it), a .npy or IDX file (with `labels`, another), a folder with a subfolder of
+/// images per class, or one with the four IDX files of MNIST. Rows are held out for validation at random, by the seed; of MNIST, the test images are.
+/// A table is a CSV file, a file of JSON lines
+/// (.jsonl or .ndjson) or, with `text`, a folder with a subfolder of texts per class. Throws UserError for what is missing or does not fit.
 Task load_task(const TaskSettings& settings);
 
 /// Elements along an axis of an array.
@@ -44,6 +57,9 @@ inline std::int64_t extent(const Tensor& array, std::size_t axis) { return array
 Tensor samples_of(const std::string& path);
 /// Targets of such a file: class numbers [n], or numbers [n, numbers per sample].
 Tensor targets_of(const std::string& path);
+
+/// A table of a file or, with a text column, of a folder; see load_task.
+data::Table read_table(const std::string& path, bool has_text, const data::CsvOptions& options);
 
 /// "a,b" as a and b; an empty list for an empty text.
 std::vector<std::string> parts_of(const std::string& list, std::string_view separators = ",");

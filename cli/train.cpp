@@ -1,4 +1,4 @@
-// sinter train: a perceptron on a table or on arrays, from flags or a JSON file.
+// sinter train: a model of the layers that are asked for, on a table, on texts, on arrays or on images, from flags or a JSON file.
 #include <sinter/sinter.h>
 
 #include <charconv>
@@ -24,7 +24,8 @@ namespace {
 struct Settings {
   TaskSettings task;
   std::string out = "model.sinter", log, report, config, checkpoints, tensorboard, activation = "relu", optimizer = "adam";
-  std::string hidden = "64,32";  // a list, with commas
+  std::string layers, hidden = "64,32";  // the latter a list, with commas
+  bool hidden_is_given = false;
   std::int64_t epochs = 50, batch_size = 32, patience = 0, checkpoint_every = 0;
   double learning_rate = 1e-3, dropout = 0, l2 = 0;
   int threads = 0;
@@ -50,11 +51,12 @@ std::shared_ptr<optim::Optimizer> make_optimizer(const Settings& s) {
   return std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = s.learning_rate});
 }
 
-nn::Sequential make_model(const Settings& s, std::int64_t inputs, std::int64_t outputs) {
+/// The layers from `width` numbers per sample to the outputs: hidden ones, unless only other layers were asked for, and the last.
+nn::Sequential make_perceptron(const Settings& s, std::int64_t width, std::int64_t outputs) {
   const nn::Activation activation = nn::parse_activation(s.activation);
   std::vector<std::shared_ptr<nn::Module>> layers;
-  std::int64_t width = inputs;
-  for (const std::int64_t units : hidden_units(s)) {
+  const bool has_hidden = s.layers.empty() || s.hidden_is_given;
+  for (const std::int64_t units : has_hidden ? hidden_units(s) : std::vector<std::int64_t>()) {
     layers.push_back(std::make_shared<nn::Dense>(width, units, activation,
                                                  nn::DenseOptions{.weight = init::he_uniform(), .penalty = {.l2 = static_cast<float>(s.l2)}}));
     if (s.dropout > 0) layers.push_back(std::make_shared<nn::Dropout>(s.dropout));
@@ -62,6 +64,38 @@ nn::Sequential make_model(const Settings& s, std::int64_t inputs, std::int64_t o
   }
   layers.push_back(std::make_shared<nn::Dense>(width, outputs));
   return nn::Sequential(layers);
+}
+
+/// What the layers make of a text, and numbers beside it.
+class TextAndNumbers : public nn::Model {
+ public:
+  TextAndNumbers(nn::Sequential text, nn::Sequential rest) : Model("text_and_numbers"), text_(std::move(text)), rest_(std::move(rest)) {
+    add(text_);
+    add(rest_);
+  }
+  std::vector<Tensor> forward_all(std::span<const Tensor> x) override { return {rest_(concat({text_(x[0]), x[1]}, 1))}; }
+
+ private:
+  nn::Sequential text_, rest_;
+};
+
+/// The layers that --layers names, for the first x, and the perceptron behind them.
+std::shared_ptr<nn::Module> make_model(const Settings& s, const Task& task) {
+  const std::string layers = s.layers.empty() && task.vocabulary ? "embedding 32; global_pool" : s.layers;
+  if (layers.empty()) return nn::share(make_perceptron(s, task.samples[0].shape.back().factor(), task.outputs));
+  Type sample = task.samples[0];
+  if (sample.dtype == DType::u8) sample.dtype = DType::f32;
+  nn::Sequential first = at("--layers", [&] {
+    return nn::parse_layers(layers, sample, {.entries = task.vocabulary ? task.vocabulary->size() : 0, .penalty = {.l2 = static_cast<float>(s.l2)}});
+  });
+  const Type made = nn::output_type(first, sample);
+  if (made.shape.rank() != 2 || !made.shape[1].is_fixed())
+    throw UserError("--layers", str("must end with numbers per sample, [N, numbers], but end with ", made,
+                                    "; add flatten, global_pool or a recurrent layer without 'sequences'"));
+  const std::int64_t beside = task.samples.size() > 1 ? task.samples[1].shape[1].factor() : 0;
+  nn::Sequential rest = make_perceptron(s, made.shape[1].factor() + beside, task.outputs);
+  if (beside) return std::make_shared<TextAndNumbers>(std::move(first), std::move(rest));
+  return nn::share(nn::Sequential{std::move(first), std::move(rest)});
 }
 
 void add_callbacks(FitOptions& options, const Settings& s, const Task& task, LaterErrors& errors) {
@@ -117,8 +151,31 @@ report::Options report_options(const Settings& s, const Task& task) {
           .image = task.image};
 }
 
-void run(const Settings& s) {
+/// "13 features", "texts and 2 features", "28×28×1 numbers".
+std::string samples_text(const Task& task) {
+  std::string text;
+  for (const Type& sample : task.samples) {
+    const Shape one = sample.shape.erase(0, 1);
+    const std::string part = one.has_length() ? "texts" : one.rank() == 1 ? counted(one[0].factor(), "feature") : str(one, " numbers");
+    text += (text.empty() ? "" : " and ") + part;
+  }
+  return text;
+}
+
+/// What the model takes: bytes as numbers.
+std::vector<Type> float_samples(const Task& task) {
+  std::vector<Type> samples = task.samples;
+  for (Type& sample : samples)
+    if (sample.dtype == DType::u8) sample.dtype = DType::f32;
+  return samples;
+}
+
+void run(const Settings& given) {
+  Settings s = given;
+  s.task.keeps_shape = !s.layers.empty();
   (void)hidden_units(s);
+  if (!s.layers.empty() && s.dropout > 0 && !s.hidden_is_given)
+    throw UserError("--dropout", "is for the layers of --hidden; in --layers, write dropout 0.3");
   (void)at("--activation", [&] { return nn::parse_activation(s.activation); });
   if (s.checkpoint_every && s.checkpoints.empty()) throw UserError("--checkpoint-every", "needs --checkpoints FOLDER");
   check_outputs({.files = {{"--out", s.out}, {"--log", s.log}, {"--report", s.report}},
@@ -127,7 +184,7 @@ void run(const Settings& s) {
   const Task task = load_task(s.task);
   if (s.balance && !task.classes) throw UserError("--balance", "is for classes, but the targets are numbers");
   seed(s.task.seed);
-  nn::Sequential model = make_model(s, task.inputs, task.outputs);
+  const std::shared_ptr<nn::Module> model = make_model(s, task);
   std::vector<metric::Pointer> metrics;
   if (!task.classes) metrics = {metric::r2(), metric::scaled(task.encoder ? task.encoder->target_unit() : 1, metric::root_mean_squared_error())};
   Trainer trainer(model, task.classes ? loss::sparse_categorical_crossentropy_from_logits : loss::mean_squared_error, make_optimizer(s),
@@ -142,20 +199,28 @@ void run(const Settings& s) {
   options.checkpoint = {.folder = s.checkpoints, .every_steps = s.checkpoint_every};
   LaterErrors errors;
   add_callbacks(options, s, task, errors);
-  const auto finite = std::make_shared<FiniteRun>(model.parameters(), FiniteRunOptions{.out = s.out,
-                                                                                       .checkpoints = s.checkpoints,
-                                                                                       .learning_rate = s.learning_rate,
-                                                                                       .checkpoint_every = s.checkpoint_every,
-                                                                                       .restores_best = s.patience > 0});
+  const auto finite = std::make_shared<FiniteRun>(model->parameters(), FiniteRunOptions{.out = s.out,
+                                                                                        .checkpoints = s.checkpoints,
+                                                                                        .learning_rate = s.learning_rate,
+                                                                                        .checkpoint_every = s.checkpoint_every,
+                                                                                        .restores_best = s.patience > 0});
   options.callbacks.push_back(finite);
   // Metadata is made before training, so that no later failure can cost the trained model.
-  if (task.encoder) trainer.set_metadata("encoder", checked_json(*task.encoder));
+  if (task.encoder) {
+    trainer.set_metadata("encoder", checked_json(*task.encoder));
+    if (const std::string csv = to_json(csv_options(s.task.csv)); csv != to_json(data::CsvOptions())) trainer.set_metadata("csv", csv);
+  }
   trainer.set_metadata("task", task.classes ? "classes" : "numbers");
+  if (!task.image.empty()) trainer.set_metadata("image", numbers_text(task.image));
+  if (!task.class_names.empty()) trainer.set_metadata("classes", names_json(task.class_names));
+  if (task.vocabulary) {
+    trainer.set_vocabulary(*task.vocabulary);
+    trainer.set_metadata("text", s.task.text);
+  }
   if (!s.quiet)
     std::cout << counted(task.train.size(), "row") << " to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, "
-              << counted(task.inputs, "feature") << "\n"
-              << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns
-              << model.summary({DType::f32, {Dim::batch(), task.inputs}});
+              << samples_text(task) << "\n"
+              << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns << model->summary_all(float_samples(task));
   const std::vector<EpochResult> history = trainer.fit(task.train, options);
   const Evaluation judged = trainer.evaluate(task.validation ? *task.validation : task.train);
   finite->require_saveable(judged.loss);
@@ -170,11 +235,25 @@ void run(const Settings& s) {
 
 void add_options(CLI::App& command, Settings& s) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
-  command.add_option("--data", s.task.data, "CSV file with a header, samples as .npy or IDX, or a folder with MNIST's IDX files")->check(not_empty());
+  command
+      .add_option("--data", s.task.data,
+                  "CSV file with a header, JSON lines (.jsonl), samples as .npy or IDX, or a folder: with a subfolder of images per class, of "
+                  "MNIST's IDX files, or, with "
+                  "--text text --target class, with a subfolder of texts per class")
+      ->check(not_empty());
   command.add_option("--target", s.task.target, "Column of the CSV file to predict: numbers, or classes if it holds texts")->check(not_empty());
   command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32")->check(not_empty());
   command.add_option("-o,--out", s.out, "Model file to write")->check(not_empty());
-  command.add_option("--hidden", s.hidden, "Units of the hidden layers, a list with commas");
+  command.add_option("--text", s.task.text, "Column of texts: their words become numbers, for layers that begin with an embedding")
+      ->check(not_empty());
+  command.add_option("--max-words", s.task.max_words, "Words of the vocabulary, the most frequent ones")->check(whole_number(1));
+  command.add_option("--max-length", s.task.max_length, "Words of a text that are read")->check(whole_number(1));
+  command.add_option("--keep-words", s.task.keep_words, "Which words of a longer text are read: first or last")->check(one_of({"first", "last"}));
+  command
+      .add_option("--layers", s.layers,
+                  "Layers before the last one: \"conv 32 3 relu; pool 2; flatten; dense 128 relu\", or \"embedding 64; gru 100\" of a text")
+      ->check(not_empty());
+  command.add_option("--hidden", s.hidden, "Units of the hidden layers, a list with commas; with --layers none, unless they are given");
   command.add_option("--activation", s.activation, "Activation of the hidden layers: relu, tanh, gelu, ...");
   command.add_option("--dropout", s.dropout, "Dropout rate after each hidden layer, in [0, 1)")->check(number(0, 1));
   command.add_option("--l2", s.l2, "Factor of the L2 penalty on the weights of the hidden layers")->check(number(0));
@@ -202,10 +281,10 @@ void add_options(CLI::App& command, Settings& s) {
   command.add_option("--thousands", s.task.thousands, "Separator of groups of three digits in numbers, as , in 25,500.00");
   command.add_option("--strip", s.task.strip, "Texts around numbers to drop, a list with spaces or commas, as in \"$ EUR\" for $15.7 and 15.7 EUR");
   command.add_option("--decimal", s.task.decimal, "Decimal separator of numbers: . or ,")->check(one_of({".", ","}));
-  command.add_option("--encoding", s.task.encoding, "Encoding of the CSV file, as iconv names it: utf-8, latin1, cp1252, ...")->check(not_empty());
+  command.add_option("--channels", s.task.channels, "Channels of the images in a folder: 3 for colours, 1 for grey")->check(whole_number(1, 3));
   command.add_option("--classes", s.task.classes, "Number of classes if --labels are class numbers; 0: the greatest + 1, up to 1000")
       ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));
-  command.add_option("--delimiter", s.task.delimiter, "Separator between the fields of the file")->check(field_separator());
+  add_csv_options(command, s.task.csv, "");
   command.add_option("--seed", s.task.seed, "Seed of initial weights, dropout and shuffles")->check(seed_number());
   command.add_option("--threads", s.threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
   command.add_option("--log", s.log, "CSV file to log one line per epoch to")->check(not_empty());
@@ -224,10 +303,13 @@ void add_options(CLI::App& command, Settings& s) {
 
 void add_train(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
-  CLI::App* command = app.add_subcommand("train", "Train a perceptron on a table or on arrays");
+  CLI::App* command = app.add_subcommand("train", "Train a model on a table, on texts, on images or on arrays");
   add_options(*command, *settings);
   add_config(*command, settings->config);
-  command->callback([settings] { run(*settings); });
+  command->callback([settings, command] {
+    settings->hidden_is_given = command->count("--hidden") > 0;
+    run(*settings);
+  });
 }
 
 }  // namespace sinter::cli

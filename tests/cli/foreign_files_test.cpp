@@ -1,4 +1,4 @@
-// Files that are sound but not what a command is for: models that other programs wrote, arrays of other shapes, settings of other types.
+// Files that are sound but not what a command is for: arrays of other shapes, settings of other types.
 #include "tests/cli/cli.h"
 
 namespace sinter::test {
@@ -15,15 +15,7 @@ class ForeignFiles : public Cli {
     write_bytes(file(name), bytes + std::string(count, '\1'));
     return file(name);
   }
-
-  const std::string golden = std::string(SINTER_TEST_FIXTURES) + "/../golden/trainer.sinter";
 };
-
-TEST_F(ForeignFiles, ModelsOfOtherProgramsPredictNothing) {
-  for (const std::string& data : {houses, fixture("x.npy")})
-    EXPECT_THAT(sinter_with({"predict", golden, "--data", data}),
-                Fails(failure, HasSubstr("trainer.sinter] was not written by sinter train: it does not say what it predicts")));
-}
 
 TEST_F(ForeignFiles, ArraysHaveSamplesAndClassNumbersOneEach) {
   const std::string samples = idx("samples", "\2\3", 6), labels = idx("labels", "\2\1", 2);

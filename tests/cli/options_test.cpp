@@ -103,8 +103,9 @@ TEST_F(Options, DelimiterSeparatesFields) {
     EXPECT_THAT(sinter_with(training() + data), Fails(failure, HasSubstr("there is no column")));
     EXPECT_THAT(sinter_with(training() + data + delimited), Prints(HasSubstr("saved")));
     const Arguments prediction = Arguments{"predict", file("model.sinter")} + data;
-    EXPECT_THAT(sinter_with(prediction), Fails(failure, HasSubstr("there is no column")));
-    EXPECT_THAT(sinter_with(prediction + delimited).status, 0);
+    EXPECT_EQ(sinter_with(prediction).status, 0) << "the model remembers it";
+    EXPECT_EQ(sinter_with(prediction + delimited).status, 0);
+    EXPECT_THAT(sinter_with(prediction + Arguments{"--delimiter", ","}), Fails(failure, HasSubstr("there is no column")));
   }
 }
 
@@ -159,7 +160,7 @@ TEST_F(Options, RefuseWhatIsNoNumberOfTheirKind) {
       {"--checkpoint-every", "a whole number from 0 to 1000000000", {"-1", "1.5", ""}},
       {"--threads", "a whole number from 0 to 1024", {"-1", "1025", "2.0", "", "all"}},
       {"--seed", "a whole number from 0 to 18446744073709551615", {"-1", "18446744073709551616", "1.5", "010", ""}},
-      {"--delimiter", "one character, no quote and no end of line", {"", "59", ";;", "\"", "\n", "tab", "€"}},
+      {"--delimiter", "one character, no quote and no end of line", {"", "59", ";;", "\"", "\n", "space", "€"}},
       {"--data", "a name", {""}},
       {"--target", "a name", {""}},
       {"--labels", "a name", {""}},

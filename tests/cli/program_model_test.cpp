@@ -54,6 +54,34 @@ TEST_F(ProgramModels, OfClassesArePredictedWith) {
   expect_right("probabilities");
 }
 
+TEST_F(ProgramModels, ThatSayNothingPredictNumbers) {
+  Trainer trainer(nn::Sequential{nn::Flatten(), nn::Dense(4, 2)}, loss::mean_squared_error, optim::SGD(), {.mode = Mode::eager});
+  const Tensor x({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  (void)trainer.evaluate({x, Tensor::zeros({DType::f32, {2, 2}})});
+  trainer.save(file("model.sinter"));
+  data::HostArray samples{DType::f32, {2, 2, 2}, std::vector<std::byte>(8 * sizeof(float))};
+  x.copy_to(samples.bytes.data());
+  data::write_npy(file("x.npy"), samples);
+  EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--data", file("x.npy")}),
+              Prints(testing::ContainsRegex("^output 1,output 2\n-?[0-9.e-]+,-?[0-9.e-]+\n-?[0-9.e-]+,-?[0-9.e-]+\n$")));
+  EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--data", houses}),
+              Fails(failure, HasSubstr("seems to be a table, but the model was trained on arrays; give samples as .npy or IDX")));
+}
+
+TEST_F(ProgramModels, OfTextsTakeTexts) {
+  const std::vector<std::string> texts{"good film", "bad film", "good", "bad"};
+  const data::Vocabulary vocabulary = data::Vocabulary::fit(texts);
+  Trainer trainer(nn::Sequential{nn::Embedding(vocabulary.size(), 4), nn::GlobalAveragePool(), nn::Dense(4, 1)},
+                  loss::binary_crossentropy_from_logits, optim::Adam({.learning_rate = 0.1}), {.mode = Mode::eager});
+  trainer.fit({vocabulary.encode_all(texts), Tensor({1, 0, 1, 0}, {4})}, {.epochs = 60, .verbose = false});
+  trainer.set_vocabulary(vocabulary);
+  trainer.set_metadata("task", "classes");
+  trainer.save(file("model.sinter"));
+  EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--text", "Good!", "--text", "bad"}),
+              Prints(testing::ContainsRegex("^prediction,p\\(0\\),p\\(1\\)\n1,.*\n0,.*\n$")));
+  EXPECT_THAT(sinter_with({"predict", file("model.sinter"), "--data", houses}), Fails(failure, HasSubstr("takes texts; give them with --text")));
+}
+
 TEST_F(ProgramModels, OfSeveralOutputsAreRefused) {
   struct Heads : nn::Model {
     nn::Dense a{2, 1}, b{2, 1}, c{2, 3};

@@ -218,7 +218,7 @@ TEST_F(StreamCommand, LostAnswersAreAnError) {
 TEST_F(StreamCommand, RefusesOptionsThatDoNotFit) {
   const std::string saved = model();
   const auto refused = [&](const Arguments& options) { return sinter_with(Arguments{"predict", saved} + options).err; };
-  EXPECT_THAT(sinter_with({"predict", saved}), Fails(bad_command_line, StartsWith("sinter: [predict] needs --data (CSV file with the columns")));
+  EXPECT_THAT(sinter_with({"predict", saved}), Fails(bad_command_line, StartsWith("sinter: [predict] needs --data (Table with the columns")));
   EXPECT_EQ(refused({"--stream", "xml"}), "sinter: [--stream] must be json, csv or raw, got 'xml'\n");
   EXPECT_THAT(refused({"--stream", "json", "--data", houses}), HasSubstr("[--data] is for files; with --stream, records come on standard input"));
   EXPECT_THAT(refused({"--stream", "json", "-o", file("out")}), HasSubstr("[--out] is for files"));

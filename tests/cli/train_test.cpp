@@ -129,6 +129,9 @@ TEST_F(Train, LearnsArraysAndPredictsThem) {
   EXPECT_EQ(finished.status, 0);
   EXPECT_EQ(finished.err, "accuracy 1\n");
   EXPECT_THAT(read_bytes(file("classes.csv")), StartsWith("prediction,p(0),p(1),"));
+  EXPECT_THAT(sinter_with(Arguments{"evaluate", file("arrays.sinter")} + arrays), Prints(ContainsRegex("^[0-9]+ samples\naccuracy 1\n$")));
+  EXPECT_THAT(sinter_with({"evaluate", file("arrays.sinter"), "--data", fixture("x.npy")}),
+              Fails(failure, HasSubstr("x.npy] has no targets to judge by; give --labels")));
 }
 
 TEST_F(Train, LearnsAFolderOfMnist) {
@@ -136,6 +139,12 @@ TEST_F(Train, LearnsAFolderOfMnist) {
   if (!fs::exists(folder)) GTEST_SKIP() << folder << " is missing";
   EXPECT_THAT(sinter_with({"train", "--data", folder, "--hidden", "32", "--epochs", "1", "--quiet", "-o", file("model.sinter")}),
               Prints(ContainsRegex("validation: accuracy [78]")));
+  EXPECT_THAT(sinter_with({"train", "--data", folder, "--layers", "conv 4 5 relu strides=3; pool 2; flatten", "--epochs", "1", "--quiet", "-o",
+                           file("conv.sinter")}),
+              Prints(ContainsRegex("validation: accuracy [78]")));
+  const std::string images = std::string(folder) + "/t10k-images-idx3-ubyte.gz", labels = std::string(folder) + "/t10k-labels-idx1-ubyte.gz";
+  EXPECT_THAT(sinter_with({"evaluate", file("conv.sinter"), "--data", images, "--labels", labels}),
+              Prints(ContainsRegex("^10000 samples\naccuracy 0\\.[78]")));
 }
 
 // ---- models that are not finite ----
