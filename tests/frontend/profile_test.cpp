@@ -59,11 +59,11 @@ TEST(StepParts, AreWhereEachNodeCameFrom) {
     const bool gathers_data = std::holds_alternative<ir::GatherRows>(node.op);
     gathers += gathers_data;
     const bool by_optimizer = node.origin.file == "adam.cpp" || node.origin.file == "optimizer.cpp";
-    const TrainingPart wanted = gathers_data                        ? TrainingPart::data
-                                : !node.origin.gradient_of.empty()  ? TrainingPart::backward
-                                : by_optimizer                      ? TrainingPart::update
-                                : node.origin.file == "trainer.cpp" ? TrainingPart::metrics  // correct predictions
-                                                                    : TrainingPart::forward;
+    const TrainingPart wanted = gathers_data                               ? TrainingPart::data
+                                : !node.origin.gradient_of.empty()         ? TrainingPart::backward
+                                : by_optimizer                             ? TrainingPart::update
+                                : node.origin.file == "training_batch.cpp" ? TrainingPart::metrics  // correct predictions
+                                                                           : TrainingPart::forward;
     EXPECT_EQ(parts[id], wanted) << id << " " << ir::name(node.op) << " " << node.origin.text() << " " << node.origin.gradient_of;
   }
   EXPECT_EQ(gathers, 2u);
