@@ -4,8 +4,6 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/output.h"
 #include "cli/reading.h"
 
 namespace sinter::cli {
@@ -20,10 +18,7 @@ void run(const ReadingSettings& s) {
                                                             : std::string("has no targets to judge by; give --labels"));
   const Tensor prediction = predictions_of(trainer, reading, s);
   std::cout << counted(reading.x[0].size(), "sample") << "\n";
-  for (const metric::Pointer& metric : reading.metrics()) {
-    metric->add(prediction, reading.truth);
-    std::cout << metric->name() << " " << metric->result() << "\n";
-  }
+  reading.judge(prediction, std::cout);
 }
 
 }  // namespace

@@ -2,10 +2,8 @@
 
 #include <sinter/graph.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "cli/task.h"
 #include "cli/words.h"
 
 namespace sinter::cli {
@@ -80,24 +78,6 @@ data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
     throw UserError(path, str("the encoder makes ", text_of(made), " of a table and names ", wanted, " outputs, but the model takes ", text_of(taken),
                               " and gives ", outputs, "; save the encoder of the data that the model was trained on"));
   return encoder;
-}
-
-std::string numbers_text(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers) text += str(text.empty() ? "" : ",", number);
-  return text;
-}
-
-std::vector<std::int64_t> numbers_of(const std::string& text, const std::string& path) {
-  std::vector<std::int64_t> numbers;
-  for (const std::string& part : parts_of(text)) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc{} || end != part.data() + part.size() || number < 1 || number > 65536)
-      throw UserError(path, str("the entry 'image' must be extents, as in 28,28, got '", printable(text), "'; the file is damaged"));
-    numbers.push_back(number);
-  }
-  return numbers;
 }
 
 std::string names_json(const std::vector<std::string>& names) {

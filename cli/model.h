@@ -25,9 +25,6 @@ std::optional<std::string> text_column_of(const Trainer& trainer);
 /// The encoder that sinter train put into the file. Throws UserError unless it fits the model.
 data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 
-/// "28,28,1", and the numbers of that.
-std::string numbers_text(const std::vector<std::int64_t>& numbers);
-std::vector<std::int64_t> numbers_of(const std::string& text, const std::string& path);
 /// Names as text for a model's file, and back. Throws UserError for text that is damaged.
 std::string names_json(const std::vector<std::string>& names);
 std::vector<std::string> names_of(const std::string& text, const std::string& path);

@@ -73,11 +73,7 @@ void run(const Settings& s) {
   if (s.out.empty()) std::cout << shown(data::csv_text(result));
   else data::write_csv(s.out, result);
   // If the data has the targets too, the error; on stderr, so that stdout stays a table.
-  if (!reading.truth.defined()) return;
-  for (const metric::Pointer& metric : reading.metrics()) {
-    metric->add(prediction, reading.truth);
-    std::cerr << metric->name() << " " << metric->result() << "\n";
-  }
+  if (reading.truth.defined()) reading.judge(prediction, std::cerr);
 }
 
 /// Throws an error if an option is given that the others do not go with.

@@ -120,17 +120,15 @@ Reading of_outputs(const Trainer& trainer, const std::string& path, std::int64_t
 Tensor images_for(Trainer& trainer, const ReadingSettings& s) {
   const Shape sample = sample_of(trainer, s.model);
   const Type input = trainer.predict_step().traced_graph().inputs()[0].type;
-  std::vector<std::int64_t> image;
-  for (const Dim dim : sample) image.push_back(dim.factor());
-  if (trainer.has_metadata("image")) image = numbers_of(trainer.metadata("image"), s.model);
-  if (image.size() == 2) image.push_back(1);
-  const bool fits = image.size() == 3 && (image[2] == 1 || image[2] == 3) && image[0] * image[1] * image[2] == sample.elements().factor();
+  Shape image = trainer.has_metadata("image") ? at(str(s.model, ", entry 'image'"), [&] { return parse_shape(trainer.metadata("image")); }) : sample;
+  if (image.rank() == 2) image = image.insert(2, 1);
+  const bool fits = image.rank() == 3 && (image[2] == Dim(1) || image[2] == Dim(3)) && image.elements() == sample.elements();
   if (!fits || input.dtype != DType::u8)
     throw UserError(s.model, str("does not take images of bytes: its samples are ", Type{input.dtype, sample}, "; give it arrays with --data"));
   std::vector<Tensor> all;
   for (const std::string& path : s.images) {
-    const Tensor read = data::image(path, static_cast<int>(image[2]));
-    if (extent(read, 0) != image[0] || extent(read, 1) != image[1])
+    const Tensor read = data::image(path, static_cast<int>(image[2].factor()));
+    if (read.dim(0) != image[0] || read.dim(1) != image[1])
       throw UserError(path, str("has ", extent(read, 0), " × ", extent(read, 1), " pixels, but the model takes ", image[0], " × ", image[1],
                                 "; make it of this size"));
     const Tensor dark = s.invert ? cast(255 - cast(read, DType::i32), DType::u8) : read;
@@ -170,9 +168,13 @@ Reading read_texts_for(Trainer& trainer, const ReadingSettings& s) {
 
 }  // namespace
 
-std::vector<metric::Pointer> Reading::metrics() const {
-  if (!classes.empty()) return {metric::accuracy()};
-  return {metric::r2(), metric::scaled(unit, metric::root_mean_squared_error())};
+void Reading::judge(const Tensor& prediction, std::ostream& out) const {
+  const std::vector<metric::Pointer> metrics =
+      classes.empty() ? std::vector{metric::r2(), metric::scaled(unit, metric::root_mean_squared_error())} : std::vector{metric::accuracy()};
+  for (const metric::Pointer& metric : metrics) {
+    metric->add(prediction, truth);
+    out << metric->name() << " " << metric->result() << "\n";
+  }
 }
 
 std::string name_of(const ReadingSettings& s) { return !s.images.empty() ? s.images[0] : s.texts.empty() ? s.data : "--text"; }

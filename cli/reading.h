@@ -30,8 +30,8 @@ struct Reading {
   std::vector<std::size_t> rows;     ///< of the data, from 1; empty if the encoder leaves none out
   double unit = 1, offset = 0;       ///< a number is prediction · unit + offset
 
-  /// What predictions are judged by.
-  std::vector<metric::Pointer> metrics() const;
+  /// Judges predictions by the truth, which must be defined: a line for each metric.
+  void judge(const Tensor& prediction, std::ostream& out) const;
 };
 
 /// A table or texts for a model that sinter train made of a table, arrays for others. Throws UserError for data that the model cannot take.

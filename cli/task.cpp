@@ -58,6 +58,7 @@ std::int64_t count_classes(const TaskSettings& s, const std::string& where, cons
 void set_sizes(Task& task, const TaskSettings& s, const std::string& where, const std::vector<Tensor>& y) {
   task.samples = {task.train.x[0].type()};
   task.samples[0].shape = task.samples[0].shape.with(0, Dim::batch());
+  if (task.samples[0].dtype == DType::u8) task.samples[0].dtype = DType::f32;  // scaled
   task.classes = is_index(y[0].dtype());
   if (!task.classes) {
     if (s.classes) throw UserError("--classes", str("is for class numbers, but the targets in ", where, " are ", y[0].type()));

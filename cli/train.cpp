@@ -83,8 +83,7 @@ class TextAndNumbers : public nn::Model {
 std::shared_ptr<nn::Module> make_model(const Settings& s, const Task& task) {
   const std::string layers = s.layers.empty() && task.vocabulary ? "embedding 32; global_pool" : s.layers;
   if (layers.empty()) return nn::share(make_perceptron(s, task.samples[0].shape.back().factor(), task.outputs));
-  Type sample = task.samples[0];
-  if (sample.dtype == DType::u8) sample.dtype = DType::f32;
+  const Type& sample = task.samples[0];
   nn::Sequential first = at("--layers", [&] {
     return nn::parse_layers(layers, sample, {.entries = task.vocabulary ? task.vocabulary->size() : 0, .penalty = {.l2 = static_cast<float>(s.l2)}});
   });
@@ -162,14 +161,6 @@ std::string samples_text(const Task& task) {
   return text;
 }
 
-/// What the model takes: bytes as numbers.
-std::vector<Type> float_samples(const Task& task) {
-  std::vector<Type> samples = task.samples;
-  for (Type& sample : samples)
-    if (sample.dtype == DType::u8) sample.dtype = DType::f32;
-  return samples;
-}
-
 void run(const Settings& given) {
   Settings s = given;
   s.task.keeps_shape = !s.layers.empty();
@@ -211,7 +202,7 @@ void run(const Settings& given) {
     if (const std::string csv = to_json(csv_options(s.task.csv)); csv != to_json(data::CsvOptions())) trainer.set_metadata("csv", csv);
   }
   trainer.set_metadata("task", task.classes ? "classes" : "numbers");
-  if (!task.image.empty()) trainer.set_metadata("image", numbers_text(task.image));
+  if (!task.image.empty()) trainer.set_metadata("image", to_string(Shape(task.image)));
   if (!task.class_names.empty()) trainer.set_metadata("classes", names_json(task.class_names));
   if (task.vocabulary) {
     trainer.set_vocabulary(*task.vocabulary);
@@ -220,7 +211,7 @@ void run(const Settings& given) {
   if (!s.quiet)
     std::cout << counted(task.train.size(), "row") << " to train on, " << (task.validation ? task.validation->size() : 0) << " to validate, "
               << samples_text(task) << "\n"
-              << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns << model->summary_all(float_samples(task));
+              << (task.encoder ? str("columns of ", printable(s.task.data), ":\n") : "") << task.columns << model->summary_all(task.samples);
   const std::vector<EpochResult> history = trainer.fit(task.train, options);
   const Evaluation judged = trainer.evaluate(task.validation ? *task.validation : task.train);
   finite->require_saveable(judged.loss);

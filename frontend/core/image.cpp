@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "frontend/core/any_length.h"
 #include "frontend/core/apply.h"
 #include "frontend/core/origin.h"
-#include "frontend/core/steps.h"
 
 namespace sinter {
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "frontend/core/any_length.h"
 #include "frontend/nn/mask.h"
 
 namespace sinter::nn {
@@ -55,15 +56,7 @@ Tensor MaxPool1D::forward(const Tensor& x) {
 Tensor AveragePool1D::forward(const Tensor& x) {
   const Tensor mask = kept_mask(x);
   if (!mask.defined()) return average_pool1d(x, window_, options_);
-  const std::int64_t before = options_.padding.along(0, 1, window_, window_, 1)[0];
-  const auto total = [&](const Tensor& of) {  // not their mean, whose rounding depends on how many elements of padding a window has
-    Tensor all;
-    for (std::int64_t k = 0; k < window_; ++k) {
-      const Tensor element = shift(of, before - k, 1);
-      all = k ? all + element : element;
-    }
-    return all;
-  };
+  const auto total = [&](const Tensor& of) { return window_sums("average_pool1d", of, window_, options_.padding); };
   const Tensor exists = cast(reshape(mask, {x.dim(0), x.dim(1), 1}), DType::f32);
   return with_mask(where_exists(mask, total(where_exists(mask, x)) / maximum(total(exists), 1)), mask);
 }

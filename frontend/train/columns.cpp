@@ -41,7 +41,7 @@ const Tensor& Columns::only() const {
   return list_[0].array();
 }
 
-Tensors Columns::arrays() const {
+std::vector<Tensor> Columns::arrays() const {
   std::vector<Tensor> arrays;
   for (const Column& column : list_) arrays.push_back(column.array());
   return arrays;

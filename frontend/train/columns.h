@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "frontend/train/sequences.h"
-#include "frontend/train/tensors.h"
 
 namespace sinter {
 
@@ -58,10 +57,11 @@ class Columns {
  public:
   Columns() = default;
   /// A list of one; empty if the tensor is undefined.
-  Columns(Tensor one) : Columns(Tensors(std::move(one))) {}                      // NOLINT: one column is a list of columns
+  Columns(Tensor one) {  // NOLINT: one column is a list of columns
+    if (one.defined()) list_.emplace_back(std::move(one));
+  }
   Columns(Sequences one) : list_{std::move(one)} {}                              // NOLINT
   Columns(Column one) : list_{std::move(one)} {}                                 // NOLINT
-  Columns(const Tensors& list) : list_(list.begin(), list.end()) {}              // NOLINT
   Columns(const std::vector<Tensor>& list) : list_(list.begin(), list.end()) {}  // NOLINT
   Columns(std::vector<Column> list) : list_(std::move(list)) {}                  // NOLINT
   Columns(std::initializer_list<Column> list) : list_(list) {}
@@ -75,7 +75,7 @@ class Columns {
   const Tensor& only() const;
   operator const Tensor&() const { return only(); }  // NOLINT
   /// All of them. Throws UserError for sequences.
-  Tensors arrays() const;
+  std::vector<Tensor> arrays() const;
 
  private:
   std::vector<Column> list_;

@@ -73,7 +73,9 @@ std::vector<Tensor> Trainer::predict_all(const Columns& given, std::int64_t batc
   impl_->warn_of_statistics("predict");
   const std::int64_t samples = x.empty() ? 0 : x[0].size();
   const bool have_samples = samples && std::all_of(x.begin(), x.end(), [&](const Column& column) { return column.size() == samples; });
-  if (!impl_->takes_sequences() && (samples <= batch_size || !have_samples || !impl_->gives_a_row_each(x))) {
+  const bool takes_sequences = impl_->takes_sequences(), in_blocks = have_samples && (takes_sequences || samples > batch_size);
+  const bool has_row_each = in_blocks && impl_->gives_a_row_each(x);
+  if (!takes_sequences && !has_row_each) {
     std::vector<const Tensor*> in;
     for (const Column& column : x) in.push_back(&column.array());
     return impl_->predict->call(in);
@@ -81,7 +83,7 @@ std::vector<Tensor> Trainer::predict_all(const Columns& given, std::int64_t batc
   if (!have_samples) throw UserError("predict", str("needs at least one sample, and as many of each x; the first x has ", samples));
   require_row_numbers("predict", samples);
   // Sequences in order of their lengths, so that each block is little longer than what is in it.
-  const auto blocks = impl_->gives_a_row_each(x) ? blocks_of(x, samples, batch_size) : blocks_of({}, samples, samples);
+  const auto blocks = has_row_each ? blocks_of(x, samples, batch_size) : blocks_of({}, samples, samples);
   std::vector<std::vector<Tensor>> parts;  // of each output
   for (const std::vector<std::int32_t>& block : blocks) {
     std::vector<Tensor> out = Impl::call_on_rows(*impl_->predict, x, block);
@@ -90,7 +92,7 @@ std::vector<Tensor> Trainer::predict_all(const Columns& given, std::int64_t batc
   }
   std::vector<Tensor> result;
   for (std::vector<Tensor>& of : parts) result.push_back(joined(std::exchange(of, {})));
-  if (!impl_->takes_sequences() || !impl_->gives_a_row_each(x)) return result;  // they are in order
+  if (!takes_sequences || !has_row_each) return result;  // they are in order
   const Tensor places = places_in(blocks, samples);
   for (Tensor& all : result) all = gather_rows(all, places);
   return result;

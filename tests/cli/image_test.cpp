@@ -66,10 +66,9 @@ TEST_F(Images, RefusesWhatDoesNotFit) {
 
   ASSERT_EQ(sinter_with(learning({"--epochs", "1"})).status, 0);
   Trainer trainer = Trainer::load(file("model.sinter"));
-  for (const auto& [key, value, error] :
-       {std::tuple{"image", "5,x", "the entry 'image' must be extents, as in 28,28, got '5,x'; the file is damaged"},
-        {"classes", "[", "the entry 'classes' is damaged ("},
-        {"classes", "[\"a\"]", "the entry 'classes' has 1 names, but the model tells 2 classes apart"}}) {
+  for (const auto& [key, value, error] : {std::tuple{"image", "5,4", "damaged.sinter, entry 'image'] a shape is written [N,70], got '5,4'"},
+                                          {"classes", "[", "the entry 'classes' is damaged ("},
+                                          {"classes", "[\"a\"]", "the entry 'classes' has 1 names, but the model tells 2 classes apart"}}) {
     const std::string before = trainer.metadata(key);
     trainer.set_metadata(key, value);
     trainer.save(file("damaged.sinter"));

@@ -12,9 +12,9 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Text : public Cli {
+class TextCommand : public Cli {
  protected:
-  Text() {
+  TextCommand() {
     for (const char* part : {"folder/good", "folder/bad"}) std::filesystem::create_directories(file(part));
     const std::vector<std::string> good{"great", "wonderful", "moving"}, bad{"dull", "awful", "boring"};
     std::string table = "id\treview\tstars\tlabel\n", bare, lines;
@@ -42,7 +42,7 @@ class Text : public Cli {
   const Arguments tabs{"--delimiter", "tab", "--quotes", "none"};
 };
 
-TEST_F(Text, LearnsReviewsAndJudgesNewOnes) {
+TEST_F(TextCommand, LearnsReviewsAndJudgesNewOnes) {
   EXPECT_THAT(sinter_with(learning("bare.tsv", tabs + Arguments{"--names", "label,review", "--text", "review", "--target", "label", "--layers",
                                                                 "embedding 8; gru 6"})),
               Prints(ContainsRegex("validation: accuracy (9[0-9]|100)")));
@@ -55,7 +55,7 @@ TEST_F(Text, LearnsReviewsAndJudgesNewOnes) {
     EXPECT_EQ(sinter_with({command, file("text.sinter"), "--batch-size", "4"}).status, 0) << command;
 }
 
-TEST_F(Text, MayStandBesideNumbers) {
+TEST_F(TextCommand, MayStandBesideNumbers) {
   EXPECT_THAT(sinter_with(learning("reviews.tsv", tabs + Arguments{"--text", "review", "--target", "label", "--ignore", "id"})),
               Prints(ContainsRegex("validation: accuracy (9[0-9]|100)")));
   const Finished predicted = sinter_with(Arguments{"predict", file("text.sinter"), "--data", file("reviews.tsv")} + tabs);
@@ -65,14 +65,14 @@ TEST_F(Text, MayStandBesideNumbers) {
               Fails(failure, HasSubstr("[--text] is not enough: the model also reads the column 'stars'; give it a table with --data")));
 }
 
-TEST_F(Text, OfJsonLinesAndOfFolders) {
+TEST_F(TextCommand, OfJsonLinesAndOfFolders) {
   EXPECT_THAT(sinter_with(learning("reviews.jsonl", {"--text", "review", "--target", "label"})), Prints(ContainsRegex("accuracy (9[0-9]|100)")));
   EXPECT_THAT(sinter_with({"predict", file("text.sinter"), "--text", "moving"}), Prints(ContainsRegex("^label,p\\(bad\\),p\\(good\\)\ngood,")));
   EXPECT_THAT(sinter_with(learning("folder", {"--text", "text", "--target", "class"})), Prints(ContainsRegex("accuracy (9[0-9]|100)")));
   EXPECT_THAT(sinter_with({"evaluate", file("text.sinter"), "--data", file("folder")}), Prints(ContainsRegex("^120 samples\naccuracy (0\\.9|1)")));
 }
 
-TEST_F(Text, RemembersHowItsTableIsWritten) {
+TEST_F(TextCommand, RemembersHowItsTableIsWritten) {
   (void)sinter_with(learning("bare.tsv", tabs + Arguments{"--names", "label,review", "--text", "review", "--target", "label", "--epochs", "1"}));
   EXPECT_THAT(sinter_with({"evaluate", file("text.sinter"), "--data", file("bare.tsv")}), Prints(StartsWith("120 samples\n")));
   Trainer trainer = Trainer::load(file("text.sinter"));
@@ -85,7 +85,7 @@ TEST_F(Text, RemembersHowItsTableIsWritten) {
   }
 }
 
-TEST_F(Text, OfStandardInput) {
+TEST_F(TextCommand, OfStandardInput) {
   (void)sinter_with(
       learning("reviews.jsonl", {"--text", "review", "--target", "label", "--max-words", "100", "--max-length", "5", "--keep-words", "first"}));
   const auto answer = [&](const std::string& lines) {
@@ -97,7 +97,7 @@ TEST_F(Text, OfStandardInput) {
   EXPECT_THAT(answer("caf\xe9\n"), Fails(failure, HasSubstr("the text is not UTF-8 at byte 3")));
 }
 
-TEST_F(Text, RefusesWhatDoesNotFit) {
+TEST_F(TextCommand, RefusesWhatDoesNotFit) {
   const auto error = [&](const Arguments& more) { return sinter_with(learning("reviews.tsv", tabs + Arguments{"--target", "label"} + more)); };
   EXPECT_THAT(error({"--text", "revew"}), Fails(failure, HasSubstr("[--text] ")));
   EXPECT_THAT(error({"--text", "label"}), Fails(failure, HasSubstr("[--text] is the target 'label'; name another column")));
@@ -117,7 +117,7 @@ TEST_F(Text, RefusesWhatDoesNotFit) {
   EXPECT_THAT(sinter_with({"evaluate", file("text.sinter")}), Fails(bad_command_line, HasSubstr("[evaluate] needs --data (")));
 }
 
-TEST_F(Text, LayersOfTables) {
+TEST_F(TextCommand, LayersOfTables) {
   EXPECT_THAT(sinter_with({"train", "--data", houses, "--target", "price", "--ignore", "id", "--layers", "dense 16 relu; batch_norm; dense 8",
                            "--epochs", "40", "--learning-rate", "0.01", "--quiet", "-o", file("table.sinter")}),
               Prints(ContainsRegex("validation: R² 0\\.[5-9]")));

@@ -164,7 +164,7 @@ TEST(FunctionErrors, OfTensors) {
        {"[w] a parameter needs a value to start from, not a traced or missing tensor; compute it before the trace", [] { Parameter("w", Tensor()); }},
        {"[Parameter] reading a parameter that was never set", [] { (void)Parameter().read(); }},
        {"assigning to a parameter that was never set", [&] { Parameter().assign(x); }},
-       {"[Tensors] exactly one tensor is needed, but there are 2; pick one by its index", [&] { (void)Tensors{x, x}.only(); }}});
+       {"[Columns] exactly one array is needed, but there are 2; pick one by its index", [&] { (void)Columns{x, x}.only(); }}});
 }
 
 TEST(FunctionErrors, OfTracedTensors) {

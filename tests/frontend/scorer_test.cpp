@@ -144,7 +144,7 @@ struct SumOfTwo : nn::Model {
 
 TEST_F(Scoring, RefusesWhatItCannotServe) {
   const Tensor x = random({4, 3}, 1);
-  const auto refused = [&](auto&& model, const Tensors& in) {
+  const auto refused = [&](auto&& model, const Columns& in) {
     Trainer trainer(model, loss::mean_squared_error, optim::SGD(), {.mode = Mode::eager});
     (void)trainer.evaluate({in, x});
     return error_of([&] { Scorer(trainer, here); });

@@ -113,7 +113,7 @@ TEST(Columns, AreArraysOrSequences) {
   EXPECT_THAT(error_of([&] { (void)two.only(); }), HasSubstr("[Columns] exactly one array is needed, but there are 2"));
   EXPECT_THAT(error_of([&] { (void)two.arrays(); }), HasSubstr("[Column] holds sequences"));
   EXPECT_TRUE(Columns(Tensor()).empty());
-  EXPECT_EQ(Columns(Tensors{random({4, 2}, 1), random({4}, 2)}).arrays().size(), 2u);
+  EXPECT_EQ((Columns{random({4, 2}, 1), random({4}, 2)}.arrays().size()), 2u);
 }
 
 TEST(Columns, OfDataSetsArePickedAlike) {

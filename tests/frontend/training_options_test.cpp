@@ -264,7 +264,7 @@ TEST(FitErrors, SayWhatIsWrong) {
     trainer.fit(with, options);
   };
   Dataset two = data, floats = data;
-  two.y = Tensors{data.y.only(), data.y.only()};
+  two.y = Columns{data.y.only(), data.y.only()};
   floats.y = random({6, 3}, 1);
   expect_errors({{"[fit] validation_split 0.01 of 6 samples makes one of the two parts empty", [&] { fit(data, {.validation_split = 0.01}); }},
                  {"[fit] class_weights must be finite numbers of at least 0, got -1", [&] { fit(data, {.class_weights = {1, 1, -1}}); }},
@@ -296,7 +296,7 @@ TEST(FitErrors, OfSeveralTargets) {
   Trainer trainer(model, {{loss::categorical_crossentropy_from_logits, 1}, {loss::categorical_crossentropy_from_logits, 1}}, optim::SGD(),
                   {.mode = modes().back()});
   Dataset data = points(6);
-  data.y = Tensors{data.y.only(), data.y.only()};
+  data.y = Columns{data.y.only(), data.y.only()};
   data.check("six points");
   data.check_finite("six points");
   EXPECT_THAT(error_of([&] { trainer.fit(data, {.class_weights = {1, 1, 1}, .verbose = false}); }),

@@ -17,21 +17,21 @@ std::vector<std::string> words_of(std::string_view text, bool lower_case = true)
   return words;
 }
 
-TEST(Words, AreLettersAndNumbersWithoutPunctuation) {
+TEST(WordsOfTexts, AreLettersAndNumbersWithoutPunctuation) {
   EXPECT_THAT(words_of("I didn't like it ... 3.5 of 10, at best!"), ElementsAre("i", "didn't", "like", "it", "3.5", "of", "10", "at", "best"));
   EXPECT_THAT(words_of("Never Again", false), ElementsAre("Never", "Again"));
   EXPECT_THAT(words_of(""), IsEmpty());
   EXPECT_THAT(words_of(" \n\t--- !? "), IsEmpty());
 }
 
-TEST(Words, FollowUnicode) {
+TEST(WordsOfTexts, FollowUnicode) {
   EXPECT_THAT(words_of("Ärger im CAFÉ – straße, ÅNGSTRÖM"), ElementsAre("ärger", "im", "café", "straße", "ångström"));
   EXPECT_THAT(words_of("ДОБРЫЙ день"), ElementsAre("добрый", "день"));
   EXPECT_THAT(words_of("İstanbul"), ElementsAre("i̇stanbul")) << "by the rules of no language";
   EXPECT_EQ(words_of("これは良い映画です").empty(), false);
 }
 
-TEST(Words, OfTextThatIsNotUtf8AreRefusedByPlace) {
+TEST(WordsOfTexts, OfTextThatIsNotUtf8AreRefusedByPlace) {
   EXPECT_THAT(error_of([] { (void)words_of("caf\xe9"); }), HasSubstr("[words] the text is not UTF-8 at byte 3"));
   EXPECT_THAT(error_of([] { (void)words_of("ok \xed\xa0\x80"); }), HasSubstr("at byte 3")) << "a surrogate";
 }

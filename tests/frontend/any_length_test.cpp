@@ -43,7 +43,7 @@ void expect_same(const std::function<Tensor(const Tensor&)>& f, const Shape& sha
   EXPECT_EQ(any.compile_count(), 1u);
 }
 
-TEST(Steps, ConvolutionsAreThoseOfSequencesOfOneLength) {
+TEST(AnyLength, ConvolutionsAreThoseOfSequencesOfOneLength) {
   NEEDS_CODEGEN();
   for (const std::int64_t size : {1, 2, 3, 5})
     for (const std::int64_t dilation : {1, 2})
@@ -55,7 +55,7 @@ TEST(Steps, ConvolutionsAreThoseOfSequencesOfOneLength) {
         }
 }
 
-TEST(Steps, PoolsAreThoseOfSequencesOfOneLength) {
+TEST(AnyLength, PoolsAreThoseOfSequencesOfOneLength) {
   NEEDS_CODEGEN();
   for (const std::int64_t window : {1, 2, 3, 6})
     for (const Padding& padding : {Padding::same(), Padding::causal()}) {
@@ -65,7 +65,7 @@ TEST(Steps, PoolsAreThoseOfSequencesOfOneLength) {
     }
 }
 
-TEST(Steps, CausalWindowsSeeNothingThatComesAfter) {
+TEST(AnyLength, CausalWindowsSeeNothingThatComesAfter) {
   const Tensor kernel = random({3, 2, 2}, 1), x = random({1, 6, 2}, 2);
   const ConvOptions options{.padding = Padding::causal()};
   const Tensor all = conv1d(x, kernel, options), first = conv1d(slice(x, 1, 0, 4), kernel, options);
@@ -97,7 +97,7 @@ void expect_no_padding(nn::Module& layer) {
   for (std::size_t i = 0; i < eager.size(); ++i) EXPECT_NEAR(eager[i], last[i], 1e-5);
 }
 
-TEST(Steps, LayersLeaveOutWhatAMaskLeavesOut) {
+TEST(AnyLength, LayersLeaveOutWhatAMaskLeavesOut) {
   seed(1);
   nn::Conv1D same(3, 5, 3, Activation::relu, {.padding = Padding::same()}), causal(3, 5, 2, Activation::none, {.padding = Padding::causal()});
   nn::MaxPool1D max(3, {.strides = {1}, .padding = Padding::same()});
@@ -108,7 +108,7 @@ TEST(Steps, LayersLeaveOutWhatAMaskLeavesOut) {
     expect_no_padding(*layer);
 }
 
-TEST(Steps, AveragesCountTheStepsThatExist) {
+TEST(AnyLength, AveragesCountTheStepsThatExist) {
   nn::AveragePool1D average(3, {.strides = {1}, .padding = Padding::same()});
   const Tensor x(Values{3, 5, 100, 7, 100, 100}, {2, 3, 1}), mask(std::vector<bool>{true, true, false, true, false, false}, {2, 3});
   EXPECT_THAT(nn::where_exists(mask, average(nn::with_mask(x, mask))).to_vector<float>(), ElementsAre(4, 4, 0, 7, 0, 0));
@@ -117,7 +117,7 @@ TEST(Steps, AveragesCountTheStepsThatExist) {
   EXPECT_THAT(greatest(nn::with_mask(-x, Tensor(std::vector<bool>(6), {2, 3}))).to_vector<float>(), ElementsAre(0, 0)) << "of no steps";
 }
 
-TEST(Steps, LengthsThatCannotBeAreErrors) {
+TEST(AnyLength, LengthsThatCannotBeAreErrors) {
   const Tensor kernel = random({3, 2, 2}, 1);
   const auto error = [&](const std::function<Tensor(const Tensor&)>& f) {
     return error_of([&] { compile([&](const Tensor& x) { return f(x); }, {.mode = modes().back(), .lengths = {0}})(random({2, 5, 2}, 1)); });
@@ -132,13 +132,15 @@ TEST(Steps, LengthsThatCannotBeAreErrors) {
   EXPECT_THAT(error([&](const Tensor& x) { return conv1d(x, kernel, {.padding = Padding::sides({{-1, 3}})}); }), HasSubstr("must not be negative"));
   EXPECT_THAT(error([&](const Tensor& x) { return conv1d(x, kernel, {.dilations = {1, 2}, .padding = Padding::same()}); }),
               HasSubstr("must be one number of at least 1, got 2 numbers"));
+  EXPECT_THAT(error([&](const Tensor& x) { return conv1d(x, kernel, {.dilations = {0}, .padding = Padding::same()}); }),
+              HasSubstr("must be one number of at least 1, got 0"));
   EXPECT_THAT(error([&](const Tensor& x) { return conv1d(x, random({3, 1, 3}, 1), {.padding = Padding::same(), .groups = 2}); }),
               HasSubstr("the kernel f32[3,1,3] does not fit f32[N,T,2] in 2 groups"));
   EXPECT_THAT(error_of([&] { conv2d(random({1, 4, 4, 2}, 1), random({3, 3, 2, 2}, 1), {.padding = Padding::causal()}); }),
               HasSubstr("causal padding is for series, [batch, length, channels]; images have no before and after"));
 }
 
-TEST(Steps, InputsOfAnyLengthAreBatches) {
+TEST(AnyLength, InputsOfAnyLengthAreBatches) {
   auto step = compile([](const Tensor& x) { return x + 1; }, {.name = "more", .mode = modes().back(), .lengths = {0}});
   EXPECT_USER_ERROR(step(random({3}, 1)), "[more] input 0 is to have any length, but is no batch [N, T, ...]: it is f32[3]");
 }

@@ -1,4 +1,4 @@
-#include "frontend/core/steps.h"
+#include "frontend/core/any_length.h"
 
 #include <algorithm>
 #include <limits>
@@ -42,7 +42,8 @@ Tensor product(const std::vector<Tensor>& elements, const Tensor& kernel) {
 }
 
 std::int64_t only(const char* what, const std::vector<std::int64_t>& numbers) {
-  if (numbers.size() != 1 || numbers[0] < 1) throw UserError(what, str("must be one number of at least 1, got ", numbers.size(), " numbers"));
+  if (numbers.size() != 1 || numbers[0] < 1)
+    throw UserError(what, str("must be one number of at least 1, got ", numbers.size() == 1 ? str(numbers[0]) : str(numbers.size(), " numbers")));
   return numbers[0];
 }
 
@@ -73,16 +74,22 @@ Tensor pool_over_steps(const ir::Op& pool, const Tensor& x, std::int64_t window,
   const char* here = is_max ? "max_pool1d" : "average_pool1d";
   if (window < 1) throw UserError(here, str("the window must be at least 1, got ", window));
   require_strides_of_one(here, options.strides, window);
-  const std::int64_t before = padding_before(here, options.padding, window);
-  const auto combined = [&](const Tensor& of, float outside) {
-    const std::vector<Tensor> elements = windows(of, window, 1, before, outside);
-    Tensor all = elements[0];
-    for (std::size_t k = 1; k < elements.size(); ++k) all = is_max ? maximum(all, elements[k]) : all + elements[k];
-    return all;
-  };
-  if (is_max) return combined(x, -std::numeric_limits<float>::infinity());
-  const Tensor step = iota({1, x.dim(1), 1}), one = cast(equal(step, step), DType::f32);
-  return combined(x, 0) / combined(one, 0);
+  if (!is_max) {
+    const Tensor step = iota({1, x.dim(1), 1}), one = cast(equal(step, step), DType::f32);
+    return window_sums(here, x, window, options.padding) / window_sums(here, one, window, options.padding);
+  }
+  constexpr float nothing = -std::numeric_limits<float>::infinity();
+  const std::vector<Tensor> elements = windows(x, window, 1, padding_before(here, options.padding, window), nothing);
+  Tensor greatest = elements[0];
+  for (std::size_t k = 1; k < elements.size(); ++k) greatest = maximum(greatest, elements[k]);
+  return greatest;
+}
+
+Tensor window_sums(const char* what, const Tensor& x, std::int64_t window, const Padding& padding) {
+  const std::vector<Tensor> elements = windows(x, window, 1, padding_before(what, padding, window), 0);
+  Tensor sum = elements[0];
+  for (std::size_t k = 1; k < elements.size(); ++k) sum = sum + elements[k];
+  return sum;
 }
 
 }  // namespace sinter
