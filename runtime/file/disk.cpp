@@ -31,10 +31,15 @@ int uninterrupted(Call&& call) {
 
 const char* kind_of(mode_t mode) { return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device"; }
 
+/// What to do about an error of a call that writes.
+const char* next_step(int error) {
+  if (error == ENOSPC || error == EDQUOT) return "; make room on the device, or write to another one";
+  return error == EFBIG ? "; raise the limit, or write less" : "; choose a folder that exists and is writable";
+}
+
 void require_call(const std::filesystem::path& path, const char* what, int error) {
   if (error == 0) return;
-  const std::string rule = str("cannot write the file: failed to ", what, " (", error_text(error), ")");
-  throw SystemError(path.string(), rule + "; choose a folder that exists, is writable and has space", error);
+  throw SystemError(path.string(), str("cannot write the file: failed to ", what, " (", error_text(error), ")", next_step(error)), error);
 }
 
 /// The number of a descriptor of this process, from the system's names for them; -1 for any other path.

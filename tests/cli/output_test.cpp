@@ -254,7 +254,7 @@ TEST_F(Output, IsTriedBeforeTheWorkBegins) {
     std::erase(command, "--quiet");
     const Finished finished = sinter_with(command);
     EXPECT_THAT(finished, Fails(failure, HasSubstr("nowhere/file] cannot write the file: failed to")));
-    EXPECT_THAT(finished.err, HasSubstr("(No such file or directory); choose a folder that exists, is writable and has space"));
+    EXPECT_THAT(finished.err, HasSubstr("(No such file or directory); choose a folder that exists and is writable"));
     EXPECT_EQ(finished.out, "");  // no layers, no epochs
   }
   EXPECT_THAT(sinter_with(training() + Arguments{"-o", folder.path}), Fails(failure, HasSubstr("it is a folder; give the name of a file")));
@@ -267,7 +267,9 @@ TEST_F(Output, ALogOrAReportThatCannotBeWrittenLosesNoModel) {
   write_bytes(file("events/train"), "");  // where a folder is to be
   const std::optional<std::string> full = device("full", "/dev/full");
   SKIP_WITHOUT(full);
-  const std::vector<std::pair<Arguments, std::string>> cases{{{"--report", *full}, "cannot write the file: failed to write to it"},
+  const std::vector<std::pair<Arguments, std::string>> cases{{{"--report", *full},
+                                                              "cannot write the file: failed to write to it (No space left on device); "
+                                                              "make room on the device, or write to another one"},
                                                              {{"--log", *full}, "cannot write the file: failed to write to it"},
                                                              {{"--tensorboard", file("events")}, "cannot write events for TensorBoard"}};
   for (const auto& [options, message] : cases) {

@@ -51,8 +51,11 @@ TEST_F(AtomicFileTest, EachFailingCallLeavesTheOldFileOrTheNewOneWithAMessage) {
           put("the new file");
           ADD_FAILURE() << fault.message;
         } catch (const runtime::SystemError& error) {
+          const char* next_step = code == ENOSPC || code == EDQUOT ? "make room on the device, or write to another one"
+                                  : code == EFBIG                  ? "raise the limit, or write less"
+                                                                   : "choose a folder that exists and is writable";
           EXPECT_THAT(error.what(), HasSubstr(str("[", path.string(), "] cannot write the file: failed to ", fault.message, " (",
-                                                  runtime::error_text(code), "); choose a folder that exists, is writable and has space")));
+                                                  runtime::error_text(code), "); ", next_step)));
           EXPECT_EQ(error.code(), code);
         }
       }
