@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/model.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 struct Settings {
   std::string in, out;
+  bool optimizer_state = false;
 };
 
 void run(const Settings& s) {
@@ -20,7 +22,8 @@ void run(const Settings& s) {
   weights::StateDict tensors;
   if (s.in.ends_with(".sinter")) {
     const Trainer trainer = Trainer::load(s.in);
-    for (const Parameter& p : trainer.parameters()) tensors.emplace_back(p.name(), p);
+    for (const Parameter& p : trainer.parameters())
+      if (s.optimizer_state || !is_of_optimizer(p)) tensors.emplace_back(p.name(), p);
   } else {
     tensors = weights::read(s.in);
   }
@@ -37,6 +40,7 @@ void add_convert(CLI::App& app) {
   CLI::App* command = app.add_subcommand("convert", "Write the weights of a file in another format");
   command->add_option("in", s->in, "Model (.sinter) or weights (.safetensors, .npz, .weights.h5 of Keras 3)")->required()->check(not_empty());
   command->add_option("out,-o,--out", s->out, "Weights file to write: .safetensors or .npz")->required()->check(not_empty());
+  command->add_flag("--optimizer-state", s->optimizer_state, "Also what the optimizer of a model keeps: moments, steps, the learning rate");
   command->callback([s] { run(*s); });
 }
 

@@ -36,7 +36,7 @@ void print_weights(const Trainer& trainer) {
   std::size_t width = std::string("weights").size();
   std::vector<WeightStatistics> all;
   for (const Parameter& p : trainer.parameters()) {
-    if (p.type().dtype != DType::f32 || p.name().find('/') != std::string::npos) continue;  // the optimizer's are named adam/…
+    if (p.type().dtype != DType::f32 || is_of_optimizer(p)) continue;
     all.push_back(weight_statistics(p));
     all.back().name = printable(all.back().name);
     width = std::max(width, all.back().name.size());
@@ -114,7 +114,7 @@ void verify(const Settings& s) {
     const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
     const VerifyReport report = step.verify(pointers(inputs));
     std::cout << name << ": " << printable_lines(str(report));
-    if (!report.ok()) throw UserError(s.model, str("the compiled step '", name, "' is wrong; this is a bug in Sinter, please report it"));
+    if (!report.ok()) throw InternalError(s.model, str("the compiled step '", name, "' is wrong"));
   }
 }
 

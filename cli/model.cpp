@@ -94,6 +94,8 @@ std::vector<std::string> names_of(const std::string& text, const std::string& pa
   }
 }
 
+bool is_of_optimizer(const Parameter& state) { return state.name().find('/') != std::string::npos; }
+
 StepCore& step_of(Trainer& trainer, const std::string& name) { return name == "train" ? trainer.train_step() : trainer.predict_step(); }
 
 std::vector<Tensor> sample_inputs(const StepCore& step, std::int64_t samples) {

@@ -29,6 +29,9 @@ data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 std::string names_json(const std::vector<std::string>& names);
 std::vector<std::string> names_of(const std::string& text, const std::string& path);
 
+/// Whether a state of a trainer is one of its optimizer's, as adam/step is.
+bool is_of_optimizer(const Parameter& state);
+
 /// A step of a model file: train or predict.
 StepCore& step_of(Trainer& trainer, const std::string& name);
 

@@ -58,6 +58,8 @@ int run(std::vector<std::string> arguments) {
     return tell(failure, no_memory);
   } catch (const std::system_error& error) {  // threads, folders and other resources
     return tell(failure, str("the system refused: ", error.what()));
+  } catch (const InternalError& error) {
+    return tell(fault, error.what());
   } catch (const std::exception& error) {
     return tell(fault, str(error.what(), "\nThis is a bug in Sinter; please report it with the command that shows it."));
   }

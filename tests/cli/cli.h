@@ -20,8 +20,8 @@ inline Finished sinter_with(const Arguments& arguments, const std::function<void
   return run(SINTER_CLI_PROGRAM, arguments, prepare);
 }
 
-/// How the program ends: what the data, files and options of a command do not allow; and a command line that is none.
-constexpr int failure = 1, bad_command_line = 2;
+/// How the program ends: what the data, files and options of a command do not allow; a command line that is none; a fault of Sinter itself.
+constexpr int failure = 1, bad_command_line = 2, fault = 3;
 
 inline std::string fixture(const std::string& name) { return std::string(SINTER_TEST_FIXTURES) + "/" + name; }
 

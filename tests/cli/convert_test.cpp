@@ -11,8 +11,10 @@ class Convert : public Cli {};
 
 TEST_F(Convert, WritesTheWeightsOfAModel) {
   const std::string saved = model();
-  for (const char* name : {"weights.safetensors", "weights.npz"})
-    EXPECT_THAT(sinter_with({"convert", saved, file(name)}), Prints("14 tensors, 101 numbers: " + file(name) + "\n"));
+  for (const char* name : {"weights.safetensors", "weights.npz"}) {
+    EXPECT_THAT(sinter_with({"convert", saved, file(name)}), Prints("4 tensors, 33 numbers: " + file(name) + "\n"));
+    EXPECT_THAT(sinter_with({"convert", saved, file(name), "--optimizer-state"}), Prints("14 tensors, 101 numbers: " + file(name) + "\n"));
+  }
   EXPECT_THAT(sinter_with({"convert", saved, file("weights.txt")}),
               Fails(failure, HasSubstr("weights.txt] weights are written to .safetensors or .npz files; choose one of these endings")));
 }

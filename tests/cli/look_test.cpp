@@ -74,7 +74,7 @@ TEST_F(Look, VerifyAgrees) {
 
 TEST_F(Look, VerifyThatFindsAWrongResultFails) {
   EXPECT_THAT(sinter_with({"verify", model()}, inject_fault),
-              Fails(failure, HasSubstr("model.sinter] the compiled step 'predict' is wrong; this is a bug in Sinter, please report it\n")));
+              Fails(fault, HasSubstr("model.sinter] internal error: the compiled step 'predict' is wrong; this is a bug in Sinter, please report")));
 }
 
 TEST_F(Look, BenchTimesPrediction) {
