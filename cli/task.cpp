@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -36,6 +37,14 @@ std::int64_t count_classes(const TaskSettings& s, const std::string& where, cons
   if (*greatest >= most_unasked)
     throw UserError(where, str(place(greatest), " needs a model of ", *greatest + 1, " classes; if that is meant, give --classes ", *greatest + 1));
   return *greatest + 1;
+}
+
+/// Throws UserError if the numbers to learn are all the same.
+void require_different_targets(const Task& task, const std::string& where) {
+  const std::vector<float> targets = task.train.y[0].to_vector<float>();
+  if (std::adjacent_find(targets.begin(), targets.end(), std::not_equal_to<>()) != targets.end()) return;
+  const double number = static_cast<double>(targets[0]);
+  throw UserError(where, str("all targets to learn are ", task.encoder ? task.encoder->unscaled(number) : number, ", so there is nothing to learn"));
 }
 
 }  // namespace
@@ -103,7 +112,9 @@ Task load_task(const TaskSettings& s) {
     throw UserError("train", str("--scaling and --pca are for tables, but ", s.data, " is none"));
   if ((folder || table) && !s.labels.empty())
     throw UserError("--labels", "is for a .npy or IDX file of samples; the target of a table is --target COLUMN");
-  return folder ? folder_task(s) : table ? table_task(s) : array_task(s);
+  Task task = folder ? folder_task(s) : table ? table_task(s) : array_task(s);
+  if (!task.classes) require_different_targets(task, table ? s.data : s.labels);
+  return task;
 }
 
 }  // namespace sinter::cli

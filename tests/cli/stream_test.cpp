@@ -92,7 +92,7 @@ class StreamCommand : public Cli {
   }
   /// A model of three numbers, from arrays.
   void train_on_arrays() const {
-    const std::string rows = little_endian(0, 36);  // three rows of zeros
+    const std::string rows = little_endian(0, 36);  // three rows of zeros, whose targets are 0, 0 and 1
     const std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3), }",
                       numbers = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1), }";
     const auto npy = [](std::string header, const std::string& data) {
@@ -100,7 +100,7 @@ class StreamCommand : public Cli {
       return "\x93NUMPY\x01" + std::string(1, '\0') + little_endian(118, 2) + header + "\n" + data;
     };
     write_bytes(file("x.npy"), npy(head, rows));
-    write_bytes(file("y.npy"), npy(numbers, rows.substr(0, 12)));
+    write_bytes(file("y.npy"), npy(numbers, rows.substr(0, 10) + "\x80\x3f"));
     EXPECT_THAT(sinter_with({"train", "--data", file("x.npy"), "--labels", file("y.npy"), "--epochs", "1", "--quiet", "--validation-split", "0", "-o",
                              file("model.sinter")}),
                 Prints(HasSubstr("saved")));

@@ -1,4 +1,6 @@
 // sinter train and predict: what they make of tables, arrays and folders.
+#include <sinter/sinter.h>
+
 #include "tests/cli/cli.h"
 
 namespace sinter::test {
@@ -183,7 +185,10 @@ TEST_F(Train, GoesBackToTheBestEpochFromAModelThatIsNotFinite) {
 
 TEST_F(Train, SaysWhatTheDataLacks) {
   write_bytes(file("ragged.csv"), "a,b\n1,2\n3\n");
+  write_bytes(file("constant.csv"), "a,b\n1,2.5\n3,2.5\n4,2.50\n");
   const std::string x = fixture("x.npy");
+  const std::int64_t samples = data::array(x).shape()[0].factor();
+  write_npy("constant.npy", "<f4", "(" + std::to_string(samples) + ",)", std::string(static_cast<std::size_t>(samples * 4), '\0'));
   const struct {
     Arguments arguments;
     const char* message;
@@ -194,6 +199,8 @@ TEST_F(Train, SaysWhatTheDataLacks) {
       {{"--data", std::string(300, 'a'), "--target", "price"}, "aaa] cannot open the file: File name too long; check the path"},
       {{"--data", houses, "--target", "prise"}, "there is no column 'prise'; the nearest is 'price'"},
       {{"--data", houses, "--target", "town"}, "the target 'town' is missing in "},
+      {{"--data", file("constant.csv"), "--target", "b"}, "constant.csv] all targets to learn are 2.5, so there is nothing to learn"},
+      {{"--data", x, "--labels", file("constant.npy")}, "constant.npy] all targets to learn are 0, so there is nothing to learn"},
       {{"--data", file("ragged.csv"), "--target", "a"}, "row 3 has 1 field, but the first has 2"},
       {{"--data", x}, "needs --labels FILE with the targets of "},
       {{"--data", houses, "--labels", fixture("labels.npy")}, "[--labels] is for a .npy or IDX file"},
