@@ -55,8 +55,10 @@ function behind(i,  depth) {
 
 # What a header declares for users, as lines "kind|scope|name|detail|header":
 #   type       scope: the outer class or the namespace; detail: its bases
+#   enum       the same, without detail
+#   alias      the same; detail: the last name of what it stands for
 #   function   scope: the namespace within sinter; detail: what it returns. Constants are functions too
-#   method, field   scope: the class
+#   method, field, enumerator   scope: the class or the enum
 #   uses       a declaration of this name mentions the type `detail`
 function members(path) { scan(path); Path = path; At = 1; in_scope("", "", 1) }
 
@@ -79,7 +81,7 @@ function in_scope(space, owner, visible,  i, k, name, first, last, bases, inner)
     if (Token[At] ~ /^(class|struct|enum)$/) {
       for (i = At; i <= Count && Token[i] != "{" && Token[i] != ";"; ++i) ;
       if (Token[i] != "{") { At = i + 1; continue }
-      if (Token[At] == "enum") { At = behind(i) + 1; continue }
+      if (Token[At] == "enum") { if (visible) enumeration(owner != "" ? owner : space, i); At = behind(i) + 1; continue }
       name = Token[At + 1]; bases = "";
       for (k = At + 2; k < i; ++k) if (Kind[k] == "w" && Token[k] !~ /^(public|private|protected|virtual|final)$/) bases = bases " " Token[k];
       if (visible) print "type|" (owner != "" ? owner : space) "|" name "|" bases "|" Path;
@@ -88,8 +90,32 @@ function in_scope(space, owner, visible,  i, k, name, first, last, bases, inner)
       At = last + 1;
       continue;
     }
+    if (Token[At] == "using" && Token[At + 2] == "=") { alias(owner != "" ? owner : space, visible); continue }
     declaration(space, owner, visible);
   }
+}
+
+# `enum class Name : type { first, second = 2 }`, whose bracket is at token `open`.
+function enumeration(scope, open,  k, name, last) {
+  name = Token[At + (Token[At + 1] ~ /^(class|struct)$/ ? 2 : 1)];
+  print "enum|" scope "|" name "||" Path;
+  last = behind(open);
+  for (k = open + 1; k < last; ++k) {
+    print "enumerator|" name "|" Token[k] "||" Path;
+    while (k < last && Token[k] != ",") { if (Kind[k] == "p" && index("([{", Token[k])) k = behind(k); ++k }
+  }
+}
+
+# `using Name = other::Type;`
+function alias(scope, visible,  name, depth, last) {
+  name = Token[At + 1];
+  for (At += 3; At <= Count && Token[At] != ";"; ++At) {
+    if (Kind[At] == "p" && index("([{", Token[At])) { At = behind(At); continue }
+    if (Token[At] == "<") ++depth;
+    else if (Token[At] == ">") --depth;
+    else if (!depth && Kind[At] == "w") last = Token[At];
+  }
+  if (visible) print "alias|" scope "|" name "|" last "|" Path;
 }
 
 function skip_angles(  depth) {
@@ -109,7 +135,7 @@ function declaration(space, owner, visible,  first, last, k, open, name, hidden,
     if (Token[k] ~ /^(override|final|delete|using|friend|static_assert|typedef|operator)$/) hidden = 1;
     if (Token[k] == "=") assigned = 1;
     if (!open && !assigned) { if (Token[k] == "<") ++angles; else if (Token[k] == ">") --angles }
-    if (Token[k] == "(") { if (!open && !assigned && !angles) open = k; k = behind(k) }
+    if (Token[k] == "(") { if (!open && !assigned && !angles && Token[k - 1] != "decltype") open = k; k = behind(k) }
     else if (Token[k] == "{") {
       k = behind(k);
       if (open && !assigned && Token[k + 1] !~ /^[,{]$/) break;  # the body, not a member of a constructor's list

@@ -9,6 +9,9 @@ which == "members" && $1 == "type" {
   if ($2 ~ /^[A-Z]/) carry($3, $2);
   next;
 }
+which == "members" && $1 == "enum" { next }
+which == "members" && $1 == "alias" { stands_for[$3] = $4; next }
+which == "members" && $1 == "enumerator" { want($2 "::" $3); next }
 which == "members" {
   if ($1 == "function") { want(($2 == "" ? "" : $2 "::") $3); next }
   owners[$3] = owners[$3] " " $2;
@@ -59,12 +62,15 @@ function name_in_code(  i, k, n, part) {
   split("", spaces); space_count = 0;
   for (i = 1; i <= Count; ++i) {
     if (Kind[i] == "w") here[Token[i]] = 1;
-    if (Token[i] == "using" && Token[i + 1] == "namespace") { for (k = i + 1; Token[k] != ";"; ++k) ; spaces[++space_count] = Token[k - 1] }
+    if (Token[i] == "namespace") { for (k = i; k < Count && Token[k] !~ /^[;{]$/; ++k) ; spaces[++space_count] = Token[k - 1] }
   }
   for (i = 1; i <= Count; ++i) {
     if (Kind[i] != "w") continue;
     if (Token[i] in is_type) named["class " Token[i]] = 1;
-    if (Token[i - 1] == ":" && Kind[i - 3] == "w") named[Token[i - 3] "::" Token[i]] = 1;
+    if (Token[i - 1] == ":" && Kind[i - 3] == "w") {
+      named[Token[i - 3] "::" Token[i]] = 1;
+      if (Token[i - 3] in stands_for) named[stands_for[Token[i - 3]] "::" Token[i]] = 1;
+    }
     else if (Token[i + 1] == "(" && Token[i - 1] != ".") {
       named[Token[i]] = 1;
       for (k = 1; k <= space_count; ++k) named[spaces[k] "::" Token[i]] = 1;

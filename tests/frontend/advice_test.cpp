@@ -63,6 +63,9 @@ TEST(Advice, OfALossOfOnesOwn) {
   const Loss own("own", [](const Tensor& p, const Tensor& y) { return square(p - y); },
                  {.predictions = Predictions::probabilities, .settings = {{"power", 2}}});
   EXPECT_EQ(own.predictions(), Predictions::probabilities);
+  EXPECT_EQ(loss::mean_squared_error.predictions(), Predictions::numbers);
+  EXPECT_EQ(loss::binary_crossentropy_from_logits.predictions(), Predictions::logits);
+  EXPECT_EQ(loss::categorical_crossentropy.predictions(), Predictions::proportions);
   EXPECT_EQ(text_of(own.settings()), "power 2");
   const Dataset data{random({24, 4}, 1), random({24, 1}, 2)};
   EXPECT_THAT(Run::of(linear, own, data, Mode::eager), ElementsAre(HasSubstr("[fit] own takes probabilities")));

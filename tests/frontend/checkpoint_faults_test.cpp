@@ -28,7 +28,7 @@ TEST(CheckpointFaults, WhateverCallFailsTheRunEndsAlikeAndACheckpointLoads) {
   for (std::size_t fails = 1;; ++fails) {
     const int code = errors[fails % errors.size()];
     const TemporaryFolder folder;
-    const CheckpointOptions checkpoint{.folder = folder.path, .every_steps = 4, .keep = 2};
+    const CheckpointOptions checkpoint{.folder = folder.path, .every_steps = 4, .keep = 2, .on_write_error = OnWriteError::warn};
     std::vector<std::string> lines;
     std::optional<Call> failed;
     RunResult result;

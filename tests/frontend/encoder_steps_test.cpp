@@ -38,6 +38,7 @@ TEST(EncoderScaling, OfAllAndOfSomeColumns) {
   EXPECT_EQ(plain.unscaled(200), 200);
   EXPECT_EQ(plain.target_unit(), 1);
   EXPECT_EQ(data::text_of(Scaling::min_max), "min_max");
+  EXPECT_EQ(data::scaling_named("standard"), Scaling::standard);
   EXPECT_EQ(error_of([] { (void)data::scaling_named("minmax"); }), "[encoder] scaling must be standard, min_max or none, got 'minmax'");
   EXPECT_THAT(error_of([&] { (void)Encoder::fit(t, {.column_scaling = {{"c", Scaling::none}}}); }), HasSubstr("there is no column 'c'"));
   // The same in all rows, and none in the rows that are learnt from.

@@ -36,6 +36,7 @@ TEST(Judgement, TellsClassesFromNumbers) {
   EXPECT_TRUE(judge(one, classes({0, 1, 1, 0})).is_binary());
   EXPECT_EQ(judge(one, column({0, 1, 1, 0.5f})).kind, Judgement::Kind::numbers);
   EXPECT_EQ(judge(one, column({0, 1, 1, 0}), {.predictions = Reading::numbers}).kind, Judgement::Kind::numbers);
+  EXPECT_EQ(judge(one, column({0, 1, 1, 0}), {.predictions = Reading::automatic}).kind, Judgement::Kind::classes);
   const Judgement labels = judge(three, Tensor({1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1}, {4, 3}));  // several may be true
   EXPECT_TRUE(labels.is_binary());
   EXPECT_EQ(labels.answers(), 12u);

@@ -323,5 +323,14 @@ TEST(Npz, SaysWhatItCannotWrite) {
   EXPECT_THAT(error_of([] { data::write_npz("/nowhere/at/all.npz", {{"a", {DType::f32, {0}, {}}}}); }), HasSubstr("[/nowhere/at/all.npz]"));
 }
 
+TEST(Weights, AFileOfOurOwnHasTheNamesOfTheParameters) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path + "/own.safetensors";
+  nn::Sequential one{nn::Dense(3, 2)}, other{nn::Dense(3, 2)};
+  weights::save(one, path);
+  EXPECT_THAT(weights::load(other, path, {.convention = weights::Convention::sinter}).loaded, ElementsAre("dense_1.weight", "dense_1.bias"));
+  EXPECT_EQ(other.parameter("dense_1.weight").read().to_vector<float>(), one.parameter("dense_1.weight").read().to_vector<float>());
+}
+
 }  // namespace
 }  // namespace sinter::test

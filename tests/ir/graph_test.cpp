@@ -135,5 +135,47 @@ TEST_F(GraphTest, WhatIsKeptStaysAlthoughNothingNeedsIt) {
   EXPECT_EQ(graph.erase_dead(), std::vector<NodeId>{kept.id});
 }
 
+TEST_F(GraphTest, StatesAreFoundByNameAndMayKeepTheirValue) {
+  const Value w = graph.add_state({"w", {DType::f32, {3}}}), v = graph.add_state({"v", {DType::f32, {3}}});
+  EXPECT_EQ(graph.find_state("v"), 1u);
+  EXPECT_EQ(graph.find_state("u"), std::nullopt);
+  const Value next = w + v;
+  graph.set_update(0, next.id);
+  EXPECT_TRUE(graph.is_output(next.id));
+  graph.clear_update(0);
+  EXPECT_FALSE(graph.is_output(next.id));
+  EXPECT_EQ(graph.updates()[0], no_node);
+}
+
+TEST_F(GraphTest, WhatPassesSetIsThere) {
+  const Value x = input("x", {n, 4, 3}), mask = input("mask", {n, 4}, DType::boolean), y = exp(x);
+  EXPECT_EQ(graph.node(y.id).kernel, ir::no_kernel);
+  graph.set_kernel(y.id, ir::inlined);
+  EXPECT_EQ(graph.node(y.id).kernel, ir::inlined);
+  graph.set_name("h");
+  EXPECT_EQ(graph.name(), "h");
+  graph.set_unpadded(0);
+  EXPECT_TRUE(graph.inputs()[0].unpadded);
+  graph.set_padding(y.id, {.mask = mask.id, .anything = true});
+  EXPECT_EQ(graph.node(y.id).padding.mask, mask.id);
+  graph.set_origin(y.id, {"dense_2", "mlp.cpp", 15});
+  EXPECT_EQ(graph.node(y.id).origin.text(), "dense_2, mlp.cpp:15");
+  EXPECT_EQ(to_string(access_of(graph, y.id)), "i,j,k: [i,j,k]");
+}
+
+TEST_F(GraphTest, AScanTakesAnotherBodyOfTheSameTypes) {
+  const auto body = [&](const char* name, bool doubled) {
+    Graph step(name);
+    const Value h = step.add_input({"h", {DType::f32, {n, 2}}}), x = step.add_input({"x", {DType::f32, {n, 2}}});
+    step.add_output(doubled ? h + x * 2.0 : h + x);
+    return Body(step);
+  };
+  const Value h = input("h", {n, 2}), xs = input("xs", {n, 5, 2});
+  const Value scan = graph.add(Scan{.body = body("sum", false), .carries = 1, .sequences = 1, .length = 5}, {h, xs});
+  EXPECT_EQ(std::get<Scan>(graph.node(scan.id).op).body, body("other name", false));
+  graph.set_body(scan.id, body("doubled", true));
+  EXPECT_EQ(std::get<Scan>(graph.node(scan.id).op).body, body("doubled", true));
+}
+
 }  // namespace
 }  // namespace sinter::ir

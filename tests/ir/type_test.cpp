@@ -105,5 +105,26 @@ TEST(Polynomial, OfSizes) {
   EXPECT_FALSE(sum.always_less(Count::of(Dim::batch(100)))) << "not of a long T";
 }
 
+TEST(Dim, TellsItsSymbols) {
+  EXPECT_TRUE((n * t).is_batch() && (n * t).is_length() && t.is_length());
+  EXPECT_FALSE(n.is_length() || Dim(3).is_length() || Dim::rows().is_length());
+  EXPECT_EQ((Dim::batch(3) * t).with_factor(1), n * t);
+  EXPECT_EQ(Dim(7).with_factor(2), Dim(2));
+}
+
+TEST(Shape, TellsWhatItHas) {
+  EXPECT_TRUE(Shape{}.is_scalar());
+  EXPECT_FALSE(Shape{1}.is_scalar());
+  EXPECT_TRUE((Shape{n, t, 3}.has_length()));
+  EXPECT_FALSE((Shape{n, 3}.has_length()));
+  EXPECT_EQ(Shape(std::vector<Dim>(Shape::max_rank, 2)).rank(), Shape::max_rank);
+  EXPECT_USER_ERROR(Shape(std::vector<Dim>(Shape::max_rank + 1, 2)), "");
+}
+
+TEST(DType, OfAnIndex) {
+  EXPECT_TRUE(is_index(DType::i32) && is_index(DType::u32) && is_index(DType::u8));
+  EXPECT_FALSE(is_index(DType::f32) || is_index(DType::boolean));
+}
+
 }  // namespace
 }  // namespace sinter

@@ -1,6 +1,7 @@
 // AtomicFile on disks that fail, fill up and write in pieces: the old file or the new one, and no leftovers.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -168,6 +169,39 @@ TEST_F(AtomicFileTest, WhateverIsLostWhenTheMachineFailsOneOfTheFilesIsWhole) {
       }
       EXPECT_EQ(log.after(log.calls(), {names, content}, folder).at("file"), "second");
     }
+}
+
+TEST_F(AtomicFileTest, OnlyADurableFileIsFlushedToTheDisk) {
+  const auto is_temporary = [](const fs::directory_entry& entry) {
+    return entry.path().filename().string().starts_with("file" + std::string(runtime::temporary_infix));
+  };
+  const auto put = [&](runtime::Durability durability, std::string_view text) {
+    std::size_t flushed = 0;
+    const FailingFiles files([&](Call call, std::size_t) {
+      flushed += call == Call::sync || call == Call::sync_folder;
+      return 0;
+    });
+    runtime::AtomicFile file(path, durability);
+    file.write(std::as_bytes(std::span(text)));
+    EXPECT_EQ(std::count_if(fs::directory_iterator(folder), {}, is_temporary), 1);
+    file.commit();
+    return flushed;
+  };
+  EXPECT_EQ(put(runtime::Durability::unsynced, "one"), 0u);
+  EXPECT_EQ(content(), "one");
+  EXPECT_EQ(put(runtime::Durability::synced, "two"), 2u);
+  EXPECT_EQ(content(), "two");
+}
+
+TEST_F(AtomicFileTest, AnInputFileGivesItsDescriptorAndAnother) {
+  const runtime::InputFile file(path);
+  const int other = file.duplicate();
+  EXPECT_NE(other, file.descriptor());
+  struct stat one, two;
+  ASSERT_EQ(fstat(file.descriptor(), &one), 0);
+  ASSERT_EQ(fstat(other, &two), 0);
+  EXPECT_EQ(one.st_ino, two.st_ino);
+  EXPECT_EQ(close(other), 0);
 }
 
 }  // namespace
