@@ -6,9 +6,6 @@ namespace sinter::cli {
 
 namespace {
 
-/// Images of one byte per pixel are scaled to [0, 1].
-float scale_of(const Tensor& x) { return x.dtype() == DType::u8 ? 1.0f / 255 : 1.0f; }
-
 /// An array with at least one sample.
 Tensor array_of(const std::string& path) {
   const Tensor read = data::array(path);
@@ -40,6 +37,10 @@ Tensor flat(const Tensor& read) {
   return samples.rank() == 2 ? samples : reshape(samples, {extent(samples, 0), samples.elements() / extent(samples, 0)});
 }
 
+float scale_of(const Tensor& x) { return x.dtype() == DType::u8 ? 1.0f / 255 : 1.0f; }
+
+Tensor numbers_of(const Tensor& samples) { return cast(flat(samples), DType::f32) * scale_of(samples); }
+
 Tensor samples_of(const std::string& path) { return flat(array_of(path)); }
 
 Tensor targets_of(const std::string& path) {
@@ -49,19 +50,26 @@ Tensor targets_of(const std::string& path) {
   return y;
 }
 
-Task array_task(const TaskSettings& s) {
-  if (s.labels.empty()) throw UserError("train", str("needs --labels FILE with the targets of ", s.data, "; see sinter train --help"));
-  const Tensor read = array_of(s.data), x = s.keeps_shape ? shaped(read) : flat(read), y = targets_of(s.labels);
+TaskData array_data(const TaskSettings& s) {
+  if (s.labels.empty() && !is_self(s))
+    throw UserError("train", str("needs --labels FILE with the targets of ", s.data, ", or --target self; see sinter train --help"));
+  if (!s.labels.empty() && is_self(s)) throw UserError("--labels", "is for targets, but with --target self the samples are the targets");
+  const Tensor read = array_of(s.data), x = s.keeps_shape ? shaped(read) : flat(read), y = is_self(s) ? numbers_of(read) : targets_of(s.labels);
   if (extent(x, 0) != extent(y, 0))
     throw UserError(s.labels,
                     str("has ", counted(extent(y, 0), "target"), ", but ", s.data, " has ", counted(extent(x, 0), "sample"), "; give one for each"));
   const Dataset all{x, y, scale_of(x)};
+  const std::string targets = is_self(s) ? s.data : s.labels;
   at(s.data, [&] { Dataset(x, x).check_finite("train"); });
-  at(s.labels, [&] { all.check_finite("train"); });
-  Task task = split(all, split_rows(static_cast<std::size_t>(all.size()), s));
-  set_sizes(task, s, s.labels, {y});
-  task.image = image_of(read.shape());
-  return task;
+  at(targets, [&] { all.check_finite("train"); });
+  const auto make = [=](const data::RowSplit& rows) {
+    Task task = split(all, rows);
+    set_sizes(task, s, targets, {y});
+    task.is_self = is_self(s);
+    task.image = image_of(read.shape());
+    return task;
+  };
+  return {.rows = all.size(), .task = make, .classes = [y] { return class_numbers(y); }};
 }
 
 }  // namespace sinter::cli

@@ -13,7 +13,7 @@ namespace {
 void run(const ReadingSettings& s) {
   Trainer trainer = Trainer::load(s.model);
   const Reading reading = read_for(trainer, s);
-  if (!reading.truth.defined())
+  if (!reading.truth.defined() && !reading.is_self)
     throw UserError(s.data, trainer.has_metadata("encoder") ? str("has no usable targets in a column '", reading.target, "' to judge by")
                                                             : std::string("has no targets to judge by; give --labels"));
   const Tensor prediction = predictions_of(trainer, reading, s);

@@ -92,11 +92,13 @@ void inspect(const Settings& s) {
     for (const std::string& name : encoder.feature_names()) std::cout << " " << printable(name);
     for (const auto& [what, conditions] : {std::pair{"rows", &encoder.keep()}, {"rows to train on", &encoder.train_on()}})
       for (const data::Condition& condition : *conditions) std::cout << "\n" << what << ": " << printable(condition.text());
-    std::cout << "\npredicts: " << printable(encoder.target_name());
+    std::cout << "\n";
+    if (encoder.has_target()) std::cout << "predicts: " << printable(encoder.target_name());
     if (encoder.is_classification())
       for (const std::string& name : encoder.classes()) std::cout << " " << printable(name);
-    std::cout << "\n";
+    if (encoder.has_target()) std::cout << "\n";
   }
+  if (is_autoencoder(trainer)) std::cout << "reproduces its samples\n";
 }
 
 void explain(const Settings& s) {

@@ -50,6 +50,8 @@ Shape sample_of(Trainer& trainer, const std::string& path) {
   return shape.erase(0, 1);
 }
 
+bool is_autoencoder(const Trainer& trainer) { return trainer.has_metadata("task") && trainer.metadata("task") == "self"; }
+
 std::optional<std::string> text_column_of(const Trainer& trainer) {
   return trainer.has_metadata("text") ? std::optional(trainer.metadata("text")) : std::nullopt;
 }
@@ -72,8 +74,9 @@ data::Encoder encoder_of(Trainer& trainer, const std::string& path) {
   if (encoder.width()) made.push_back({DType::f32, {Dim::batch(), encoder.width()}});
   if (has_text) made.push_back({DType::boolean, {Dim::batch(), Dim::length()}});  // which words exist
   for (const ir::InputSpec& input : given_inputs(trainer.predict_step())) taken.push_back(input.type);
-  const std::int64_t outputs = outputs_of(trainer, path),
-                     wanted = encoder.is_classification() ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
+  const std::int64_t outputs = outputs_of(trainer, path), wanted = encoder.is_classification() ? static_cast<std::int64_t>(encoder.classes().size())
+                                                                   : is_autoencoder(trainer)   ? encoder.width()
+                                                                                               : 1;
   if (taken != made || (outputs != wanted && !(outputs == 1 && wanted == 2)))  // one output tells two classes apart
     throw UserError(path, str("the encoder makes ", text_of(made), " of a table and names ", wanted, " outputs, but the model takes ", text_of(taken),
                               " and gives ", outputs, "; save the encoder of the data that the model was trained on"));

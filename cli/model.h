@@ -19,6 +19,9 @@ Tensor class_probabilities(Trainer& trainer, const Tensor& prediction);
 /// The shape of a sample that it takes. Throws UserError unless it takes one input of samples of one shape.
 Shape sample_of(Trainer& trainer, const std::string& path);
 
+/// Whether the model reproduces its samples (sinter train --target self), so that what tells is its error.
+bool is_autoencoder(const Trainer& trainer);
+
 /// The name of the column of texts that a model of sinter train reads; none if it reads no texts.
 std::optional<std::string> text_column_of(const Trainer& trainer);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <numeric>
 
 #include "cli/model.h"
 #include "cli/options.h"
@@ -59,6 +60,19 @@ data::Table table_for(const Trainer& trainer, const ReadingSettings& s, const da
   return read_table(s.data, text.has_value(), csv_options(s.csv, csv_options_of(trainer, s.model)));
 }
 
+/// What a model predicts whose data name no target: classes, if the file says so, else numbers as they are.
+Reading of_outputs(const Trainer& trainer, const std::string& path, std::int64_t outputs) {
+  const bool says = trainer.has_metadata("task"), classes = says && trainer.metadata("task") == "classes", is_self = is_autoencoder(trainer);
+  Reading result{.x = {}, .truth = {}, .target = is_self ? "error" : says ? "prediction" : "output", .classes = {}, .rows = {}, .is_self = is_self};
+  const std::int64_t count = classes ? std::max<std::int64_t>(2, outputs) : 0;  // one output tells two apart
+  for (std::int64_t c = 0; c < count; ++c) result.classes.push_back(std::to_string(c));
+  if (!classes || !trainer.has_metadata("classes")) return result;
+  result.classes = names_of(trainer.metadata("classes"), path);
+  if (std::ssize(result.classes) != count)
+    throw UserError(path, str("the entry 'classes' has ", result.classes.size(), " names, but the model tells ", count, " classes apart"));
+  return result;
+}
+
 Reading read_table_for(Trainer& trainer, const ReadingSettings& s, const data::Encoder& encoder) {
   const data::Table read = table_for(trainer, s, encoder);
   const std::string where = name_of(s);
@@ -72,7 +86,9 @@ Reading read_table_for(Trainer& trainer, const ReadingSettings& s, const data::E
     x.emplace_back(at(where, [&] { return trainer.vocabulary().encode_all(table.fields(column)); }));
   }
   if (encoder.width()) x.emplace_back(at(where, [&] { return encoder.features(table, warn_on_stderr); }));
-  Reading result{.x = Columns(std::move(x)), .truth = {}, .target = encoder.target_name(), .classes = {}, .rows = {}};
+  Reading result = encoder.has_target() ? Reading{.x = {}, .truth = {}, .target = encoder.target_name(), .classes = {}, .rows = {}}
+                                        : of_outputs(trainer, s.model, outputs_of(trainer, s.model));
+  result.x = Columns(std::move(x));
   if (!encoder.keep().empty()) {
     for (std::size_t& row : kept) ++row;
     result.rows = std::move(kept);
@@ -88,7 +104,7 @@ Reading read_table_for(Trainer& trainer, const ReadingSettings& s, const data::E
     else result.truth = at(where, [&] { return encoder.target(table); });
   }
   if (encoder.is_classification()) result.classes = encoder.classes();
-  else result.unit = encoder.target_unit(), result.offset = encoder.unscaled(0);
+  else if (encoder.has_target()) result.unit = encoder.target_unit(), result.offset = encoder.unscaled(0);
   return result;
 }
 
@@ -101,19 +117,6 @@ Tensor truth_of(const std::string& path, std::int64_t samples, bool classes, std
     throw UserError(path, str("has targets ", truth.type(), ", but the model predicts ",
                               classes ? "class numbers" : str(counted(outputs, "number"), " per sample")));
   return truth;
-}
-
-/// What a model without an encoder predicts: classes, if the file says so, else numbers as they are.
-Reading of_outputs(const Trainer& trainer, const std::string& path, std::int64_t outputs) {
-  const bool says = trainer.has_metadata("task"), classes = says && trainer.metadata("task") == "classes";
-  Reading result{.x = {}, .truth = {}, .target = says ? "prediction" : "output", .classes = {}, .rows = {}};
-  const std::int64_t count = classes ? std::max<std::int64_t>(2, outputs) : 0;  // one output tells two apart
-  for (std::int64_t c = 0; c < count; ++c) result.classes.push_back(std::to_string(c));
-  if (!classes || !trainer.has_metadata("classes")) return result;
-  result.classes = names_of(trainer.metadata("classes"), path);
-  if (std::ssize(result.classes) != count)
-    throw UserError(path, str("the entry 'classes' has ", result.classes.size(), " names, but the model tells ", count, " classes apart"));
-  return result;
 }
 
 /// Images for a model that was trained on some: its x, one after the other.
@@ -154,6 +157,7 @@ Reading read_arrays_for(Trainer& trainer, const ReadingSettings& s) {
   const Shape shape = sample.insert(0, extent(read, 0));
   Reading result = of_outputs(trainer, s.model, outputs);
   result.x = reshape(read, {shape.begin(), shape.end()});
+  if (!s.labels.empty() && result.is_self) throw UserError("--labels", str("is for models that predict, but ", s.model, " reproduces its samples"));
   if (!s.labels.empty()) result.truth = truth_of(s.labels, extent(read, 0), !result.classes.empty(), outputs);
   return result;
 }
@@ -166,9 +170,18 @@ Reading read_texts_for(Trainer& trainer, const ReadingSettings& s) {
   return result;
 }
 
+/// Their mean, and which so many percent of them do not exceed.
+void judge_errors(std::vector<float> errors, std::ostream& out) {
+  std::sort(errors.begin(), errors.end());
+  out << "mean_squared_error " << std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size()) << "\n";
+  for (const auto& [name, percent] : {std::pair{"median", 50}, {"percentile_90", 90}, {"percentile_99", 99}, {"greatest", 100}})
+    out << name << " " << errors[(errors.size() - 1) * static_cast<std::size_t>(percent) / 100] << "\n";
+}
+
 }  // namespace
 
 void Reading::judge(const Tensor& prediction, std::ostream& out) const {
+  if (is_self) return judge_errors(prediction.to_vector<float>(), out);
   const std::vector<metric::Pointer> metrics =
       classes.empty() ? std::vector{metric::r2(), metric::scaled(unit, metric::root_mean_squared_error())} : std::vector{metric::accuracy()};
   for (const metric::Pointer& metric : metrics) {
@@ -187,9 +200,13 @@ Reading read_for(Trainer& trainer, const ReadingSettings& s) {
   return trainer.has_metadata("vocabulary") ? read_texts_for(trainer, s) : read_arrays_for(trainer, s);
 }
 
-Tensor predictions_of(Trainer& trainer, const Reading& reading, const ReadingSettings& s) {
-  const Tensor prediction = at(name_of(s), [&] { return trainer.predict(reading.x); });
-  return reading.classes.empty() ? prediction : class_probabilities(trainer, prediction);
+Tensor predictions_of(Trainer& trainer, const Reading& reading, const ReadingSettings& settings) {
+  const Tensor prediction = at(name_of(settings), [&] { return trainer.predict(reading.x); });
+  if (!reading.is_self) return reading.classes.empty() ? prediction : class_probabilities(trainer, prediction);
+  const Tensor samples = numbers_of(reading.x.only());
+  if (samples.shape() != prediction.shape())
+    throw UserError(settings.model, str("says that it reproduces its samples, but makes ", prediction.type(), " of ", samples.type()));
+  return mean(square(prediction - samples), {1}, true);
 }
 
 void add_reading_options(CLI::App& command, ReadingSettings& s) {

@@ -29,8 +29,9 @@ struct Reading {
   std::vector<std::string> classes;  ///< none for numbers
   std::vector<std::size_t> rows;     ///< of the data, from 1; empty if the encoder leaves none out
   double unit = 1, offset = 0;       ///< a number is prediction · unit + offset
+  bool is_self = false;              ///< the model reproduces its samples, and predictions are its errors
 
-  /// Judges predictions by the truth, which must be defined: a line for each metric.
+  /// Judges predictions by the truth, which must be defined: a line for each metric. Those of a model that reproduces its samples are the truth.
   void judge(const Tensor& prediction, std::ostream& out) const;
 };
 
@@ -43,7 +44,8 @@ std::string name_of(const ReadingSettings& settings);
 /// Options that say what is read.
 void add_reading_options(CLI::App& command, ReadingSettings& settings);
 
-/// The model's predictions: numbers, or probabilities of classes.
+/// The model's predictions: numbers, probabilities of classes or, of a model that reproduces its samples, the mean of the squared differences between
+/// the numbers of a sample and those that it makes of them.
 Tensor predictions_of(Trainer& trainer, const Reading& reading, const ReadingSettings& settings);
 
 }  // namespace sinter::cli

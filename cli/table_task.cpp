@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <set>
 
 #include "cli/options.h"
@@ -46,8 +47,9 @@ std::optional<data::PCAOptions> pca_options(double pca) {
   return data::PCAOptions{.components = static_cast<std::int64_t>(pca)};
 }
 
-/// The encoder's options, but for the rows.
+/// The encoder's options, but for the rows. Whatever several encoders warn of is told once.
 data::EncoderOptions encoder_options(const TaskSettings& s) {
+  const auto told = std::make_shared<std::set<std::string>>();
   data::EncoderOptions options{.target = s.target,
                                .columns = parts_of(s.columns),
                                .categorical = parts_of(s.categorical),
@@ -59,7 +61,9 @@ data::EncoderOptions encoder_options(const TaskSettings& s) {
                                .keep = conditions_of("--keep", s.keep),
                                .train_on = conditions_of("--train-on", s.train_on),
                                .pca = pca_options(s.pca),
-                               .log = warn_on_stderr};
+                               .log = [told](const std::string& message) {
+                                 if (told->insert(message).second) warn_on_stderr(message);
+                               }};
   std::erase(options.strip, "");
   set_scaling(options, s.scaling);
   if (!s.normalize.empty()) options.normalize = s.normalize == "l1" ? data::Norm::l1 : s.normalize == "l2" ? data::Norm::l2 : data::Norm::max;
@@ -111,35 +115,29 @@ data::Vocabulary vocabulary_of(const TaskSettings& s, const std::vector<std::str
                                {.most_words = s.max_words, .longest = s.max_length, .keep = s.keep_words == "first" ? Keep::first : Keep::last});
 }
 
-}  // namespace
-
-data::Table read_table(const std::string& path, bool has_text, const data::CsvOptions& options) {
-  std::error_code error;
-  if (has_text && std::filesystem::is_directory(path, error)) return data::read_text_folder(path, {.encoding = options.encoding});
-  const std::string kind = std::filesystem::path(path).extension().string();
-  return kind == ".jsonl" || kind == ".ndjson" ? data::read_json_lines(path) : data::read_csv(path, options);
+/// Whether the target self stands for the samples: a column of this name comes first, unless it is ignored.
+bool stands_for_samples(const TaskSettings& s, const data::Table& table) {
+  if (!is_self(s)) return false;
+  const std::vector<std::string> ignored = parts_of(s.ignore);
+  if (!table.has_column(s.target) || std::find(ignored.begin(), ignored.end(), s.target) != ignored.end()) return true;
+  warn_on_stderr(str("the target is the column 'self' of ", s.data, "; for a model that reproduces the other columns, give --ignore self too"));
+  return false;
 }
 
-Task table_task(const TaskSettings& s) {
-  if (s.target.empty()) throw UserError("train", "needs --data FILE.csv and --target COLUMN; see sinter train --help");
-  if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
-  data::EncoderOptions options = encoder_options(s);
-  const data::CellRules rules{options.missing, options.decimal, options.thousands, options.strip};
-  rules.check("train");
-  const data::Table read = read_table(s.data, !s.text.empty(), csv_options(s.csv));
-  if (!s.text.empty()) {
-    (void)at("--text", [&] { return read.column(s.text); });
-    if (s.text == s.target) throw UserError("--text", str("is the target '", s.target, "'; name another column"));
-    options.ignore.push_back(s.text);
-    options.target_alone = true;
-    if (read.has_column(s.target) && has_few_whole_numbers(read, s.target)) options.categorical.push_back(s.target);
-  }
-  const std::vector<std::size_t> kept = at(s.data, [&] { return data::rows_where(read, options.keep, rules); });
-  if (kept.empty()) throw UserError("--keep", str("no row of ", s.data, " meets all of: ", texts_of(options.keep)));
-  const data::Table table = kept.size() == read.rows() ? read : read.select(kept);
-  data::RowSplit rows = split_rows(table.rows(), s);
+/// The class of each row; none if the target is numbers.
+std::vector<std::int64_t> classes_of(const TaskSettings& s, const data::Table& table, data::EncoderOptions options) {
+  if (options.target.empty()) return {};
+  options.columns = {options.target};
+  options.target_alone = true;
+  options.pca.reset();
+  options.log = [](const std::string&) {};  // the encoder of a task says it
+  const auto encoder = at(s.data, [&] { return data::Encoder::fit(table, options); });
+  return encoder.is_classification() ? class_numbers(encoder.target(table)) : std::vector<std::int64_t>();
+}
+
+/// Means, deviations, categories and words are learnt from the rows to train on only.
+Task table_task(const TaskSettings& s, const data::Table& table, data::EncoderOptions options, data::RowSplit rows) {
   options.rows = rows.train;
-  // Means, deviations and categories are learnt from the training rows only.
   const auto encoder = at(s.data, [&] { return data::Encoder::fit(table, options); });
   const std::vector<std::size_t> wanted = at(s.data, [&] { return encoder.training_rows(table); });
   const std::size_t before =
@@ -158,20 +156,60 @@ Task table_task(const TaskSettings& s) {
     x.emplace_back(at(s.data, [&] { return encoder.features(table, untold); }));
     samples.push_back({DType::f32, {Dim::batch(), encoder.width()}});
   }
-  Task task = at(s.data, [&] { return split({Columns(std::move(x)), encoder.target(table)}, rows); });
+  const Column y = encoder.has_target() ? Column(at(s.data, [&] { return encoder.target(table); })) : x.back();
+  Task task = at(s.data, [&] { return split({Columns(std::move(x)), y}, rows); });
   task.samples = std::move(samples);
   task.vocabulary = std::move(vocabulary);
   task.classes = encoder.is_classification();
-  task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : 1;
+  task.is_self = !encoder.has_target();
+  task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : task.is_self ? encoder.width() : 1;
   task.columns = columns_text(table, encoder, s.text);
   if (task.vocabulary)
     task.columns += str("  ", printable(s.text), ": texts, ", task.vocabulary->words().size(), " words, of each text the ", s.keep_words, " ",
                         s.max_length, "\n");
-  if (!options.keep.empty()) task.columns += str("  ", kept.size(), " of ", read.rows(), " rows used: ", texts_of(options.keep), "\n");
   if (!options.train_on.empty())
     task.columns += str("  trained on ", rows.train.size(), " of ", before, " rows that are not held out: ", texts_of(options.train_on), "\n");
   task.encoder = encoder;
   return task;
+}
+
+}  // namespace
+
+data::Table read_table(const std::string& path, bool has_text, const data::CsvOptions& options) {
+  std::error_code error;
+  if (has_text && std::filesystem::is_directory(path, error)) return data::read_text_folder(path, {.encoding = options.encoding});
+  const std::string kind = std::filesystem::path(path).extension().string();
+  return kind == ".jsonl" || kind == ".ndjson" ? data::read_json_lines(path) : data::read_csv(path, options);
+}
+
+TaskData table_data(const TaskSettings& s) {
+  if (s.target.empty()) throw UserError("train", "needs --data FILE.csv and --target COLUMN, or --target self; see sinter train --help");
+  if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
+  data::EncoderOptions options = encoder_options(s);
+  const data::CellRules rules{options.missing, options.decimal, options.thousands, options.strip};
+  rules.check("train");
+  data::Table read = read_table(s.data, !s.text.empty(), csv_options(s.csv));
+  std::string kept_text;
+  const bool self = stands_for_samples(s, read);
+  if (self) options.target.clear();
+  if (!s.text.empty()) {
+    (void)at("--text", [&] { return read.column(s.text); });
+    if (self) throw UserError("--text", "is for a target that texts tell, but with --target self the numbers of each row are the targets");
+    if (s.text == s.target) throw UserError("--text", str("is the target '", s.target, "'; name another column"));
+    options.ignore.push_back(s.text);
+    options.target_alone = true;
+    if (read.has_column(s.target) && has_few_whole_numbers(read, s.target)) options.categorical.push_back(s.target);
+  }
+  const std::vector<std::size_t> kept = at(s.data, [&] { return data::rows_where(read, options.keep, rules); });
+  if (kept.empty()) throw UserError("--keep", str("no row of ", s.data, " meets all of: ", texts_of(options.keep)));
+  if (!options.keep.empty()) kept_text = str("  ", kept.size(), " of ", read.rows(), " rows used: ", texts_of(options.keep), "\n");
+  const auto table = std::make_shared<const data::Table>(kept.size() == read.rows() ? std::move(read) : read.select(kept));
+  const auto make = [=](const data::RowSplit& rows) {
+    Task task = table_task(s, *table, options, rows);
+    task.columns += kept_text;
+    return task;
+  };
+  return {.rows = static_cast<std::int64_t>(table->rows()), .task = make, .classes = [=] { return classes_of(s, *table, options); }};
 }
 
 }  // namespace sinter::cli

@@ -8,19 +8,11 @@
 #include <utility>
 
 #include "cli/task_kinds.h"
+#include "cli/words.h"
 
 namespace sinter::cli {
 
 namespace {
-
-/// Class numbers of any type.
-std::vector<std::int64_t> class_numbers(const Tensor& y) {
-  const auto read = [&]<class T>(T) {
-    const std::vector<T> values = y.to_vector<T>();
-    return std::vector<std::int64_t>(values.begin(), values.end());
-  };
-  return y.dtype() == DType::u8 ? read(std::uint8_t{}) : y.dtype() == DType::u32 ? read(std::uint32_t{}) : read(std::int32_t{});
-}
 
 /// The number of classes of a model for these labels. Throws UserError for labels that are no class numbers and, as a likely mistake, for too many.
 std::int64_t count_classes(const TaskSettings& s, const std::string& where, const std::vector<std::int64_t>& labels) {
@@ -44,20 +36,19 @@ void require_different_targets(const Task& task, const std::string& where) {
   const std::vector<float> targets = task.train.y[0].to_vector<float>();
   if (std::adjacent_find(targets.begin(), targets.end(), std::not_equal_to<>()) != targets.end()) return;
   const double number = static_cast<double>(targets[0]);
-  throw UserError(where, str("all targets to learn are ", task.encoder ? task.encoder->unscaled(number) : number, ", so there is nothing to learn"));
+  const double told = task.encoder && !task.is_self ? task.encoder->unscaled(number) : number;
+  throw UserError(where, str("all targets to learn are ", told, ", so there is nothing to learn"));
 }
 
-}  // namespace
-
-data::RowSplit split_rows(std::size_t rows, const TaskSettings& s) {
-  const auto held_out = static_cast<std::size_t>(s.validation_split * static_cast<double>(rows));
-  if (held_out == rows) throw UserError("--validation-split", str("leaves no rows of ", rows, " to train on"));
-  if (held_out > 0) return data::split_rows(rows, {.test = static_cast<double>(held_out) / static_cast<double>(rows), .seed = s.seed});
+/// All rows to train on.
+data::RowSplit all_rows(std::int64_t rows) {
   data::RowSplit all;
-  all.train.resize(rows);
+  all.train.resize(static_cast<std::size_t>(rows));
   std::iota(all.train.begin(), all.train.end(), std::size_t{0});
   return all;
 }
+
+}  // namespace
 
 void set_sizes(Task& task, const TaskSettings& s, const std::string& where, const std::vector<Tensor>& y) {
   task.samples = {task.train.x[0].type()};
@@ -73,6 +64,17 @@ void set_sizes(Task& task, const TaskSettings& s, const std::string& where, cons
   for (const Tensor& part : y)
     for (const std::int64_t label : class_numbers(part)) labels.push_back(label);
   task.outputs = count_classes(s, where, labels);
+}
+
+bool is_self(const TaskSettings& s) { return s.target == "self"; }
+
+std::vector<std::int64_t> class_numbers(const Tensor& y) {
+  const auto read = [&]<class T>(T) {
+    const std::vector<T> values = y.to_vector<T>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  if (!is_index(y.dtype())) return {};
+  return y.dtype() == DType::u8 ? read(std::uint8_t{}) : y.dtype() == DType::u32 ? read(std::uint32_t{}) : read(std::int32_t{});
 }
 
 Task split(const Dataset& all, const data::RowSplit& rows) {
@@ -92,12 +94,12 @@ std::vector<std::string> parts_of(const std::string& list, std::string_view sepa
   return parts;
 }
 
-Task load_task(const TaskSettings& s) {
+TaskData load(const TaskSettings& s) {
   if (s.data.empty()) throw UserError("train", "needs --data; see sinter train --help");
   std::error_code error;  // of what cannot be opened, which its reader says
   const bool is_folder = std::filesystem::is_directory(s.data, error), folder = is_folder && s.text.empty(),
              table = is_folder ? !folder : data::is_table(s.data);
-  if (!table && !(s.target.empty() && s.categorical.empty() && s.ignore.empty()))
+  if (!table && !((s.target.empty() || is_self(s)) && s.categorical.empty() && s.ignore.empty()))
     throw UserError("train", str("--target, --categorical and --ignore name columns of a table, but ", s.data, " is no table; give --labels FILE"));
   for (const auto& [option, value] : {std::pair{"--missing", &s.missing},
                                       {"--thousands", &s.thousands},
@@ -112,9 +114,29 @@ Task load_task(const TaskSettings& s) {
     throw UserError("train", str("--scaling and --pca are for tables, but ", s.data, " is none"));
   if ((folder || table) && !s.labels.empty())
     throw UserError("--labels", "is for a .npy or IDX file of samples; the target of a table is --target COLUMN");
-  Task task = folder ? folder_task(s) : table ? table_task(s) : array_task(s);
-  if (!task.classes) require_different_targets(task, table ? s.data : s.labels);
-  return task;
+  TaskData data = folder ? folder_data(s) : table ? table_data(s) : array_data(s);
+  data.task = [make = std::move(data.task), where = table || folder || is_self(s) ? s.data : s.labels](const data::RowSplit& rows) {
+    Task task = make(rows);
+    if (!task.classes) require_different_targets(task, where);
+    return task;
+  };
+  return data;
+}
+
+data::RowSplit held_out(const TaskData& data, const TaskSettings& s) {
+  if (data.has_test_set && s.stratified) throw UserError("--split", str("is for rows that are held out, but ", s.data, " has a test set"));
+  if (data.has_test_set) return all_rows(data.rows);
+  const std::vector<std::int64_t> classes = s.stratified ? data.classes() : std::vector<std::int64_t>();
+  if (s.stratified && classes.empty()) throw UserError("--split", "stratified is for classes, but the targets are numbers");
+  const auto count = static_cast<std::int64_t>(s.validation_split * static_cast<double>(data.rows));  // rounded down
+  if (count == data.rows) throw UserError("--validation-split", str("leaves no rows of ", data.rows, " to train on"));
+  if (count == 0) return all_rows(data.rows);
+  const double share = static_cast<double>(count) / static_cast<double>(data.rows);
+  return data::split_rows(static_cast<std::size_t>(data.rows), {.test = share, .seed = s.seed, .stratify = s.stratified, .labels = classes});
+}
+
+std::vector<data::RowSplit> folds(const TaskData& data, std::size_t count, const TaskSettings& s) {
+  return at("--folds", [&] { return data::k_fold(static_cast<std::size_t>(data.rows), count, {.seed = s.seed, .labels = data.classes()}); });
 }
 
 }  // namespace sinter::cli

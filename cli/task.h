@@ -1,8 +1,9 @@
-// The data of sinter train: a table, arrays, or a folder of images, as samples and targets.
+// The data of sinter train: a table, arrays, or a folder of images, and the samples and targets that are made of it.
 #pragma once
 
 #include <sinter/sinter.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct TaskSettings {
   double pca = 0;                ///< a number of components, or a share of the variance below 1; 0: none
   std::string thousands, strip;  // the latter a list, with spaces or commas
   double validation_split = 0.2;
+  bool stratified = false;  ///< rows are held out so that each class keeps its share
   std::uint64_t seed = 0;
   std::int64_t classes = 0;                          ///< number of classes; 0: the greatest class number + 1, up to a thousand
   std::int64_t max_words = 20000, max_length = 200;  ///< of a vocabulary; of a text
@@ -39,19 +41,37 @@ struct Task {
   std::vector<Type> samples = {};              ///< what the model takes of each x: [N, ...]
   std::int64_t outputs = 0;                    ///< numbers per sample that it returns
   bool classes = false;                        ///< the targets are class numbers
+  bool is_self = false;                        ///< the targets are the samples: an autoencoder
   std::vector<std::string> class_names = {};   ///< of a folder of images: its subfolders
   std::vector<std::int64_t> image = {};        ///< {height, width} or {height, width, channels} of samples that are images
   std::string columns;                         ///< how the columns and rows of a table are used, one line each
 };
 
-/// From a table (with `target`, and perhaps `text`, columns of it), a .npy or IDX file (with `labels`, another), a folder with a subfolder of
-/// images per class, or one with the four IDX files of MNIST. Rows are held out for validation at random, by the seed; of MNIST, the test images are.
-/// A table is a CSV file, a file of JSON lines
-/// (.jsonl or .ndjson) or, with `text`, a folder with a subfolder of texts per class. Throws UserError for what is missing or does not fit.
-Task load_task(const TaskSettings& settings);
+/// What was read, of which tasks are made that train on some of its rows.
+struct TaskData {
+  std::int64_t rows = 0;
+  /// Trains on some rows and is judged by others: what a task knows of the data before training, it has from the former.
+  std::function<Task(const data::RowSplit&)> task;
+  std::function<std::vector<std::int64_t>()> classes;  ///< of each row; none if the targets are numbers
+  bool has_test_set = false;                           ///< besides the rows: what judges a task that holds out none
+};
+
+/// A table (with `target`, and perhaps `text`, columns of it), a .npy or IDX file (with `labels`, another), a folder with a subfolder of images per
+/// class, or one with the four IDX files of MNIST. A table is a CSV file, a file of JSON lines (.jsonl or .ndjson) or, with `text`, a folder with a
+/// subfolder of texts per class. The target "self" stands for the samples, unless it is a column. Throws UserError for what is missing or does not
+/// fit.
+TaskData load(const TaskSettings& settings);
+
+/// The rows to train on and those held out, at random by the seed; all to train on if the data has a test set.
+data::RowSplit held_out(const TaskData& data, const TaskSettings& settings);
+/// `count` times the rows to train on and those held out, each row once; each fold has its share of each class.
+std::vector<data::RowSplit> folds(const TaskData& data, std::size_t count, const TaskSettings& settings);
 
 /// Elements along an axis of an array.
 inline std::int64_t extent(const Tensor& array, std::size_t axis) { return array.shape()[axis].factor(); }
+
+/// Samples [n, ...] as numbers f32 [n, numbers per sample], bytes as parts of 255: what an autoencoder reproduces.
+Tensor numbers_of(const Tensor& samples);
 
 /// Samples [n, ...] of a .npy or IDX file as [n, numbers per sample].
 Tensor samples_of(const std::string& path);

@@ -12,8 +12,12 @@ namespace {
 using Phrase = std::pair<std::string_view, std::string_view>;
 
 /// Settings whose options are not called as they are.
-constexpr std::array<Phrase, 5> renamed{
-    {{"class_weights", "balance"}, {"every_steps", "checkpoint-every"}, {"column_scaling", "scaling"}, {"components", "pca"}, {"variance", "pca"}}};
+constexpr std::array<Phrase, 6> renamed{{{"class_weights", "balance"},
+                                         {"every_steps", "checkpoint-every"},
+                                         {"column_scaling", "scaling"},
+                                         {"components", "pca"},
+                                         {"variance", "pca"},
+                                         {"stratify", "split stratified"}}};
 
 /// Advice that only a program can follow, and what to do instead.
 constexpr std::array<Phrase, 5> advice{{

@@ -68,6 +68,18 @@ void add_probabilities(ir::Graph& graph) {
   graph.set_outputs({y.id});
 }
 
+/// Of a model that reproduces its samples, makes its error the output: the mean of the squared differences between the numbers of a sample and those
+/// that it makes of them.
+void add_error(ir::Graph& graph, const std::string& where) {
+  const ir::Value x = graph.value(graph.input_node(0)), y = graph.value(graph.outputs()[0]);
+  const std::int64_t numbers = numbers_of(x.type());
+  if (numbers_of(y.type()) != numbers)
+    throw UserError(where, str("reproduces its samples, by the entry 'task', but makes ", y.type(), " of ", x.type()));
+  const Shape flat{Dim::batch(), numbers};
+  const ir::Value squares = square(reshape(y, flat) - reshape(x, flat));
+  graph.set_outputs({reshape(sum(squares, 1, 2) / static_cast<double>(numbers), {Dim::batch(), 1}).id});
+}
+
 void require_encoder_fits(const data::Encoder& encoder, const ir::Graph& graph, const std::string& where) {
   const Type &in = graph.inputs()[0].type, &out = graph.node(graph.outputs()[0]).type;
   const std::int64_t outputs = numbers_of(out);
@@ -159,6 +171,7 @@ ServedModel::ServedModel(Trainer& trainer, const std::string& where, std::int64_
   }
   classes_ = classes_of(trainer, encoder_, traced.graph.node(traced.graph.outputs()[0]).type);
   if (!classes_.empty()) add_probabilities(traced.graph);
+  if (trainer.has_metadata("task") && trainer.metadata("task") == "self") add_error(traced.graph, where);
   inputs_ = numbers_of(traced.graph.inputs()[0].type);
   outputs_ = numbers_of(traced.graph.node(traced.graph.outputs()[0]).type);
   pool_ = std::make_unique<Pool>(

@@ -194,7 +194,7 @@ TEST_F(Train, SaysWhatTheDataLacks) {
     const char* message;
   } cases[] = {
       {{}, "sinter: [train] needs --data; see sinter train --help\n"},
-      {{"--data", houses}, "sinter: [train] needs --data FILE.csv and --target COLUMN; see sinter train --help\n"},
+      {{"--data", houses}, "sinter: [train] needs --data FILE.csv and --target COLUMN, or --target self; see sinter train --help\n"},
       {{"--data", "nowhere.csv", "--target", "price"}, "nowhere.csv] cannot open the file: No such file or directory"},
       {{"--data", std::string(300, 'a'), "--target", "price"}, "aaa] cannot open the file: File name too long; check the path"},
       {{"--data", houses, "--target", "prise"}, "there is no column 'prise'; the nearest is 'price'"},

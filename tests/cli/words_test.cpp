@@ -18,6 +18,7 @@ TEST(Words, NameOptionsAsAShellSetsThem) {
   EXPECT_EQ(in_words_of_the_shell(R"(EncoderOptions::missing = {"n.a."})"), "--missing n.a.");
   EXPECT_EQ(in_words_of_the_shell(R"(EncoderOptions::missing = {"a\"b\\c'd"}, or)"), R"(--missing 'a"b\c'\''d', or)");
   EXPECT_EQ(in_words_of_the_shell("with FitOptions::class_weights 1 2"), "with --balance 1 2");
+  EXPECT_EQ(in_words_of_the_shell("SplitOptions::stratify needs"), "--split stratified needs");
   EXPECT_EQ(in_words_of_the_shell("holds a step, not a trainer; load it with load_step"),
             "holds a step, not a trainer; give a file that sinter train wrote");
   for (const char* text : {"", "x", "1 = {\"a\"}", "EncoderOptions", "'Options: a'"}) EXPECT_EQ(in_words_of_the_shell(text), text);
@@ -29,7 +30,7 @@ TEST(Words, KnowTheOptionsOfTheMessages) {
   // sinter train sets none of these.
   const std::set<std::string> unreachable{"--shuffle",        "--steps-per-epoch",   "--find-non-finite", "--fixed-batch",
                                           "--shuffle-buffer", "--evaluate-training", "--bucket-batches"};
-  // Those of splits, folds and scalers are only for programs.
+  // Those of splits, folds and scalers are only for programs, but for --split stratified.
   const std::regex for_programs(R"((Split|Fold|MinMaxScaler)Options::\w+)");
   const std::regex literal(R"re("(?:[^"\\\n]|\\.)*")re"), option(R"(\w+Options::\w+)");
   int found = 0;
