@@ -15,5 +15,6 @@ void add_explain(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_completion(CLI::App& app);
 
 }  // namespace sinter::cli

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "cli/options.h"
+
 namespace sinter::cli {
 
 namespace {
@@ -64,7 +66,7 @@ std::vector<std::string> arguments_of(const std::string& path, const CLI::App& c
 
 void add_config(CLI::App& command, std::string& path) {
   // with_config reads it before the arguments are parsed.
-  command.add_option("--config", path, "JSON file with any of these settings; flags override it");
+  command.add_option("--config", path, "JSON file with any of these settings; flags override it")->check(file_name());
 }
 
 std::vector<std::string> with_config(std::vector<std::string> arguments, const CLI::App& app) {

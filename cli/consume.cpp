@@ -175,14 +175,14 @@ void add_model_options(CLI::App& command, Settings& s) {
       .add_option("--threshold", s.threshold, "Write only answers whose score is at least this: the predicted number, or the probability of --score")
       ->check(number(std::numeric_limits<float>::lowest()));
   command.add_option("--score", s.score, "Class whose probability is the score; without it the last one")->check(not_empty());
-  command.add_option("--metrics", s.metrics, "File for the counters, in Prometheus' text format")->check(not_empty());
+  command.add_option("--metrics", s.metrics, "File for the counters, in Prometheus' text format")->check(file_name());
   command.add_option("--counters-every", s.counters_every, "Seconds between reports of the counters; 0: at the end")->check(whole_number(0));
 }
 
 void add_training_options(CLI::App& command, Settings& s) {
   command.add_flag("--train", s.train, "Go on training from records that have a label");
   command.add_option("--labels", s.labels, "Field of a record with its label; without it the column that the model predicts")->check(not_empty());
-  command.add_option("--checkpoint", s.checkpoint, "Folder for the model as it learns, from which the same command goes on")->check(not_empty());
+  command.add_option("--checkpoint", s.checkpoint, "Folder for the model as it learns, from which the same command goes on")->check(folder_name());
   command.add_option("--publish-every", s.publish_every, "Steps after which the model is written to --checkpoint and used from then on")
       ->check(whole_number(1));
   command.add_option("--batch-size", s.batch_size, "Labelled records of a step")->check(whole_number(1));
@@ -195,7 +195,7 @@ void add_consume(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("consume", "Score the records of a Kafka topic, and go on training from them");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
-  command->add_option("model", settings->model, "Model file from sinter train")->required()->check(not_empty());
+  command->add_option("model", settings->model, "Model file from sinter train")->required()->check(file_name());
   add_kafka_options(*command, *settings);
   add_model_options(*command, *settings);
   add_training_options(*command, *settings);

@@ -166,19 +166,19 @@ void bench(const Settings& s) {
 void add_inspect(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("inspect", "Print the content of a model file");
-  command->add_option("model", s->model, "Model file")->required()->check(not_empty());
+  command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_flag("--graph", s->graph, "Print the graph of a step instead");
   command->add_flag("--weights", s->weights, "Print statistics of the weights instead: mean, standard deviation, range, mean |w|, zeros, NaN");
   command->add_option("--step", s->step, "Step whose graph is shown: predict or train")->check(one_of({"predict", "train"}));
-  command->add_option("--dot", s->dot, "Graphviz file to write the graph to")->check(not_empty());
-  command->add_option("--svg", s->svg, "SVG file to draw the graph to")->check(not_empty());
+  command->add_option("--dot", s->dot, "Graphviz file to write the graph to")->check(file_name());
+  command->add_option("--svg", s->svg, "SVG file to draw the graph to")->check(file_name());
   command->callback([s] { inspect(*s); });
 }
 
 void add_explain(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("explain", "Compile a step and report what the compiler did");
-  command->add_option("model", s->model, "Model file")->required()->check(not_empty());
+  command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_option("--step", s->step, "Step to compile: predict or train")->check(one_of({"predict", "train"}));
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->callback([s] { explain(*s); });
@@ -187,7 +187,7 @@ void add_explain(CLI::App& app) {
 void add_verify(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("verify", "Compare compiled and eager steps with a double-precision reference");
-  command->add_option("model", s->model, "Model file")->required()->check(not_empty());
+  command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->callback([s] { verify(*s); });
 }
@@ -195,7 +195,7 @@ void add_verify(CLI::App& app) {
 void add_bench(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
-  command->add_option("model", s->model, "Model file")->required()->check(not_empty());
+  command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
   command->add_flag("--details", s->details, "Also the time of each node; not for several numbers of threads");
   command->add_option("--repeats", s->repeats, "Number of calls to time")->check(whole_number(1, 1000000));

@@ -20,10 +20,10 @@ std::optional<Number> read(const std::string& text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// A validator that says `rule` unless `accepts` the text.
+/// A validator that says `rule` unless `accepts` the text. Help shows `kind` behind the type of the option's value.
 template <class Accepts>
-CLI::Validator rule(const std::string& rule, Accepts accepts) {
-  return CLI::Validator([=](const std::string& text) { return accepts(text) ? std::string() : str("must be ", rule, ", got '", text, "'"); }, "");
+CLI::Validator rule(const std::string& rule, Accepts accepts, const std::string& kind = "") {
+  return CLI::Validator([=](const std::string& text) { return accepts(text) ? std::string() : str("must be ", rule, ", got '", text, "'"); }, kind);
 }
 
 CLI::Validator f32_number(const std::string& text, double least, double below, bool zero) {
@@ -83,13 +83,24 @@ CLI::Validator tab_by_name() {
 }
 
 CLI::Validator one_of(const std::vector<std::string>& choices) {
-  std::string list;
-  for (std::size_t i = 0; i < choices.size(); ++i) list += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
-  return rule(list, [=](const std::string& text) { return std::find(choices.begin(), choices.end(), text) != choices.end(); });
+  std::string list, kind;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    list += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + choices[i];
+    kind += (i == 0 ? "{" : "|") + choices[i];
+  }
+  return rule(list, [=](const std::string& text) { return std::find(choices.begin(), choices.end(), text) != choices.end(); }, kind + "}");
 }
 
-CLI::Validator not_empty() {
-  return rule("a name", [](const std::string& text) { return !text.empty(); });
+namespace {
+
+CLI::Validator name_of(const std::string& kind) {
+  return rule("a name", [](const std::string& text) { return !text.empty(); }, kind);
 }
+
+}  // namespace
+
+CLI::Validator not_empty() { return name_of(""); }
+CLI::Validator file_name() { return name_of("FILE"); }
+CLI::Validator folder_name() { return name_of("FOLDER"); }
 
 }  // namespace sinter::cli

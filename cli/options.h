@@ -27,9 +27,12 @@ CLI::Validator positive_number();
 CLI::Validator field_separator();
 /// Makes a tab of "tab"; to be used with transform().
 CLI::Validator tab_by_name();
-/// One of these texts.
+/// One of these texts, which help shows and completion lists: {a|b}.
 CLI::Validator one_of(const std::vector<std::string>& choices);
 /// Any text that is not empty.
 CLI::Validator not_empty();
+/// The same, which help shows as FILE or FOLDER, and completion lists.
+CLI::Validator file_name();
+CLI::Validator folder_name();
 
 }  // namespace sinter::cli

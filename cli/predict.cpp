@@ -102,16 +102,16 @@ void add_predict(CLI::App& app) {
       ->add_option("--text", s->reading.texts,
                    "Text to predict from, for a model of texts; may be given more than once; -: each line of standard input")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("images", s->reading.images, "PNG or JPEG files to predict from, for a model of images");
+  command->add_option("images", s->reading.images, "PNG or JPEG files to predict from, for a model of images")->check(file_name());
   command->add_flag("--invert", s->reading.invert, "Images are dark on light, those that the model was trained on light on dark");
-  command->add_option("-o,--out", s->out, "CSV file to write; without it the predictions are printed")->check(not_empty());
+  command->add_option("-o,--out", s->out, "CSV file to write; without it the predictions are printed")->check(file_name());
   command->add_option("--stream", s->stream.format, "Answer records of standard input, a line each, as they come: json, csv or raw (f32)")
       ->check(one_of({"json", "csv", "raw"}));
   command->add_option("--columns", s->stream.columns, "Names of the fields, a,b,…, of csv without a header and of JSON arrays")->check(not_empty());
   command->add_option("--max-line", s->stream.max_line, "Longest line, in bytes; a longer one is answered by an error")
       ->check(whole_number(1))
       ->capture_default_str();
-  command->add_option("--metrics", s->stream.metrics, "File for the counters, in Prometheus' text format")->check(not_empty());
+  command->add_option("--metrics", s->stream.metrics, "File for the counters, in Prometheus' text format")->check(file_name());
   command->add_option("--counters-every", s->stream.counters_every, "Seconds between reports of the counters; 0: at the end")
       ->check(whole_number(0))
       ->capture_default_str();

@@ -210,10 +210,10 @@ Tensor predictions_of(Trainer& trainer, const Reading& reading, const ReadingSet
 }
 
 void add_reading_options(CLI::App& command, ReadingSettings& s) {
-  command.add_option("model", s.model, "Model file from sinter train")->required()->check(not_empty());
+  command.add_option("model", s.model, "Model file from sinter train")->required()->check(file_name());
   command.add_option("--data", s.data, "Table with the columns that the model was trained on, folder of texts, or samples as .npy or IDX")
-      ->check(not_empty());
-  command.add_option("--labels", s.labels, "Targets of .npy or IDX samples, to evaluate the predictions")->check(not_empty());
+      ->check(file_name());
+  command.add_option("--labels", s.labels, "Targets of .npy or IDX samples, to evaluate the predictions")->check(file_name());
   add_csv_options(command, s.csv, "; as of the data that the model was trained on, if not given");
 }
 

@@ -40,6 +40,7 @@ int run(std::vector<std::string> arguments) {
   add_verify(app);
   add_convert(app);
   add_doctor(app);
+  add_completion(app);
   constexpr const char* no_memory =
       "there is not enough memory for this; use less data, smaller layers or a smaller batch, or raise the limit (ulimit -v)";
   try {

@@ -134,18 +134,18 @@ void add_options(CLI::App& command, TrainSettings& s) {
                   "CSV file with a header, JSON lines (.jsonl), samples as .npy or IDX, or a folder: with a subfolder of images per class, of "
                   "MNIST's IDX files, or, with "
                   "--text text --target class, with a subfolder of texts per class")
-      ->check(not_empty());
+      ->check(file_name());
   command
       .add_option("--target", s.task.target,
                   "Column of the CSV file to predict: numbers, or classes if it holds texts; self: a model that reproduces its samples")
       ->check(not_empty());
-  command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32")->check(not_empty());
-  command.add_option("-o,--out", s.out, "Model file to write")->check(not_empty());
+  command.add_option("--labels", s.task.labels, "The targets of .npy or IDX samples: class numbers (integers) or f32")->check(file_name());
+  command.add_option("-o,--out", s.out, "Model file to write")->check(file_name());
   command.add_option("--text", s.task.text, "Column of texts: their words become numbers, for layers that begin with an embedding")
       ->check(not_empty());
   command.add_option("--max-words", s.task.max_words, "Words of the vocabulary, the most frequent ones")->check(whole_number(1));
   command.add_option("--max-length", s.task.max_length, "Words of a text that are read")->check(whole_number(1));
-  command.add_option("--keep-words", s.task.keep_words, "Which words of a longer text are read: first or last")->check(one_of({"first", "last"}));
+  command.add_option("--keep-words", s.task.keep_words, "Which words of a longer text are read")->check(one_of({"first", "last"}));
   command
       .add_option("--layers", s.layers,
                   "Layers before the last one: \"conv 32 3 relu; pool 2; flatten; dense 128 relu\", or \"embedding 64; gru 100\" of a text")
@@ -154,12 +154,12 @@ void add_options(CLI::App& command, TrainSettings& s) {
   command.add_option("--activation", s.activation, "Activation of the hidden layers: relu, tanh, gelu, ...");
   command.add_option("--dropout", s.dropout, "Dropout rate after each hidden layer, in [0, 1)")->check(number(0, 1));
   command.add_option("--l2", s.l2, "Factor of the L2 penalty on the weights of the hidden layers")->check(number(0));
-  command.add_option("--optimizer", s.optimizer, "adam, adamw, rmsprop or sgd")->check(one_of({"adam", "adamw", "rmsprop", "sgd"}));
+  command.add_option("--optimizer", s.optimizer, "Optimizer")->check(one_of({"adam", "adamw", "rmsprop", "sgd"}));
   command.add_option("--learning-rate", s.learning_rate, "Learning rate")->check(positive_number());
   command.add_option("--epochs", s.epochs, "Passes over the data")->check(whole_number(1));
   command.add_option("--batch-size", s.batch_size, "Rows per step")->check(whole_number(1));
   command.add_option("--validation-split", s.task.validation_split, "Share of the rows to hold out for validation")->check(number(0, 1));
-  command.add_option("--split", s.split, "How rows are held out: random, or stratified, so that each class keeps its share")
+  command.add_option("--split", s.split, "How rows are held out; stratified: so that each class keeps its share")
       ->check(one_of({"random", "stratified"}));
   command.add_option("--folds", s.folds, "Before the training, judge as many models, each by other rows than it learns from; 0: none")
       ->check(whole_number(0));
@@ -174,26 +174,25 @@ void add_options(CLI::App& command, TrainSettings& s) {
                      "Further conditions for the rows to train on, as in \"Class == 0\"; other rows are still held out and predicted");
   command.add_option("--scaling", s.task.scaling,
                      "What becomes of numbers: standard, min_max or none; for some columns with their names, as in \"min_max,price=none\"");
-  command.add_option("--normalize", s.task.normalize, "Divide the features of each row by their norm: l1, l2 or max")
-      ->check(one_of({"l1", "l2", "max"}));
+  command.add_option("--normalize", s.task.normalize, "Divide the features of each row by their norm")->check(one_of({"l1", "l2", "max"}));
   command.add_option("--pca", s.task.pca, "Principal components in place of the features: their number, or a share of the variance below 1")
       ->check(number(0));
   command.add_option("--missing", s.task.missing, "Texts that mean a missing value, as in \"-,n.a.\", besides NA, null, ? and similar");
   command.add_option("--thousands", s.task.thousands, "Separator of groups of three digits in numbers, as , in 25,500.00");
   command.add_option("--strip", s.task.strip, "Texts around numbers to drop, a list with spaces or commas, as in \"$ EUR\" for $15.7 and 15.7 EUR");
-  command.add_option("--decimal", s.task.decimal, "Decimal separator of numbers: . or ,")->check(one_of({".", ","}));
+  command.add_option("--decimal", s.task.decimal, "Decimal separator of numbers")->check(one_of({".", ","}));
   command.add_option("--channels", s.task.channels, "Channels of the images in a folder: 3 for colours, 1 for grey")->check(whole_number(1, 3));
   command.add_option("--classes", s.task.classes, "Number of classes if --labels are class numbers; 0: the greatest + 1, up to 1000")
       ->check(whole_number(0, std::numeric_limits<std::int32_t>::max()));
   add_csv_options(command, s.task.csv, "");
   command.add_option("--seed", s.task.seed, "Seed of initial weights, dropout and shuffles")->check(seed_number());
   command.add_option("--threads", s.threads, "Greatest number of threads; 0: one per core")->check(whole_number(0, most_threads));
-  command.add_option("--log", s.log, "CSV file to log one line per epoch to")->check(not_empty());
-  command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files")->check(not_empty());
+  command.add_option("--log", s.log, "CSV file to log one line per epoch to")->check(file_name());
+  command.add_option("--tensorboard", s.tensorboard, "Folder for TensorBoard's event files")->check(folder_name());
   command.add_option("--report", s.report, "HTML report to write: curves, predictions of the rows held out, model, times and compiled graph")
-      ->check(not_empty());
+      ->check(file_name());
   command.add_option("--checkpoints", s.checkpoints, "Folder for checkpoints, from which the same command resumes after it was stopped")
-      ->check(not_empty());
+      ->check(folder_name());
   command.add_option("--checkpoint-every", s.checkpoint_every, "Also write a checkpoint every N steps; 0: only after each epoch")
       ->check(whole_number(0));
   command.add_flag("--eager", s.eager, "Run line by line without compiling");
