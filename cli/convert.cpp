@@ -38,7 +38,7 @@ void run(const Settings& s) {
 void add_convert(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   CLI::App* command = app.add_subcommand("convert", "Write the weights of a file in another format");
-  command->add_option("in", s->in, "Model (.sinter) or weights (.safetensors, .npz, .weights.h5 of Keras 3)")->required()->check(file_name());
+  command->add_option("in", s->in, "Model (.sinter) or weights (.safetensors, .npz, .h5 and .hdf5 of Keras)")->required()->check(file_name());
   command->add_option("out,-o,--out", s->out, "Weights file to write: .safetensors or .npz")->required()->check(file_name());
   command->add_flag("--optimizer-state", s->optimizer_state, "Also what the optimizer of a model keeps: moments, steps, the learning rate");
   command->callback([s] { run(*s); });

@@ -26,6 +26,7 @@ enum class Kind : std::uint16_t {
   other_files = 7,
   layout = 8,
   filters = 11,
+  attribute = 12,
   continuation = 16,
   symbol_table = 17
 };
@@ -38,6 +39,12 @@ struct FloatType {
 constexpr std::array<FloatType, 3> float_types{{{2, {0x20, 15, 0, 2, 0, 0, 0, 0, 0, 16, 0, 10, 5, 0, 10, 15, 0, 0, 0}},
                                                 {4, {0x20, 31, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0}},
                                                 {8, {0x20, 63, 0, 8, 0, 0, 0, 0, 0, 64, 0, 52, 11, 0, 52, 0xff, 3, 0, 0}}}};
+
+/// A text that may end before its bytes do.
+std::string_view text_of(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.substr(0, text.find('\0'));
+}
 
 }  // namespace
 
@@ -59,6 +66,9 @@ class Hdf5File::Reader {
     return value;
   }
   std::size_t left() const { return rest_.size(); }
+  /// For messages, which it shares with readers of parts.
+  const std::string& where() const { return where_; }
+  Reader with(std::span<const std::byte> part) const { return {part, where_}; }
   [[noreturn]] void fail(const std::string& message) const { throw UserError(where_, message); }
   void expect(std::string_view mark) {
     const auto there = bytes(mark.size());
@@ -145,6 +155,7 @@ std::vector<Hdf5File::Message> Hdf5File::header(Object object, const std::string
           content.fail(str("keeps its numbers in another file, which is not read", save_again));
         case Kind::filters:
           content.fail(str("is compressed by filters", save_again));
+        case Kind::attribute:
         case Kind::space:
         case Kind::data_type:
         case Kind::layout:
@@ -160,9 +171,27 @@ std::vector<Hdf5File::Message> Hdf5File::header(Object object, const std::string
   return messages;
 }
 
-Hdf5File::Members Hdf5File::members(Object group, const std::string& name) {
+std::vector<std::int64_t> Hdf5File::extents(Reader& of_space) {
+  const int version = of_space.take<std::uint8_t>();
+  const std::size_t rank = of_space.take<std::uint8_t>();
+  of_space.bytes(1);  // flags for what follows the extents
+  const int kind = of_space.take<std::uint8_t>();
+  if (version == 1) of_space.bytes(4);
+  else if (version != 2 || kind > 1) of_space.fail(str("has a shape of version ", version, " and kind ", kind, save_again));
+  if (rank > Shape::max_rank) of_space.fail(str("has ", rank, " dimensions, at most ", Shape::max_rank, " are supported"));
+  std::vector<std::int64_t> shape;
+  for (std::size_t axis = 0; axis < rank; ++axis) shape.push_back(of_space.take<std::int64_t>());
+  return shape;
+}
+
+const Hdf5File::Object* Hdf5File::Group::find(std::string_view name) const {
+  const auto found = std::find_if(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+  return found == members.end() ? nullptr : &found->second;
+}
+
+Hdf5File::Group Hdf5File::group(Object object, const std::string& name) {
   const std::string where = str(path_, ", ", name);
-  const std::vector<Message> messages = header(group, where);
+  const std::vector<Message> messages = header(object, where);
   const auto table = std::find_if(messages.begin(), messages.end(), [](const Message& m) { return m.kind == Kind::symbol_table; });
   if (table == messages.end()) throw UserError(where, str("is no group", save_again));
   Reader reader(table->bytes, where);
@@ -177,10 +206,93 @@ Hdf5File::Members Hdf5File::members(Object group, const std::string& name) {
   of_heap.bytes(sizeof(std::uint64_t));
   const std::vector<std::byte> names = block(of_heap.take<std::uint64_t>(), size, where);
 
-  Members members;
+  Group group;
   constexpr int highest = 255;  // a level is a byte
-  add_members(members, tree, highest + 1, names, where);
-  return members;
+  add_members(group.members, tree, highest + 1, names, where);
+  for (const Message& message : messages)
+    if (message.kind == Kind::attribute) group.attributes.push_back(message.bytes);
+  return group;
+}
+
+/// An attribute, as the message that describes it has it.
+struct Hdf5File::Attribute {
+  std::string_view name;
+  Reader type, space, values;
+
+  static Attribute of(Reader message) {
+    const int version = message.take<std::uint8_t>();
+    message.bytes(1);
+    const std::size_t of_name = message.take<std::uint16_t>(), of_type = message.take<std::uint16_t>(), of_space = message.take<std::uint16_t>();
+    if (version < 1 || version > 3) message.fail(str("has an attribute of version ", version, save_again));
+    if (version == 3) message.bytes(1);
+    const auto part = [&](std::size_t size) {
+      const auto bytes = message.bytes(size);
+      if (version == 1) message.bytes((8 - size % 8) % 8);
+      return message.with(bytes);
+    };
+    Reader letters = part(of_name), type = part(of_type), space = part(of_space);
+    const std::string_view name = text_of(letters.bytes(of_name));
+    return {name, type, space, message};
+  }
+};
+
+std::optional<std::vector<std::string>> Hdf5File::texts(const Group& group, std::string_view name, const std::string& group_name) {
+  constexpr int fixed_text = 3, variable_text = 9;
+  constexpr std::size_t longest = 1000, reference_size = 16;
+  const std::string where = str(path_, ", ", group_name);
+  for (const std::vector<std::byte>& bytes : group.attributes) {
+    Attribute attribute = Attribute::of(Reader(bytes, where));
+    if (attribute.name != name) continue;
+    const int kind = attribute.type.take<std::uint8_t>() & 15;
+    attribute.type.bytes(3);
+    const std::size_t size = attribute.type.take<std::uint32_t>();
+    const std::uint64_t total = data::claimed_bytes(extents(attribute.space), size).value_or(nowhere);
+    std::vector<std::string> texts;
+    if (total == 0) return texts;
+    if (kind != fixed_text && (kind != variable_text || size != reference_size))
+      attribute.values.fail(str("has an attribute '", name, "' that is no list of texts", save_again));
+    for (Reader values = attribute.values.with(attribute.values.bytes(total)); values.left() > 0;) {
+      const std::string_view text = kind == fixed_text ? text_of(values.bytes(size)) : referenced(values);
+      if (text.size() > longest)
+        values.fail(str("has a name of more than ", longest, " bytes, '", text.substr(0, 40), "...'; rename the model's layers"));
+      texts.emplace_back(text);
+    }
+    return texts;
+  }
+  return std::nullopt;
+}
+
+std::string_view Hdf5File::referenced(Reader& reader) {
+  const std::size_t length = reader.take<std::uint32_t>();
+  const auto address = reader.take<std::uint64_t>();
+  const auto number = reader.take<std::uint32_t>();
+  const std::map<std::uint32_t, std::string>& known = collection(address, reader.where());
+  const auto found = known.find(number);
+  if (found == known.end() || found->second.size() < length) reader.fail(str("has a text that is not in the file", damaged));
+  return std::string_view(found->second).substr(0, length);
+}
+
+const std::map<std::uint32_t, std::string>& Hdf5File::collection(std::uint64_t address, const std::string& where) {
+  const auto [place, is_new] = collections_.try_emplace(address);
+  if (!is_new) return place->second;
+  constexpr std::size_t head_size = 16;
+  const std::vector<std::byte> head = block(address, head_size, where);
+  Reader of_head(head, where);
+  of_head.expect("GCOL");
+  of_head.bytes(4);
+  const auto size = of_head.take<std::uint64_t>();
+  if (size < head_size) of_head.fail(str("has a collection of ", size, " bytes", damaged));
+  const std::vector<std::byte> rest = block(address + head_size, size - head_size, where);
+  for (Reader reader(rest, where); reader.left() >= head_size;) {
+    const std::uint32_t number = reader.take<std::uint16_t>();
+    reader.bytes(6);
+    const auto length = reader.take<std::uint64_t>();
+    if (number == 0) break;  // what is free
+    const auto bytes = reader.bytes(length);
+    place->second.emplace(number, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    reader.bytes(std::min<std::size_t>((8 - length % 8) % 8, reader.left()));
+  }
+  return place->second;
 }
 
 /// Adds the members of a node of the tree below this level, and of those below it.
@@ -234,15 +346,7 @@ data::ArrayReader Hdf5File::read(Object data_set, const std::string& name) {
   };
 
   Reader of_space = find(Kind::space, "shape");
-  const int version = of_space.take<std::uint8_t>();
-  const std::size_t rank = of_space.take<std::uint8_t>();
-  of_space.bytes(1);  // flags for what follows the extents
-  const int kind = of_space.take<std::uint8_t>();
-  if (version == 1) of_space.bytes(4);
-  else if (version != 2 || kind > 1) of_space.fail(str("has a shape of version ", version, " and kind ", kind, save_again));
-  if (rank > Shape::max_rank) of_space.fail(str("has ", rank, " dimensions, at most ", Shape::max_rank, " are supported"));
-  std::vector<std::int64_t> shape;
-  for (std::size_t axis = 0; axis < rank; ++axis) shape.push_back(of_space.take<std::int64_t>());
+  std::vector<std::int64_t> shape = extents(of_space);
 
   Reader of_type = find(Kind::data_type, "element type");
   constexpr int float_class = 1;

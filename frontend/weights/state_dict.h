@@ -51,7 +51,7 @@ struct LoadResult {
 /// (naming the layer and both shapes) or is there twice, and if no tensor belongs to a parameter.
 LoadResult load_state_dict(nn::Module& model, const StateDict& tensors, const LoadOptions& options = {});
 
-/// A .safetensors or .npz file, or a .weights.h5 file of Keras 3 (names `dense_1/0`, by layer and number), by its first bytes. Throws UserError.
+/// A .safetensors or .npz file, or an HDF5 file of Keras, 3 or 2 (names `dense_1/0`, by layer and number), by its first bytes. Throws UserError.
 StateDict read(const std::string& path);
 /// Writes a .safetensors or .npz file, by the file name's extension. Throws UserError for another.
 void write(const std::string& path, const StateDict& tensors);

@@ -34,6 +34,8 @@ TEST_F(Convert, ReadsTheWeightsOfKeras) {
   EXPECT_THAT(sinter_with({"convert", file("dense.npz"), file("again.safetensors")}), Prints(StartsWith("11 tensors, 228 numbers")));
   EXPECT_EQ(read_bytes(file("again.safetensors")), read_bytes(file("dense.safetensors")));
   EXPECT_THAT(read_bytes(file("dense.safetensors")), HasSubstr("\"dense_1/0\":{\"dtype\":\"F32\",\"shape\":[9,5]"));
+  for (const char* old : {"keras2_recurrent.h5", "keras2_recurrent.hdf5"})
+    EXPECT_THAT(sinter_with({"convert", fixture(old), file("old.npz")}), Prints(StartsWith("21 tensors, 459 numbers")));
 }
 
 }  // namespace

@@ -335,7 +335,7 @@ TEST_F(Hdf5, WhatIsNoFileOfKerasIsNamed) {
     const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(file);
   }
-  EXPECT_THAT(error(), HasSubstr("has no group 'layers'; Keras 3 writes one"));
+  EXPECT_THAT(error(), HasSubstr("has neither a group 'layers', which Keras 3 writes with model.save_weights"));
   EXPECT_THAT(error_of([] { weights::read_keras("nowhere.h5"); }), HasSubstr("[nowhere.h5] cannot open the file: No such file or directory"));
 }
 
