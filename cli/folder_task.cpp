@@ -7,13 +7,6 @@ namespace sinter::cli {
 
 namespace {
 
-bool has_subfolders(const std::string& folder) {
-  std::error_code error;
-  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.is_directory() && entry.path().filename().string().front() != '.') return true;
-  return false;
-}
-
 TaskData image_data(const TaskSettings& s) {
   const data::ImageFolder read = data::image_folder(s.data, static_cast<int>(s.channels));
   const Tensor images = read.data.x[0];
@@ -37,6 +30,13 @@ TaskData image_data(const TaskSettings& s) {
 }
 
 }  // namespace
+
+bool has_subfolders(const std::string& folder) {
+  std::error_code error;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.is_directory() && entry.path().filename().string().front() != '.') return true;
+  return false;
+}
 
 TaskData folder_data(const TaskSettings& s) {
   if (has_subfolders(s.data)) return image_data(s);

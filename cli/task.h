@@ -78,6 +78,9 @@ Tensor samples_of(const std::string& path);
 /// Targets of such a file: class numbers [n], or numbers [n, numbers per sample].
 Tensor targets_of(const std::string& path);
 
+/// Whether a folder has others in it, as one with a subfolder of images per class.
+bool has_subfolders(const std::string& folder);
+
 /// A table of a file or, with a text column, of a folder; see load_task.
 data::Table read_table(const std::string& path, bool has_text, const data::CsvOptions& options);
 

@@ -94,12 +94,7 @@ TEST_F(Autoencoder, OfArraysAndOfImages) {
   EXPECT_THAT(predict({"--data", fixture("x.npy"), "--labels", fixture("labels.npy")}),
               Fails(failure, HasSubstr("[--labels] is for models that predict, but " + file("model.sinter") + " reproduces its samples")));
 
-  for (const char* name : {"grey", "rgb"}) {
-    std::filesystem::create_directories(file("photos/" + std::string(name)));
-    for (int i = 0; i < 4; ++i)
-      write_bytes(file("photos/" + std::string(name) + "/" + std::to_string(i) + ".png"), read_bytes(fixture(name + std::string(".png"))));
-  }
-  EXPECT_THAT(sinter_with(learning(file("photos"), {"--channels", "1", "--layers", "conv 4 2 relu; flatten; dense 16", "--validation-split", "0"})),
+  EXPECT_THAT(sinter_with(learning(photos(), {"--channels", "1", "--layers", "conv 4 2 relu; flatten; dense 16", "--validation-split", "0"})),
               Prints(ContainsRegex("^training: mean squared error 0\\.0")));  // of numbers in [0, 1]
   EXPECT_THAT(predict({fixture("grey.png")}), Prints(ContainsRegex("^error\n(0\\.0|[0-9.]+e-)")));
 }

@@ -45,6 +45,33 @@ class Cli : public testing::Test {
     return file("model.sinter");
   }
 
+  /// A folder of images: four of each of two classes, grey and rgb.
+  std::string photos() const {
+    for (const std::string name : {"grey", "rgb"}) {
+      std::filesystem::create_directories(file("photos/" + name));
+      for (int i = 0; i < 4; ++i) write_bytes(file("photos/" + name + "/" + std::to_string(i) + ".png"), read_bytes(fixture(name + ".png")));
+    }
+    return file("photos");
+  }
+  /// The four files of a set in MNIST's format: so many images of 28 x 28 pixels to train on, and half as many to test.
+  std::string digits(int count) const {
+    const auto idx = [](std::string magic, std::vector<int> dims, const std::string& bytes) {
+      for (const int dim : dims) magic += std::string("\0\0", 2) + static_cast<char>(dim / 256) + static_cast<char>(dim % 256);
+      return magic + bytes;
+    };
+    std::filesystem::create_directories(file("digits"));
+    for (const auto& [part, n] : {std::pair{"train", count}, {"t10k", count / 2}}) {
+      std::string pixels, labels;
+      for (int i = 0; i < n; ++i) {
+        pixels += std::string(28 * 28, static_cast<char>(i % 2 ? 200 : 50));
+        labels += static_cast<char>(i % 2);
+      }
+      write_bytes(file("digits/" + std::string(part) + "-images-idx3-ubyte"), idx(std::string("\0\0\x8\x3", 4), {n, 28, 28}, pixels));
+      write_bytes(file("digits/" + std::string(part) + "-labels-idx1-ubyte"), idx(std::string("\0\0\x8\x1", 4), {n}, labels));
+    }
+    return file("digits");
+  }
+
   const std::string houses = fixture("houses.csv");
   const TemporaryFolder folder;
 };

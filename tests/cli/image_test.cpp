@@ -11,16 +11,10 @@ using testing::HasSubstr;
 
 class Images : public Cli {
  protected:
-  Images() {
-    for (const char* name : {"grey", "rgb"}) {
-      std::filesystem::create_directories(file("photos/" + std::string(name)));
-      for (int i = 0; i < 4; ++i) write_bytes(file("photos/" + std::string(name) + "/" + std::to_string(i) + ".png"), read_bytes(picture(name)));
-    }
-  }
   static std::string picture(const std::string& name) { return fixture(name + ".png"); }
   Arguments learning(const Arguments& more) const {
-    return Arguments{"train", "--data",  file("photos"), "--validation-split", "0", "--epochs", "60", "--learning-rate", "0.01", "--batch-size",
-                     "4",     "--quiet", "-o",           file("model.sinter")} +
+    return Arguments{"train", "--data",  photos(), "--validation-split", "0", "--epochs", "60", "--learning-rate", "0.01", "--batch-size",
+                     "4",     "--quiet", "-o",     file("model.sinter")} +
            more;
   }
 };
@@ -76,8 +70,9 @@ TEST_F(Images, RefusesWhatDoesNotFit) {
     trainer.set_metadata(key, before);
   }
 
+  const Arguments command = learning({});
   std::filesystem::remove_all(file("photos/rgb"));
-  EXPECT_THAT(sinter_with(learning({})), Fails(failure, HasSubstr("photos] has a single subfolder: with one class there is nothing to learn")));
+  EXPECT_THAT(sinter_with(command), Fails(failure, HasSubstr("photos] has a single subfolder: with one class there is nothing to learn")));
 }
 
 }  // namespace

@@ -31,24 +31,6 @@ class Split : public Cli {
     result.target = target;
     return result;
   }
-  /// The four files of a set in MNIST's format: so many images of 28 x 28 pixels to train on, and half as many to test.
-  std::string images(int count) const {
-    const auto idx = [](std::string magic, std::vector<int> dims, const std::string& bytes) {
-      for (const int dim : dims) magic += std::string("\0\0", 2) + static_cast<char>(dim / 256) + static_cast<char>(dim % 256);
-      return magic + bytes;
-    };
-    std::filesystem::create_directories(file("digits"));
-    for (const auto& [part, n] : {std::pair{"train", count}, {"t10k", count / 2}}) {
-      std::string pixels, labels;
-      for (int i = 0; i < n; ++i) {
-        pixels += std::string(28 * 28, static_cast<char>(i % 2 ? 200 : 50));
-        labels += static_cast<char>(i % 2);
-      }
-      write_bytes(file("digits/" + std::string(part) + "-images-idx3-ubyte"), idx(std::string("\0\0\x8\x3", 4), {n, 28, 28}, pixels));
-      write_bytes(file("digits/" + std::string(part) + "-labels-idx1-ubyte"), idx(std::string("\0\0\x8\x1", 4), {n}, labels));
-    }
-    return file("digits");
-  }
 };
 
 TEST_F(Split, StratifiedKeepsTheShareOfEachClass) {
@@ -118,7 +100,7 @@ TEST_F(Split, FoldsAreJudgedBeforeTheTraining) {
 }
 
 TEST_F(Split, OfDataWithATestSet) {
-  const Arguments learning{"train", "--data", images(20), "--epochs", "2", "-o", file("model.sinter")};
+  const Arguments learning{"train", "--data", digits(20), "--epochs", "2", "-o", file("model.sinter")};
   EXPECT_THAT(sinter_with(learning + Arguments{"--folds", "2"}),
               Prints(AllOf(HasSubstr("\n2 folds: accuracy "), HasSubstr("\n20 rows to train on, 10 to validate"))));
   EXPECT_THAT(sinter_with(learning + Arguments{"--target", "self", "--layers", "conv 2 3 relu; flatten; dense 4"}),
