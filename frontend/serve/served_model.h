@@ -34,7 +34,8 @@ class ServedModel {
 
   /// 1 for the first model of a Scorer, and one more after each swap.
   std::int64_t generation() const { return generation_; }
-  /// Numbers of a sample, as the model takes them, and of a result: the probabilities of the classes, or the predicted numbers.
+  /// Numbers of a sample, as the model takes them, and of a result: the probabilities of the classes, the predicted numbers, or the error of a model
+  /// that reproduces its samples (metadata "task": "self"), the mean of the squared differences.
   std::int64_t inputs() const { return inputs_; }
   std::int64_t outputs() const { return outputs_; }
   /// What makes the inputs of a record; none if the model was trained on arrays.

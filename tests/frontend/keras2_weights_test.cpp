@@ -44,7 +44,7 @@ TEST(Keras2Weights, AWholeModelLoadsAndPredicts) {
 
 TEST(Keras2Weights, ModelsAndWeightsAloneLoadAndPredict) {
   for (const char* ending : {".h5", ".hdf5"}) {
-    nn::Sequential model{nn::Conv1D(4, 4, {3}, nn::Activation::none, {.padding = Padding::same()}),
+    nn::Sequential model{nn::Conv1D(4, 4, 3, nn::Activation::none, {.padding = Padding::same()}),
                          nn::Bidirectional(nn::GRU(4, 3, {.return_sequences = true})),
                          nn::LayerNorm(6, {.epsilon = 1e-3}),
                          nn::Bidirectional(nn::LSTM(6, 2, {.return_sequences = true})),
