@@ -53,6 +53,19 @@ TEST_F(Scoring, GivesProbabilitiesOfClassesAndNumbers) {
   }
 }
 
+TEST_F(Scoring, GivesTheErrorOfAModelThatReproducesItsSamples) {
+  for (const Mode mode : modes()) {
+    save_dense(file("self.sinter"), 3, 3, false);
+    Trainer trainer = Trainer::load(file("self.sinter"), {.mode = mode});
+    trainer.set_metadata("task", "self");
+    trainer.save(file("self.sinter"));
+    const Scorer scorer(file("self.sinter"), {.mode = mode});
+    EXPECT_EQ(scorer.outputs(), 1);
+    const Tensor x(sample_, {1, 3});
+    EXPECT_NEAR(score(scorer, sample_)[0], mean(square(trainer.predict(x) - x)).to_vector<float>()[0], 1e-6);
+  }
+}
+
 TEST_F(Scoring, TakesAnEncoderAndItsUnits) {
   const data::Table houses{{"area", "price"}, {{"50", "80", "120"}, {"100", "180", "320"}}};
   const data::Encoder encoder = save_model_of(file("houses.sinter"), houses, {.target = "price"});
