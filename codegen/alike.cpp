@@ -41,6 +41,7 @@ class Description {
       bytes_.add(read.same_rows);
       bytes_.add(read.same_place);
     }
+    bytes_.add(kernel_.touched_rows);
     bytes_.add(kernel_.mask.has_value());
     if (kernel_.mask) {
       add_value(kernel_.mask->value);

@@ -19,6 +19,7 @@ void add(Bytes& bytes, const ir::Node& node) {
   bytes.add(node.kernel);
   bytes.add(node.padding.mask);
   bytes.add(node.padding.anything);
+  bytes.add(node.touched_by);
   bytes.add(node.kept);
 }
 

@@ -126,6 +126,9 @@ struct Kernel {
   /// Steps of a sample before the first and behind the last that this mask has are not computed; a loop over time skips those that are such of all
   /// samples of a chunk. Of a sum over steps: they add nothing.
   std::optional<StepMask> mask = {};
+  /// Of a scatter: what follows is computed only for rows of the table to which it adds something. Its results are states, which keep what they have
+  /// in the others.
+  bool touched_rows = false;
   std::size_t phase = 0, loop = 0;
   std::size_t stage = 0;                     ///< of a loop over samples: greater than that of each kernel of the loop whose results it reads
   std::shared_ptr<ScanPlan> scan = nullptr;  ///< of a loop over time, and of what packs for it

@@ -98,6 +98,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
         if (!kernel.writes.empty()) text += " ->";
         for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);
         if (kernel.cut.pieces > 1) text += str(kernel.cut.every_range ? ", each chunk in " : ", a single sample in ", kernel.cut.pieces, " pieces");
+        if (kernel.touched_rows) text += ", rows to which it adds something";
         if (kernel.mask) text += str(", steps of ", schedule.values[kernel.mask->value].name);
         text += "\n";
       }

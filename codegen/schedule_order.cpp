@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/kernels/kinds.h"
+#include "codegen/touched_rows.h"
 #include "ir/cost.h"
 #include "ir/kernel.h"
 #include "ir/ranks.h"
@@ -53,6 +54,7 @@ class Order {
 
   void run() {
     place_state_writes();
+    mark_touched_rows(graph_, s_);
     for (Kernel& kernel : s_.kernels) kernel.work = work_of(kernel);
     assign_phases();
   }
@@ -266,13 +268,23 @@ class Order {
   Work work_of(const Kernel& kernel) const {
     ir::Cost flops, bytes;
     if (is_tap(kernel)) return {};
+    const auto of = [&](const ir::Cost& cost, const Type& type) {
+      return kernel.touched_rows && type.shape == kernel.shape ? of_touched_rows(kernel, cost) : cost;
+    };
     if (!kernel.is<Kernel::Combine>())
-      for (const NodeId id : kernel.nodes) flops += ir::flops(graph_, id);
-    for (const Read& read : kernel.reads) bytes += ir::bytes(s_.values[read.value].type);
-    if (kernel.is<Kernel::Pack>()) bytes += ir::bytes(s_.values[kernel.memory_for(Memory::packed)].type);
+      for (const NodeId id : kernel.nodes) flops += id == kernel.anchor ? ir::flops(graph_, id) : of(ir::flops(graph_, id), graph_.node(id).type);
+    const auto bytes_of = [&](ValueId value) { return of(ir::bytes(s_.values[value].type), s_.values[value].type); };
+    for (const Read& read : kernel.reads) bytes += bytes_of(read.value);
+    if (kernel.is<Kernel::Pack>()) bytes += bytes_of(kernel.memory_for(Memory::packed));
     for (const Write& write : kernel.writes)
-      if (!is_tap(kernel, write)) bytes += ir::bytes(s_.values[write.value].type);
+      if (!is_tap(kernel, write)) bytes += bytes_of(write.value);
     return {flops, bytes};
+  }
+  /// Of a cost over all rows of a scatter's table, that of as many as there are updates.
+  ir::Cost of_touched_rows(const Kernel& scatter, const ir::Cost& all) const {
+    const Dim updates = graph_.node(graph_.node(scatter.anchor).inputs[0]).type.shape.elements();
+    const auto rows = static_cast<double>(scatter.shape[0].factor());
+    return ir::Cost::of(updates.with_factor(1), all[Dim(1)] * static_cast<double>(updates.factor()) / rows);
   }
 
   /// More chunks than eight where each has enough work, by the cost model of the runtime (runtime/team.h).

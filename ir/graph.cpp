@@ -116,12 +116,6 @@ std::vector<NodeId> Graph::topological_order() const {
   return order;
 }
 
-std::optional<NodeId> Graph::find_state(std::string_view name) const {
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    if (states_[i].name == name) return static_cast<NodeId>(i);
-  return std::nullopt;
-}
-
 void Graph::replace_all_uses(NodeId from, NodeId to) {
   if (from == to) return;
   if (nodes_[from].type != nodes_[to].type) throw InternalError(name_, str("replacing ", nodes_[from].type, " by ", nodes_[to].type));

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +35,9 @@ struct Node {
   std::vector<NodeId> users;        ///< one entry per use; outputs and state updates are not in it
   std::int32_t kernel = no_kernel;  ///< kernel group, set by the pass `group`
   Padding padding = {};             ///< set by the pass `skip_padding`
+  /// Of the leaf of a state: a scatter_add_rows; the state's update has the state's own value in all rows to which that adds nothing. Set by the pass
+  /// `touched_rows`.
+  NodeId touched_by = no_node;
   bool dead = false;
   bool kept = false;             ///< computed and stored although nothing needs it
   NodeId gradient_of = no_node;  ///< the value whose final gradient this node is, set by differentiate: for reports about removed gradients
@@ -92,7 +94,6 @@ class Graph {
   bool is_output(NodeId id) const { return nodes_[id].results > 0; }
   /// Live nodes, each after its inputs; among the candidates for the next the lowest id first.
   std::vector<NodeId> topological_order() const;
-  std::optional<NodeId> find_state(std::string_view name) const;  ///< index of the state
 
   // ---- changing ----
   /// Every use of `from`, outputs and updates included, becomes a use of `to`. Throws InternalError if the types differ.
@@ -101,6 +102,7 @@ class Graph {
   void set_unpadded(std::size_t input) { inputs_[input].unpadded = true; }
   void set_kernel(NodeId id, std::int32_t kernel) { nodes_[id].kernel = kernel; }
   void set_padding(NodeId id, Padding padding) { nodes_[id].padding = padding; }
+  void set_touched_by(std::size_t state, NodeId scatter) { nodes_[state_nodes_[state]].touched_by = scatter; }
   /// Counts as needed from now on: to measure what the removal of unused nodes saves.
   void keep(NodeId id);
   void set_gradient_of(NodeId id, NodeId value) { nodes_[id].gradient_of = value; }

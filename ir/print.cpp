@@ -86,7 +86,12 @@ std::string to_text(const Graph& graph, PrintOptions options) {
     text += "\n";
   }
   for (std::size_t i = 0; i < graph.states().size(); ++i)
-    if (graph.updates()[i] != no_node) text += str("  ", graph.states()[i].name, " <- ", names[graph.updates()[i]], "\n");
+    if (graph.updates()[i] != no_node) {
+      const NodeId scatter = graph.node(graph.state_node(i)).touched_by;
+      text += str("  ", graph.states()[i].name, " <- ", names[graph.updates()[i]]);
+      if (options.kernels && scatter != no_node) text += str("   {rows of ", names[scatter], "}");
+      text += "\n";
+    }
   return text;
 }
 

@@ -30,14 +30,28 @@ constexpr bool moves_rows = is_one_of<O, ir::Reshape, ir::Broadcast, ir::Permute
 
 /// f(0) is 0.
 template <class O>
-constexpr bool keeps_zero =
-    moves_rows<O> ||
-    is_one_of<O, ir::Add, ir::Sub, ir::Neg, ir::Abs, ir::Square, ir::Sign, ir::Minimum, ir::Maximum, ir::Relu, ir::Tanh, ir::StopGradient, ir::Sum>;
+constexpr bool keeps_zero = moves_rows<O> || is_one_of<O, ir::Add, ir::Sub, ir::Neg, ir::Abs, ir::Square, ir::Sign, ir::Minimum, ir::Maximum,
+                                                       ir::Relu, ir::Tanh, ir::StopGradient, ir::Sum, ir::Less, ir::NotEqual>;
 
 /// Finite numbers, unless they are so large that sums and products of them overflow, give finite ones.
 template <class O>
 constexpr bool keeps_finite =
     keeps_zero<O> || is_one_of<O, ir::Mul, ir::Clip, ir::Sigmoid, ir::Sin, ir::Cos, ir::Erf, ir::Select, ir::Matmul, ir::Dense>;
+
+/// Whether a value is greater than 0, as far as its op and those of its operands tell: sqrt(x) + 1e-8.
+bool is_positive(const ir::Graph& graph, NodeId id) {
+  const auto is_at_least_0 = [&](NodeId of) {
+    return std::visit([]<class O>(const O&) { return is_one_of<O, ir::Sqrt, ir::Square, ir::Abs, ir::Exp, ir::Sigmoid, ir::Relu>; },
+                      graph.node(of).op);
+  };
+  const auto is_constant = [&](NodeId of) {
+    const auto* constant = std::get_if<ir::Constant>(&graph.node(ir::before_reshapes(graph, of)).op);
+    return constant && constant->value > 0;
+  };
+  const ir::Node& node = graph.node(id);
+  if (!std::holds_alternative<ir::Add>(node.op)) return is_constant(id);
+  return (is_at_least_0(node.inputs[0]) && is_constant(node.inputs[1])) || (is_constant(node.inputs[0]) && is_at_least_0(node.inputs[1]));
+}
 
 }  // namespace
 
@@ -104,7 +118,7 @@ NodeId Padding::value_of(NodeId id) {
           return step && op.index >= scan.carries && step->is_zero(scan.body.graph().outputs()[static_cast<std::size_t>(op.index)]) ? zero : id;
         }
         if constexpr (std::is_same_v<O, ir::Select>) {
-          if (is_mask(id, 0)) return same_as(2);
+          if (is_mask(id, 0) || is_zero_there(0)) return same_as(2);
           return is_zero_there(1) && is_zero_there(2) ? zero : id;
         }
         if constexpr (std::is_same_v<O, ir::Add> || std::is_same_v<O, ir::Sub>) {
@@ -112,6 +126,7 @@ NodeId Padding::value_of(NodeId id) {
           if (std::is_same_v<O, ir::Add> && is_zero_there(0)) return same_as(1);
         }
         if constexpr (std::is_same_v<O, ir::Mul>) return is_zero_there(0) || is_zero_there(1) ? zero : id;
+        if constexpr (std::is_same_v<O, ir::Div>) return is_zero_there(0) && is_positive(graph_, node.inputs[1]) ? zero : id;
         if constexpr (std::is_same_v<O, ir::Matmul>) return has_units(id) && !op.transpose_a && is_zero_there(0) ? zero : id;
         if constexpr (std::is_same_v<O, ir::Pad>)
           if (op.value != 0) return id;

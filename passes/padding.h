@@ -18,15 +18,15 @@ enum class Freedom : std::uint8_t {
   anything,
 };
 
-/// What a graph computes of its units where a mask is false. A unit is a sample (N of them), or a step of one (N·T): values have some dimensions
-/// whose product is their number, and then those of a unit.
+/// What a graph computes of its units where a mask is false, or where something that is set to 0 there decides. A unit is a sample (N of them), or a
+/// step of one (N·T): values have some dimensions whose product is their number, and then those of a unit.
 class Padding {
  public:
-  /// `mask`: a boolean node with one element a unit.
+  /// `mask`: a boolean node with one element a unit; or no_node.
   Padding(const ir::Graph& graph, Dim units, ir::NodeId mask);
 
-  /// Of a leaf: its padding is 0.
-  void set_zero(ir::NodeId leaf) { stands_for_[leaf] = zero; }
+  /// Of a node: its padding is 0, whatever the graph says.
+  void set_zero(ir::NodeId id) { stands_for_[id] = zero; }
   /// From the leaves to the results: what the padding of each value is.
   void find_values();
   /// Whether it is 0.

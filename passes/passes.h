@@ -55,6 +55,8 @@ bool split_concat(ir::Graph& graph, PassContext& context);
 bool unpad_inputs(ir::Graph& graph, PassContext& context);
 /// Finds what need not heed the steps of sequences that a mask leaves out (ir::Padding).
 bool skip_padding(ir::Graph& graph, PassContext& context);
+/// Finds tables that change only in the rows to which a scatter_add_rows adds (ir::Node::touched_by): those of an embedding that a batch has.
+bool touched_rows(ir::Graph& graph, PassContext& context);
 /// Loops over time over the same operands that make the same carries → one loop, with the results of both: the gradient's copy of a loop, which keeps
 /// what the gradient needs, and the loop itself.
 bool merge_scans(ir::Graph& graph, PassContext& context);

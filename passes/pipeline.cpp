@@ -47,6 +47,7 @@ std::span<const Pass> pipeline() {
       {"step_bodies", step_bodies, plain_step_bodies, true},
       // After all that changes nodes.
       {"skip_padding", skip_padding},
+      {"touched_rows", touched_rows},
       // Last: nodes no longer change, and only needed ones are left.
       {"group", group, group_each_alone, true},
   };

@@ -119,6 +119,9 @@ class ScatterKernel final : public CollectedFirstKernel {
   void plan(Planner& planner, Kernel kernel) const override;
   void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
   Skips skips_padding(const ir::Graph&, const Kernel&) const override { return Skips::itself; }
+  void emit(Emitter& e) const override;
+  /// Adds memory for the number of updates of each row, if the kernel has none yet.
+  static void plan_counts(Planner& planner, Kernel& kernel);
 
  protected:
   void collect(Emitter& e) const override;

@@ -53,9 +53,11 @@ std::vector<Setting> Optimizer::settings() const {
     if (limit > 0) list.emplace_back(what, limit);
   if (common_.accumulate > 1) list.emplace_back("accumulate", common_.accumulate);
   if (common_.average_decay > 0) list.emplace_back("average_decay", common_.average_decay);
+  if (common_.lazy) list.emplace_back("lazy", true);
   for (const Group& group : common_.groups) {
     std::string text = group.frozen ? "frozen" : str("rate ", group.rate);
     if (group.weight_decay && !group.frozen) text += str(" weight_decay ", *group.weight_decay);
+    if (group.lazy && !group.frozen) text += " lazy";
     list.emplace_back(str("group '", group.pattern, "'"), std::move(text));
   }
   return list;
@@ -69,7 +71,7 @@ void Optimizer::update(std::span<const Parameter> parameters, std::span<const Te
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (gradients[i].shape() != parameters[i].shape())
       throw UserError(name_, str("the gradient of '", parameters[i].name(), "' must be ", parameters[i].shape(), ", got ", gradients[i].shape()));
-  updates_ = step_ = {};
+  updates_ = changes_ = step_ = {};
   std::vector<Parameter> trained;
   std::vector<Tensor> used;
   std::vector<const Group*> groups;
@@ -83,7 +85,9 @@ void Optimizer::update(std::span<const Parameter> parameters, std::span<const Te
   begin();
   for (std::size_t i = 0; i < trained.size(); ++i) {
     group_ = groups[i];
+    if (common_.lazy || (group_ && group_->lazy)) changes_ = not_equal(used[i], 0);
     update_one(trained[i], used[i]);
+    changes_ = {};
     if (common_.average_decay > 0) average(trained[i]);
   }
 }
@@ -131,6 +135,10 @@ void Optimizer::average(const Parameter& w) {
 }
 
 void Optimizer::set(const Parameter& parameter, const Tensor& value) {
+  set_all(parameter, changes_.defined() ? where(changes_, value, parameter) : value);
+}
+
+void Optimizer::set_all(const Parameter& parameter, const Tensor& value) {
   parameter.assign(updates_.defined() ? where(updates_, value, parameter) : value);
 }
 
@@ -138,7 +146,7 @@ Tensor Optimizer::step_number() {
   if (!step_.defined()) {
     const Parameter steps = counter("step");
     const Tensor now = minimum(steps, std::numeric_limits<std::uint32_t>::max() - 1) + 1;
-    set(steps, now);
+    set_all(steps, now);
     step_ = cast(now, DType::f32);
   }
   return step_;

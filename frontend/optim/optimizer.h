@@ -32,6 +32,7 @@ struct Group {
   double rate = 1;                          ///< factor of the learning rate, also of a scheduled one
   std::optional<double> weight_decay = {};  ///< in place of the optimizer's
   bool frozen = false;                      ///< leave them unchanged
+  bool lazy = false;                        ///< as Common::lazy
 };
 /// A parameter belongs to the first group whose pattern matches its name.
 using Groups = std::vector<Group>;
@@ -41,7 +42,11 @@ struct Common {
   Clip clip = {};
   int accumulate = 1;        ///< calls per update, with the mean gradient of these
   double average_decay = 0;  ///< in (0, 1): keep an exponential moving average of each parameter; see exchange_averages()
-  Groups groups = {};        ///< each must match a parameter
+  /// Elements whose gradient is 0 keep their value and their slots: of an embedding's table, only the rows of the batch change. In the other rows
+  /// averages do not decay, and neither momentum nor weight decay moves a weight; t counts all updates. (As SparseAdam of PyTorch, LazyAdam of
+  /// TensorFlow Addons.)
+  bool lazy = false;
+  Groups groups = {};  ///< each must match a parameter
 };
 
 /// Base of the optimizers. Copies share their state.
@@ -95,7 +100,8 @@ class Optimizer {
   Tensor step_number();
   /// 1 - base^t, exact to rounding: the bias correction of averages that start at 0 (Kingma and Ba 2015).
   Tensor bias_correction(double base);
-  /// Assigns a parameter, slot or scalar, unless this call only accumulates.
+  /// Assigns a parameter, slot or scalar, unless this call only accumulates; if updates are lazy, a parameter and its slots only where its gradient
+  /// is not 0.
   void set(const Parameter& parameter, const Tensor& value);
   /// The learning rate for the parameter that update_one is called for.
   Tensor rate() const;
@@ -118,6 +124,8 @@ class Optimizer {
   void name_slots() const;
   /// The group of each parameter, null for none.
   std::vector<const Group*> groups_of(std::span<const Parameter> parameters) const;
+  /// set() of all elements.
+  void set_all(const Parameter& parameter, const Tensor& value);
   std::vector<Tensor> accumulated(std::span<const Parameter> parameters, std::span<const Tensor> gradients);
   void average(const Parameter& w);
 
@@ -125,9 +133,10 @@ class Optimizer {
   Common common_;
   Parameter learning_rate_;
   std::shared_ptr<std::vector<Slot>> slots_ = std::make_shared<std::vector<Slot>>();
-  Tensor updates_;                                                                               ///< while accumulating: whether this call updates
-  Tensor step_;                                                                                  ///< t, while an update runs
-  const Group* group_ = nullptr;                                                                 ///< of the parameter that is being updated
+  Tensor updates_;                ///< while accumulating: whether this call updates
+  Tensor changes_;                ///< of the parameter that is being updated, if updates are lazy: which elements change
+  Tensor step_;                   ///< t, while an update runs
+  const Group* group_ = nullptr;  ///< of the parameter that is being updated
   std::shared_ptr<std::vector<Parameter>> loaded_ = std::make_shared<std::vector<Parameter>>();  ///< for slots that do not exist yet
 };
 

@@ -48,6 +48,7 @@ ir::Value many_rows(Builder& b);  // motifs_sequence.cpp
 ir::Value masked_steps(Builder& b);
 
 ir::Value state_update(Builder& b);  // motifs_state.cpp
+ir::Value table_update(Builder& b);
 ir::Value scalar_in_every_kernel(Builder& b);
 ir::Value dropout(Builder& b);
 

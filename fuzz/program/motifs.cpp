@@ -37,6 +37,7 @@ constexpr Motif motifs[] = {
     {motif::loop_over_time, 13},
     {motif::attention},
     {motif::state_update},
+    {motif::table_update, 3},
     {motif::scalar_in_every_kernel},
     {motif::dropout},
     {motif::computed_index},

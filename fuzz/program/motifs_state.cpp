@@ -48,6 +48,41 @@ Value state_update(Builder& b) {
   return next;
 }
 
+/// A table whose rows are picked, and to which a gradient of these is added: by the rule of an optimizer, or almost.
+Value table_update(Builder& b) {
+  const std::int64_t rows = b.number(2, 60);
+  const Shape row = b.choose.one_in(4) ? Shape{b.number(1, 4), b.number(1, 20)} : Shape{b.number(1, 40)};
+  const Shape places = b.choose.one_in(3) ? Shape{b.batch(), b.number(1, 5)} : Shape{b.batch()};
+  const std::size_t first = b.graph.states().size();
+  const Type table{DType::f32, row.insert(0, rows)};
+  const Value w = b.parameter(table), index = b.index(places, rows), picked = link(b, b.add(ir::GatherRows{}, {w, index}));
+  Value g = b.add(ir::ScatterAddRows{rows}, {index, arithmetic(b, picked)});
+  if (g.type() != table) throw Unfit{};
+  if (!exactly(b)) g = arithmetic(b, link(b, g));
+  const auto constant = [&](double value) { return b.add(ir::Constant{value}, {}); };
+  const auto update = [&](std::size_t state, Value next) {
+    if (next.type() == table) b.graph.set_update(first + state, next.id);
+    return next;
+  };
+  const Value step = b.add(ir::Mul{}, {g, b.leaf({}, 0.01, 1)});
+  switch (b.choose.below(4)) {
+    case 0:
+      return update(0, b.add(ir::Add{}, {w, g}));
+    case 1: {  // Adagrad
+      const Value total = update(1, b.add(ir::Add{}, {b.parameter(table), b.add(ir::Square{}, {g})}));
+      const Value root = b.add(ir::Add{}, {b.add(ir::Sqrt{}, {b.add(ir::Abs{}, {total})}), constant(exactly(b) ? 1e-3 : 0)});
+      return update(0, b.add(ir::Sub{}, {w, b.add(ir::Div{}, {step, root})}));
+    }
+    case 2: {  // a lazy one
+      const Value changes = b.add(ir::NotEqual{}, {g, constant(exactly(b) ? 0 : 0.5)}), v = b.parameter(table);
+      const Value next = update(1, b.add(ir::Select{}, {changes, b.add(ir::Add{}, {arithmetic(b, v), g}), v}));
+      return update(0, b.add(ir::Select{}, {changes, b.add(ir::Sub{}, {w, next}), w}));
+    }
+    default:
+      return update(0, b.add(ir::Sub{}, {w, step}));
+  }
+}
+
 /// A counter, or another scalar, that several kernels compute for themselves.
 Value scalar_in_every_kernel(Builder& b) {
   const DType dtype = b.choose.one_in(3) ? DType::i32 : DType::f32;

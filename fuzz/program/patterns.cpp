@@ -163,6 +163,7 @@ constexpr Pattern kernel_patterns[] = {
     {"steps left out of rows added in slots",
      [](const Site& s) { return s.kernel.mask && s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op); }},
     {"steps left out of a scatter", [](const Site& s) { return s.kernel.mask && s.has_anchor<ir::ScatterAddRows>(); }},
+    {"rows of a table that a batch has", [](const Site& s) { return s.kernel.touched_rows; }},
     {"rows of samples divided", [](const Site& s) { return s.kernel.domain.units.is_batch() && !s.kernel.domain.samples; }},
     {"rows of N·T", [](const Site& s) { return s.kernel.domain.units.is_batch() && s.kernel.domain.units.is_length(); }},
     {"rows as long as T", [](const Site& s) { return s.kernel.domain.units.is_batch() && symbolic_layout(s.kernel.shape).cols.is_length(); }},

@@ -135,10 +135,8 @@ TEST_F(GraphTest, WhatIsKeptStaysAlthoughNothingNeedsIt) {
   EXPECT_EQ(graph.erase_dead(), std::vector<NodeId>{kept.id});
 }
 
-TEST_F(GraphTest, StatesAreFoundByNameAndMayKeepTheirValue) {
+TEST_F(GraphTest, StatesMayKeepTheirValue) {
   const Value w = graph.add_state({"w", {DType::f32, {3}}}), v = graph.add_state({"v", {DType::f32, {3}}});
-  EXPECT_EQ(graph.find_state("v"), 1u);
-  EXPECT_EQ(graph.find_state("u"), std::nullopt);
   const Value next = w + v;
   graph.set_update(0, next.id);
   EXPECT_TRUE(graph.is_output(next.id));
@@ -158,6 +156,9 @@ TEST_F(GraphTest, WhatPassesSetIsThere) {
   EXPECT_TRUE(graph.inputs()[0].unpadded);
   graph.set_padding(y.id, {.mask = mask.id, .anything = true});
   EXPECT_EQ(graph.node(y.id).padding.mask, mask.id);
+  const Value w = graph.add_state({"w", {DType::f32, {3}}});
+  graph.set_touched_by(0, y.id);
+  EXPECT_EQ(graph.node(w.id).touched_by, y.id);
   graph.set_origin(y.id, {"dense_2", "mlp.cpp", 15});
   EXPECT_EQ(graph.node(y.id).origin.text(), "dense_2, mlp.cpp:15");
   EXPECT_EQ(to_string(access_of(graph, y.id)), "i,j,k: [i,j,k]");
