@@ -159,6 +159,15 @@ std::vector<Job> text_average(const RunSettings& settings) {
   return {job};
 }
 
+/// A row of 32 of a million for each sample, and a dense layer: of the table, a step changes what the batch has.
+std::vector<Job> table_step(const char* name, std::shared_ptr<optim::Optimizer> optimizer, const RunSettings& settings) {
+  constexpr std::int64_t batch = 1024, rows = 1'000'000, features = 32, batches = 4;
+  Batches all;
+  for (std::uint64_t i = 0; i < batches; ++i) all.emplace_back(labels(batch, rows, 50 + i), labels(batch, 2, 60 + i));
+  Network network{nn::Sequential{nn::Embedding(rows, features), nn::Dense(features, 1)}, {.first = 0, .others = features}};
+  return training(name, std::move(network), loss::binary_crossentropy_from_logits, std::move(optimizer), std::move(all), settings);
+}
+
 // ---- from nothing ----
 
 /// Seconds since the kernel started this process, in its ticks of 10 ms.
@@ -339,6 +348,11 @@ const std::vector<Workload>& workloads() {
       {"mlp_b10000", [](const RunSettings& s) { return mlp("mlp_b10000", {784, 70, 30, 10}, 10000, s); }},
       {"mlp5_b1500", [](const RunSettings& s) { return mlp("mlp5_b1500", {784, 200, 100, 50, 30, 10}, 1500, s); }},
       {"text_avg_b512", text_average},
+      {"table_sgd_b1024", [](const RunSettings& s) { return table_step("table_sgd_b1024", std::make_shared<optim::SGD>(), s); }},
+      {"table_adam_b1024",
+       [](const RunSettings& s) {
+         return table_step("table_adam_b1024", std::make_shared<optim::Adam>(optim::AdamOptions{.common = {.lazy = true}}), s);
+       }},
       {"lenet_b64", lenet_step},
       {"lenet_infer_b1", [](const RunSettings& s) { return lenet_inference(1, s); }},
       {"lenet_infer_b64", [](const RunSettings& s) { return lenet_inference(64, s); }},
