@@ -20,6 +20,11 @@ std::size_t first_not_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+void require_utf8(std::string_view text, std::string_view where) {
+  if (const std::size_t wrong = first_not_utf8(text); wrong != text.npos)
+    throw UserError(where, str("the text is not UTF-8 at byte ", wrong, "; convert it, or name its encoding when it is read"));
+}
+
 Decoder::Decoder(std::string where, std::string encoding) : conversion_(iconv_open("UTF-8", encoding.c_str())) {
   if (conversion_ == reinterpret_cast<iconv_t>(-1))
     throw UserError(where, str("the encoding '", encoding, "' is not known; give one that iconv -l lists, as utf-8, latin1, cp1252 or utf-16"));

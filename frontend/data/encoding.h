@@ -10,6 +10,8 @@ namespace sinter::data {
 
 /// The index of the first byte that is not valid UTF-8; npos if there is none.
 std::size_t first_not_utf8(std::string_view text);
+/// Throws UserError `[where] …` that names it.
+void require_utf8(std::string_view text, std::string_view where);
 
 /// Converts text to UTF-8 piece by piece, with iconv of the C library.
 class Decoder {

@@ -78,8 +78,7 @@ class Breaks {
 }  // namespace
 
 void for_each_word(std::string_view text, bool lower_case, const std::function<void(std::string_view)>& word) {
-  if (const std::size_t wrong = first_not_utf8(text); wrong != text.npos)
-    throw UserError("words", str("the text is not UTF-8 at byte ", wrong, "; convert it, or name its encoding when it is read"));
+  require_utf8(text, "words");
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / 4)
     throw UserError("words", str("a text of ", text.size(), " bytes is too long; divide it"));
   thread_local Breaks breaks;

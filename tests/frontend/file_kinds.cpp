@@ -10,12 +10,14 @@
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
+#include "frontend/data/vocabulary.h"
 #include "frontend/file/model_file.h"
 #include "frontend/weights/keras.h"
 #include "ir/graph.h"
 #include "ir/print.h"
 #include "tests/frontend/data_files.h"
 #include "tests/frontend/helpers.h"
+#include "tests/frontend/sentencepiece_fixtures.h"
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/bytes.h"
 
@@ -135,6 +137,13 @@ std::string read_graph(const fs::path& path) { return ir::to_text(load_step(path
 std::string read_trainer(const fs::path& path) { return text_of(Trainer::load(path.string(), {.mode = Mode::eager}).parameters()); }
 std::string read_rgb(const fs::path& path) { return text_of(data::read_image(path)); }
 std::string read_table(const fs::path& path) { return text_of(data::read_csv(path)); }
+std::string read_sentencepiece(const fs::path& path) {
+  const auto vocabulary = data::Vocabulary::from_sentencepiece(path);
+  std::string text;
+  for (const std::string& piece : vocabulary.words()) text += str(piece.size(), " ", piece);
+  for (const std::int32_t number : vocabulary.encode("A wonderful <url>\tﬁlm, ｡ ::")) text += str(" ", number);
+  return text;
+}
 
 const FileKind kinds[] = {
     {.name = "step", .sound = step_file, .read = read_step, .checked = true},
@@ -155,6 +164,8 @@ const FileKind kinds[] = {
     {.name = "safetensors",
      .sound = [] { return written([](const fs::path& path) { data::write_safetensors(path, small_arrays()); }); },
      .read = text<data::read_safetensors>},
+    {.name = "sentencepiece", .sound = [] { return sentencepiece_fixtures().at("characters"); }, .read = read_sentencepiece, .step = 3},
+    {.name = "sentencepiece_rules", .sound = [] { return sentencepiece_fixtures().at("suffix"); }, .read = read_sentencepiece, .step = 61},
     {.name = "hdf5", .sound = keras_file, .read = text<weights::read_keras>, .step = 5},
     {.name = "png", .sound = rgb_png, .read = read_rgb, .checked = true},
     {.name = "png_palette", .sound = [] { return picture("palette4_transparent.png"); }, .read = read_rgb, .checked = true},

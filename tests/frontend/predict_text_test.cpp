@@ -1,6 +1,8 @@
 // A model that takes texts: the vocabulary goes into its file.
 #include "frontend/nn/recurrent.h"
 #include "tests/frontend/mistakes.h"
+#include "tests/frontend/sentencepiece_fixtures.h"
+#include "tests/support/bytes.h"
 
 namespace sinter::test {
 namespace {
@@ -11,11 +13,12 @@ class PredictText : public ::testing::Test {
  protected:
   PredictText() : vocabulary_(data::Vocabulary::fit(texts_)) {}
 
-  Trainer trained(Mode mode) {
+  Trainer trained(Mode mode) const { return trained(mode, vocabulary_); }
+  Trainer trained(Mode mode, const data::Vocabulary& vocabulary) const {
     seed(1);
-    nn::Sequential model{nn::Embedding(vocabulary_.size(), 4), nn::GlobalAveragePool(), nn::Dense(4, 1)};
+    nn::Sequential model{nn::Embedding(vocabulary.size(), 4), nn::GlobalAveragePool(), nn::Dense(4, 1)};
     Trainer trainer(model, loss::binary_crossentropy_from_logits, optim::Adam({.learning_rate = 0.1f}), {.mode = mode});
-    trainer.fit({vocabulary_.encode_all(texts_), Tensor({1, 0, 1, 0}, {4})}, {.epochs = 50, .verbose = false});
+    trainer.fit({vocabulary.encode_all(texts_), Tensor({1, 0, 1, 0}, {4})}, {.epochs = 50, .verbose = false});
     return trainer;
   }
 
@@ -39,6 +42,25 @@ TEST_F(PredictText, AlsoFromAFile) {
     EXPECT_EQ(loaded.predict_texts(texts_).to_vector<float>(), all);
     EXPECT_EQ(loaded.predict_text("A WONDERFUL film!").to_vector<float>()[0], all[0]);
     EXPECT_EQ(loaded.predict_text("").shape(), (Shape{1, 1})) << "a sequence of no words";
+  }
+}
+
+TEST_F(PredictText, BySubwordsWithoutTheirModelFile) {
+  const std::filesystem::path model = folder_ / "some.model";
+  write_bytes(model, sentencepiece_fixtures().at("unigram"));
+  const auto vocabulary = data::Vocabulary::from_sentencepiece(model, {.start = true});
+  for (const Mode mode : modes()) {
+    Trainer trainer = trained(mode, vocabulary);
+    trainer.set_vocabulary(vocabulary);
+    const std::vector<float> all = trainer.predict_texts(texts_).to_vector<float>();
+    EXPECT_GT(all[0], 0);
+    EXPECT_LT(all[1], 0);
+    trainer.save(file_);
+    std::filesystem::remove(model);
+    Trainer loaded = Trainer::load(file_, {.mode = mode});
+    EXPECT_EQ(loaded.vocabulary().to_json(), vocabulary.to_json());
+    EXPECT_EQ(loaded.predict_texts(texts_).to_vector<float>(), all);
+    EXPECT_EQ(loaded.predict_text("\uff41 wonderful\u3000film").to_vector<float>()[0], all[0]) << "normalized";
   }
 }
 

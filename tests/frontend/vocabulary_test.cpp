@@ -110,7 +110,7 @@ TEST(Vocabulary, RefusesWhatItCannotBe) {
       {"[]", "the description is damaged ("},
       {"[[[[]]]]", "nest"},
       {with("\"version\":1", "\"version\":2"), "version 2 is not known"},
-      {with("\"words\"", "\"subwords\""), "the description is of another kind, \"subwords\""},
+      {with("\"words\"", "\"letters\""), "the description is of another kind, \"letters\""},
       {with("\"keep\":\"first\"", "\"keep\":\"both\""), "the description is damaged: it keeps 'both', neither first nor last"},
       {with("\"longest\":0", "\"longest\":-3"), "longest must be at least 0, got -3"},
       {with("\"lower_case\":true", "\"lower_case\":1"), "the description is damaged ("},
