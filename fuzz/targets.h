@@ -28,8 +28,8 @@ inline constexpr std::string_view table_of_seeds = "area,town,rooms\n1.5,Bonn,2\
 void run_stream(Bytes bytes);
 
 // ---- texts.cpp ----
-/// The kind, then a file of JSON lines (j), one with tabs (t) or the description of a vocabulary: a table is whole, its texts make a vocabulary, and
-/// that knows its words.
+/// The kind, then a file of JSON lines (j), one with tabs (t), a text with a .model file of SentencePiece (m) or the description of a vocabulary: a
+/// table is whole, its texts make a vocabulary, and that knows its words.
 void run_text(Bytes bytes);
 
 // ---- programs.cpp ----

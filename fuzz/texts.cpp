@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "frontend/data/csv.h"
 #include "frontend/data/encoding.h"
 #include "frontend/data/json_lines.h"
@@ -25,11 +27,21 @@ void use(const data::Vocabulary& vocabulary, std::string_view text) {
   (void)vocabulary.decode(numbers);
 }
 
-void run_description(const std::string& text) {
-  const data::Vocabulary vocabulary = data::Vocabulary::from_json(text);
+void use_written(const data::Vocabulary& vocabulary, std::string_view text) {
   const std::string written = vocabulary.to_json();
   require(data::Vocabulary::from_json(written).to_json() == written, "a vocabulary written and read again differs");
-  use(vocabulary, "A film, a FILM; É 3.5");
+  use(vocabulary, text);
+}
+
+void run_description(const std::string& text) { use_written(data::Vocabulary::from_json(text), "A film, a FILM; É 3.5"); }
+
+/// The length of a text, the text, and a .model file.
+void run_sentencepiece(Bytes bytes) {
+  if (bytes.empty()) return;
+  const std::size_t length = std::min<std::size_t>(bytes[0], bytes.size() - 1);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + 1, length);
+  const MemoryFile file(bytes.subspan(1 + length));
+  use_written(data::Vocabulary::from_sentencepiece(file.path()), text);
 }
 
 /// The table is whole, and what its texts have is a vocabulary, which is the same from its description.
@@ -59,6 +71,8 @@ void run_text(Bytes bytes) {
       return use(data::read_json_lines(file.path()));
     case 't':
       return use(data::read_csv(file.path(), {.delimiter = '\t', .quotes = false}));
+    case 'm':
+      return run_sentencepiece(rest);
     default:
       return run_description({reinterpret_cast<const char*>(rest.data()), rest.size()});
   }
