@@ -1,6 +1,9 @@
 // Texts as subwords: models that SentencePiece made (tests/fixtures/subwords.py), and files that are none.
 #include <zlib.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "frontend/data/base64.h"
@@ -116,16 +119,26 @@ std::string options(const std::string& trainer = {}, const std::string& normaliz
 
 const std::string unk = piece("<unk>", 0, unknown), a = piece("a", -1), small = unk + a + options();
 
-/// A double array whose root leads to block 1, with room for a rule: "A" becomes what begins at 0.
-std::string charsmap(const std::string& replacements) {
+/// Rules of normalization: what begins with this byte becomes the first of the replacements. The root leads to block 1 of the double array, that
+/// to 2.
+std::string charsmap(const std::string& replacements, unsigned char from = 'A', std::uint32_t root = 256 << 10) {
   std::vector<std::uint32_t> units(3 * 256);
-  units[0] = 256 << 10;
-  units[256 + 'A'] = 'A' | 1 << 8 | ((256 + 'A') ^ 512) << 10;
+  units[0] = root;
+  units[256 + from] = from | 1u << 8 | ((256u + from) ^ 512) << 10;
   units[512] = 1u << 31;
   std::string bytes = little_endian(4 * units.size(), 4);
   for (const std::uint32_t unit : units) bytes += little_endian(unit, 4);
   return bytes + replacements;
 }
+
+/// The pieces that a text is divided into, without a space before it.
+std::vector<std::string> divided(std::string_view text, int kind, const std::string& pieces) {
+  const Vocabulary vocabulary = vocabulary_of(unk + pieces + options(field(3, static_cast<std::uint64_t>(kind)), field(3, std::uint64_t{0})));
+  std::vector<std::string> parts;
+  for (const std::int32_t number : vocabulary.encode(text)) parts.push_back(vocabulary.decode(Numbers{number}));
+  return parts;
+}
+const std::string no_piece = " \u2047 ";
 
 TEST(SubwordVocabulary, HasThePiecesInTheOrderOfTheirIds) {
   const Vocabulary vocabulary = vocabulary_of(piece("<s>", 0, control) + a + unk + piece("\u2581a", -1) + options());
@@ -134,6 +147,40 @@ TEST(SubwordVocabulary, HasThePiecesInTheOrderOfTheirIds) {
   EXPECT_THAT(vocabulary.encode("a aa b"), ElementsAre(5, 5, 4, Vocabulary::unknown));
   EXPECT_EQ(vocabulary.decode(Numbers{0, 1, 3, 5, 5, 4, 2, 0}), "a aa \u2047 ");
   EXPECT_EQ(error_of([&] { (void)vocabulary.decode(Numbers{6}); }), "[Vocabulary] number 6 is outside of [0, 6)");
+}
+
+TEST(SubwordVocabulary, OfUnigramsFindsTheBestSum) {
+  const auto unigram = [](std::string_view text, const std::string& pieces) { return divided(text, 1, pieces); };
+  EXPECT_THAT(unigram("abc", piece("abc", -3) + piece("ab", -1) + piece("c", -1)), ElementsAre("ab", "c"));
+  EXPECT_THAT(unigram("abc", piece("a", -1) + piece("bc", -1) + piece("ab", -1) + piece("c", -1)), ElementsAre("a", "bc"))
+      << "of equal sums the first found";
+  EXPECT_THAT(unigram("abcd", piece("abc", 0, user_defined) + piece("d", 0, user_defined) + piece("a", 0, user_defined) +
+                                  piece("b", 0, user_defined) + piece("cd", 0, user_defined) + piece("e")),
+              ElementsAre("abc", "d"))
+      << "the fewest of those that a user defined";
+  const std::string b60(60, 'b');
+  EXPECT_THAT(unigram("x" + b60, piece(b60, 0, user_defined) + piece("x" + b60, -1)), ElementsAre("x" + b60)) << "10 less than the least score";
+  EXPECT_THAT(unigram(std::string(20, 'x') + "ab", piece("x", -60000) + piece("a", -0.5f) + piece("b", -0.5f) + piece("ab", -1.02f)).size(), 22u)
+      << "a sum of a million does not drown the difference";
+  EXPECT_THAT(unigram("ab", piece("ab", 0, unused) + a), ElementsAre("a", no_piece));
+}
+
+TEST(SubwordVocabulary, OfPairsMergesTheHighestScore) {
+  const auto bpe = [](std::string_view text, const std::string& pieces) { return divided(text, 2, pieces); };
+  const std::string letters = piece("a", -9) + piece("b", -9) + piece("c", -9);
+  EXPECT_THAT(bpe("abc", letters + piece("ab", -2) + piece("bc", -1)), ElementsAre("a", "bc"));
+  EXPECT_THAT(bpe("aaa", letters + piece("aa", -1)), ElementsAre("aa", "a")) << "of equal scores the left one";
+  EXPECT_THAT(bpe("abc", letters + piece("ab", -1, unused) + piece("abc", -2)), ElementsAre("abc"));
+  EXPECT_THAT(bpe("abx", letters + piece("ab", -1, unused)), ElementsAre("a", "b", no_piece)) << "divided again";
+  EXPECT_THAT(bpe("abc", piece("a", -9) + piece("b", 0, user_defined) + piece("c", -9) + piece("ab", -1) + piece("bc", -1)),
+              ElementsAre("a", "b", "c"));
+  EXPECT_THAT(bpe("ab", piece("a", -9, unused) + piece("b", -9)), ElementsAre(no_piece, "b"));
+}
+
+TEST(SubwordVocabulary, OfWordsOrCharactersLooksThemUp) {
+  EXPECT_THAT(divided("a b", 3, a + piece("\u2581b")), ElementsAre("a", "b"));
+  EXPECT_THAT(divided("ab", 4, a + piece("ab") + piece("b", 0, unused)), ElementsAre("a", no_piece));
+  EXPECT_THAT(divided("abc", 4, a + piece("bc", 0, user_defined)), ElementsAre("a", "bc"));
 }
 
 TEST(SubwordVocabulary, BeginsAndCutsTexts) {
@@ -188,6 +235,10 @@ TEST(SubwordVocabulary, FollowsRulesOfNormalization) {
   EXPECT_THAT(with(charsmap(std::string("a\0", 2))).encode("AaA"), ElementsAre(3, 3, 3));
   EXPECT_THAT(with(charsmap(std::string("aa \0", 4))).encode("A"), ElementsAre(3, 3));
   EXPECT_THAT(with(charsmap(std::string("\0", 1))).encode("Aa"), ElementsAre(3));
+  EXPECT_THAT(with(charsmap(std::string("a\0", 2), 'A', 1 << 10 | 1 << 9)).encode("A"), ElementsAre(3)) << "an offset in blocks";
+  const std::string half = charsmap(std::string("a\0", 2), 0xc3);
+  EXPECT_THAT(vocabulary_of(unk + a + piece("\ufffd", -1) + options({}, field(2, half) + field(3, std::uint64_t{0}))).encode("é"), ElementsAre(3, 4))
+      << "a rule for half a character";
 }
 
 TEST(SubwordVocabulary, RefusesRulesThatAreDamaged) {
