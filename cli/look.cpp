@@ -85,7 +85,7 @@ void inspect(const Settings& s) {
   }
   std::cout << counted(numbers, "number") << ", " << size_text(bytes) << "\n";
   if (const std::optional<std::string> text = text_column_of(trainer))
-    std::cout << "texts: " << printable(*text) << ", " << counted(trainer.vocabulary().words().size(), "word") << "\n";
+    std::cout << "texts: " << printable(*text) << ", " << counted_entries(trainer.vocabulary()) << "\n";
   if (trainer.has_metadata("encoder")) {
     const data::Encoder encoder = encoder_of(trainer, s.model);
     std::cout << "features:";

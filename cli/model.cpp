@@ -52,6 +52,10 @@ Shape sample_of(Trainer& trainer, const std::string& path) {
 
 bool is_autoencoder(const Trainer& trainer) { return trainer.has_metadata("task") && trainer.metadata("task") == "self"; }
 
+std::string counted_entries(const data::Vocabulary& vocabulary) {
+  return counted(vocabulary.words().size(), vocabulary.has_subwords() ? "piece" : "word");
+}
+
 std::optional<std::string> text_column_of(const Trainer& trainer) {
   return trainer.has_metadata("text") ? std::optional(trainer.metadata("text")) : std::nullopt;
 }

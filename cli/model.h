@@ -25,6 +25,9 @@ bool is_autoencoder(const Trainer& trainer);
 /// The name of the column of texts that a model of sinter train reads; none if it reads no texts.
 std::optional<std::string> text_column_of(const Trainer& trainer);
 
+/// "20000 words", "8000 pieces".
+std::string counted_entries(const data::Vocabulary& vocabulary);
+
 /// The encoder that sinter train put into the file. Throws UserError unless it fits the model.
 data::Encoder encoder_of(Trainer& trainer, const std::string& path);
 

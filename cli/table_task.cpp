@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/model.h"
 #include "cli/options.h"
 #include "cli/task_kinds.h"
 #include "cli/words.h"
@@ -107,12 +108,13 @@ bool has_few_whole_numbers(const data::Table& table, const std::string& column) 
   return true;
 }
 
-/// The words of the texts of the rows to train on.
+/// The words of the texts of the rows to train on; or the pieces of a model.
 data::Vocabulary vocabulary_of(const TaskSettings& s, const std::vector<std::string_view>& texts, const std::vector<std::size_t>& rows) {
+  const Keep keep = s.keep_words == "first" ? Keep::first : Keep::last;
+  if (!s.subwords.empty()) return data::Vocabulary::from_sentencepiece(s.subwords, {.longest = s.max_length, .keep = keep});
   std::vector<std::string_view> learnt_from;
   for (const std::size_t row : rows) learnt_from.push_back(texts[row]);
-  return data::Vocabulary::fit(learnt_from,
-                               {.most_words = s.max_words, .longest = s.max_length, .keep = s.keep_words == "first" ? Keep::first : Keep::last});
+  return at(s.data, [&] { return data::Vocabulary::fit(learnt_from, {.most_words = s.max_words, .longest = s.max_length, .keep = keep}); });
 }
 
 /// Whether the target self stands for the samples: a column of this name comes first, unless it is ignored.
@@ -148,7 +150,7 @@ Task table_task(const TaskSettings& s, const data::Table& table, data::EncoderOp
   std::optional<data::Vocabulary> vocabulary;
   if (!s.text.empty()) {
     const std::vector<std::string_view> texts = table.fields(table.column(s.text));
-    vocabulary = at(s.data, [&] { return vocabulary_of(s, texts, rows.train); });
+    vocabulary = vocabulary_of(s, texts, rows.train);
     x.emplace_back(at(s.data, [&] { return vocabulary->encode_all(texts); }));
     samples.push_back({DType::i32, {Dim::batch(), Dim::length()}});
   }
@@ -165,8 +167,8 @@ Task table_task(const TaskSettings& s, const data::Table& table, data::EncoderOp
   task.outputs = task.classes ? static_cast<std::int64_t>(encoder.classes().size()) : task.is_self ? encoder.width() : 1;
   task.columns = columns_text(table, encoder, s.text);
   if (task.vocabulary)
-    task.columns += str("  ", printable(s.text), ": texts, ", task.vocabulary->words().size(), " words, of each text the ", s.keep_words, " ",
-                        s.max_length, "\n");
+    task.columns +=
+        str("  ", printable(s.text), ": texts, ", counted_entries(*task.vocabulary), ", of each text the ", s.keep_words, " ", s.max_length, "\n");
   if (!options.train_on.empty())
     task.columns += str("  trained on ", rows.train.size(), " of ", before, " rows that are not held out: ", texts_of(options.train_on), "\n");
   task.encoder = encoder;
@@ -184,6 +186,7 @@ data::Table read_table(const std::string& path, bool has_text, const data::CsvOp
 
 TaskData table_data(const TaskSettings& s) {
   if (s.target.empty()) throw UserError("train", "needs --data FILE.csv and --target COLUMN, or --target self; see sinter train --help");
+  if (!s.subwords.empty() && s.text.empty()) throw UserError("--subwords", "is for texts; name their column with --text");
   if (s.classes) throw UserError("--classes", "is for class numbers; the classes of a table are the texts of its target");
   data::EncoderOptions options = encoder_options(s);
   const data::CellRules rules{options.missing, options.decimal, options.thousands, options.strip};

@@ -106,6 +106,7 @@ TaskData load(const TaskSettings& s) {
                                       {"--strip", &s.strip},
                                       {"--columns", &s.columns},
                                       {"--text", &s.text},
+                                      {"--subwords", &s.subwords},
                                       {"--keep", &s.keep},
                                       {"--train-on", &s.train_on},
                                       {"--normalize", &s.normalize}})

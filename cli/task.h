@@ -27,6 +27,7 @@ struct TaskSettings {
   std::int64_t classes = 0;                          ///< number of classes; 0: the greatest class number + 1, up to a thousand
   std::int64_t max_words = 20000, max_length = 200;  ///< of a vocabulary; of a text
   std::string keep_words = "last";                   ///< of a text that is longer: first or last
+  std::string subwords;                              ///< a SentencePiece model, whose pieces are read in place of words
   std::int64_t channels = 3;                         ///< of images from a folder: 3 for colours, 1 for grey
   bool keeps_shape = false;                          ///< samples stay images or series; else they are rows of numbers
   CsvSettings csv;

@@ -90,7 +90,7 @@ void run(const TrainSettings& given) {
   if (s.checkpoint_every && s.checkpoints.empty()) throw UserError("--checkpoint-every", "needs --checkpoints FOLDER");
   check_outputs({.files = {{"--out", s.out}, {"--log", s.log}, {"--report", s.report}},
                  .folders = {{"--checkpoints", s.checkpoints}, {"--tensorboard", s.tensorboard}}},
-                {s.task.data, s.task.labels, s.config});
+                {s.task.data, s.task.labels, s.task.subwords, s.config});
   const Task task = load_task(s);
   auto [model, trainer, finite, options] = make_training(s, task);
   options.verbose = !s.quiet;
@@ -146,6 +146,7 @@ void add_options(CLI::App& command, TrainSettings& s) {
   command.add_option("--max-words", s.task.max_words, "Words of the vocabulary, the most frequent ones")->check(whole_number(1));
   command.add_option("--max-length", s.task.max_length, "Words of a text that are read")->check(whole_number(1));
   command.add_option("--keep-words", s.task.keep_words, "Which words of a longer text are read")->check(one_of({"first", "last"}));
+  command.add_option("--subwords", s.task.subwords, "SentencePiece model (.model) whose pieces are read in place of words")->check(file_name());
   command
       .add_option("--layers", s.layers,
                   "Layers before the last one: \"conv 32 3 relu; pool 2; flatten; dense 128 relu\", or \"embedding 64; gru 100\" of a text")
@@ -208,6 +209,8 @@ void add_train(CLI::App& app) {
   add_config(*command, settings->config);
   command->callback([settings, command] {
     settings->hidden_is_given = command->count("--hidden") > 0;
+    if (!settings->task.subwords.empty() && command->count("--max-words"))
+      throw UserError("--max-words", "is for a vocabulary of words, but --subwords has its own pieces; leave one of them out");
     run(*settings);
   });
 }

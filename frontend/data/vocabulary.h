@@ -53,6 +53,7 @@ class Vocabulary {
   /// One more than the greatest number: the entries of an embedding.
   std::int64_t size() const { return reserved + static_cast<std::int64_t>(words_.size()); }
   const std::vector<std::string>& words() const { return words_; }  ///< or pieces
+  bool has_subwords() const { return subwords_ != nullptr; }        ///< whether these are pieces
   /// Of a word as texts have it, or of a piece; `unknown` if there is none. In lower case only if it is written so.
   std::int32_t number(std::string_view word) const;
   /// The numbers of a text's words; of an empty text none, or the start alone. Throws UserError for a text that is not UTF-8.

@@ -1,6 +1,7 @@
 // sinter train, evaluate and predict on texts, and models of layers that one line names.
 #include <sinter/sinter.h>
 
+#include "frontend/data/npz.h"
 #include "tests/cli/cli.h"
 
 namespace sinter::test {
@@ -83,6 +84,22 @@ TEST_F(TextCommand, RemembersHowItsTableIsWritten) {
     trainer.save(file("damaged.sinter"));
     EXPECT_THAT(sinter_with({"evaluate", file("damaged.sinter"), "--data", file("bare.tsv")}), Fails(failure, HasSubstr(error)));
   }
+}
+
+TEST_F(TextCommand, AsSubwords) {
+  const std::string model = file("pieces.model");
+  for (const auto& [name, array] : data::read_npz(SINTER_TEST_FIXTURES "/subwords.npz"))
+    if (name == "bpe") write_bytes(model, std::string(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()));
+  const Arguments pieces{"--text", "review", "--target", "label", "--subwords", model};
+  EXPECT_THAT(sinter_with(learning("reviews.jsonl", pieces)), Prints(ContainsRegex("accuracy (9[0-9]|100)")));
+  std::filesystem::remove(model);  // the model's file has all of it
+  EXPECT_THAT(sinter_with({"predict", file("text.sinter"), "--text", "wonderful"}), Prints(ContainsRegex("\ngood,")));
+  EXPECT_THAT(sinter_with({"inspect", file("text.sinter")}), Prints(ContainsRegex("texts: review, [0-9]+ pieces")));
+  EXPECT_THAT(sinter_with(learning("reviews.jsonl", pieces)), Fails(failure, HasSubstr("pieces.model]")));
+  EXPECT_THAT(sinter_with(learning("reviews.jsonl", pieces + Arguments{"--max-words", "9"})),
+              Fails(failure, HasSubstr("[--max-words] is for a vocabulary of words, but --subwords has its own pieces")));
+  EXPECT_THAT(sinter_with(learning("reviews.jsonl", {"--target", "label", "--subwords", model})),
+              Fails(failure, HasSubstr("[--subwords] is for texts; name their column with --text")));
 }
 
 TEST_F(TextCommand, OfStandardInput) {

@@ -49,6 +49,8 @@ TEST_F(PredictText, BySubwordsWithoutTheirModelFile) {
   const std::filesystem::path model = folder_ / "some.model";
   write_bytes(model, sentencepiece_fixtures().at("unigram"));
   const auto vocabulary = data::Vocabulary::from_sentencepiece(model, {.start = true});
+  EXPECT_TRUE(vocabulary.has_subwords());
+  EXPECT_FALSE(data::Vocabulary({"word"}).has_subwords());
   for (const Mode mode : modes()) {
     Trainer trainer = trained(mode, vocabulary);
     trainer.set_vocabulary(vocabulary);
