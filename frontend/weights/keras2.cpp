@@ -144,7 +144,22 @@ class Keras2File {
       if (part == parts.end()) part = parts.insert(parts.end(), {path, {}});
       part->weights.push_back({own.substr(0, own.find(':')), file_.read(data_set(object, layer, name), str(layer, "/", own))});
     }
+    require_order(parts, layer);
     return parts;
+  }
+
+  /// Of a model inside of another, Keras lists what is trained before what is not: behind them, frozen layers are not in the model's order.
+  void require_order(const std::vector<Part>& parts, const std::string& layer) const {
+    std::map<std::string_view, std::string_view> before;  // by the name without a number
+    for (const Part& part : parts) {
+      const std::string_view name = std::string_view(part.path).substr(part.path.rfind('/') + 1);
+      const auto [found, is_first] = before.emplace(unnumbered(name), name);
+      if (!is_first && natural_order(name, found->second).less)
+        throw UserError(path_,
+                        str("lists '", found->second, "' of the model '", layer, "' before '", name, "', as if some of its layers were frozen, ",
+                            "so that their order is not known; make all of them trainable and save again, or save as .weights.h5"));
+      found->second = name;
+    }
   }
 
   std::string name_of(const Part& part, std::string& both) {

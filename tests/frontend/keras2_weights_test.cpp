@@ -158,6 +158,21 @@ TEST_F(Keras2File, WhatIsDamagedIsNamed) {
   EXPECT_THAT(error(), HasSubstr("has an attribute 'layer_names' that is no list of texts"));
 }
 
+TEST_F(Keras2File, LayersThatAreNotInTheOrderOfTheModelAreRefused) {
+  const auto inner = [&](const std::vector<std::string>& layers) {
+    write([&](hid_t file) {
+      list(file, "layer_names", {"inner"});
+      std::vector<std::pair<std::string, Shape>> weights;
+      for (const std::string& name : layers) weights.push_back({name + "/kernel:0", {2, 2}});
+      layer(file, "inner", "inner", weights);
+    });
+    return error();
+  };
+  EXPECT_EQ(inner({"dense", "dense_1", "z", "a", "dense_10"}), "");
+  EXPECT_THAT(inner({"dense_1", "dense"}), HasSubstr("lists 'dense_1' of the model 'inner' before 'dense', as if some of its layers were frozen"));
+  EXPECT_THAT(inner({"dense_10", "a", "dense_9"}), HasSubstr("lists 'dense_10' of the model 'inner' before 'dense_9'"));
+}
+
 TEST_F(Keras2File, DamagedListsAreNamed) {
   const std::string sound = read_bytes(folder + "/keras2_recurrent.h5");
   const auto error_of_damage = [&](std::size_t at, const std::string& bytes) {

@@ -117,6 +117,27 @@ TEST(TouchedRows, AgreeWithEagerAndReference) {
   }
 }
 
+/// What another state gets is all rows, and so is what is returned.
+TEST(TouchedRows, AreNotAllThatOthersGet) {
+  NEEDS_CODEGEN();
+  for (const bool returned : {false, true}) {
+    const Parameter table("table", random({30, 5}, 1)), copy("copy", random({30, 5}, 2));
+    auto step = compile(
+        [&](const Tensor& index) {
+          const Tensor next = table - grad(sum(gather_rows(table, index)), {table})[0];
+          table.assign(next);
+          if (!returned) copy.assign(next);
+          return returned ? next : sum(index);
+        },
+        {.kinds = {InputKind::batch}});
+    const Tensor result = step(Tensor(std::vector<std::int32_t>{3, 3, 7}, {3}));
+    std::vector<float> wanted = random({30, 5}, 1).to_vector<float>();
+    for (std::size_t column = 0; column < 5; ++column) wanted[15 + column] -= 2, wanted[35 + column] -= 1;
+    EXPECT_EQ(table.read().to_vector<float>(), wanted);
+    EXPECT_EQ((returned ? result : copy.read()).to_vector<float>(), wanted);
+  }
+}
+
 /// Of sequences with a mask, words that do not exist have no row.
 TEST(TouchedRows, OfPaddingAreNotTouched) {
   NEEDS_CODEGEN();
