@@ -70,7 +70,7 @@ Value table_update(Builder& b) {
       return update(0, b.add(ir::Add{}, {w, g}));
     case 1: {  // Adagrad
       const Value total = update(1, b.add(ir::Add{}, {b.parameter(table), b.add(ir::Square{}, {g})}));
-      const Value root = b.add(ir::Add{}, {b.add(ir::Sqrt{}, {b.add(ir::Abs{}, {total})}), constant(exactly(b) ? 1e-3 : 0)});
+      const Value root = b.add(ir::Add{}, {b.add(ir::Sqrt{}, {b.add(ir::Abs{}, {total})}), constant(exactly(b) ? 0x1p-10 : 0)});
       return update(0, b.add(ir::Sub{}, {w, b.add(ir::Div{}, {step, root})}));
     }
     case 2: {  // a lazy one
