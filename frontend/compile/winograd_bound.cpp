@@ -26,6 +26,44 @@ Matrix times(const Matrix& a, const Matrix& b) {
   return c;
 }
 
+/// left · middle · right.
+Matrix transformed(const Matrix& left, const Matrix& middle, const Matrix& right) { return times(times(left, middle), right); }
+
+/// Magnitudes as infinity where a sum, of these magnitudes, may be beyond f32: what is made of them may be anything.
+void overflow(Matrix& magnitudes, const Matrix& sums) {
+  for (std::size_t i = 0; i < magnitudes.size(); ++i)
+    for (std::size_t j = 0; j < magnitudes[i].size(); ++j)
+      if (sums[i][j] > std::numeric_limits<float>::max()) magnitudes[i][j] = std::numeric_limits<double>::infinity();
+}
+
+/// A transform by whose factors below 1 nothing is multiplied yet: terms may be added before they are.
+Matrix unscaled(Matrix transform) {
+  for (std::vector<double>& row : transform)
+    for (double& x : row)
+      if (x != 0) x = std::max(x, 1.0);
+  return transform;
+}
+
+/// left · middle · right in f32, whichever product comes first: infinity or NaN where a sum on the way may overflow.
+Matrix transformed_in_f32(const Matrix& left, const Matrix& middle, const Matrix& right) {
+  const auto from_left = [&](const Matrix& x) {
+    Matrix product = times(left, x);
+    overflow(product, times(unscaled(left), x));
+    return product;
+  };
+  const auto from_right = [&](const Matrix& x) {
+    Matrix product = times(x, right);
+    overflow(product, times(x, unscaled(right)));
+    return product;
+  };
+  Matrix result = from_right(from_left(middle));
+  const Matrix other = from_left(from_right(middle));
+  for (std::size_t i = 0; i < result.size(); ++i)
+    for (std::size_t j = 0; j < result[i].size(); ++j)
+      if (std::isnan(other[i][j]) || other[i][j] > result[i][j]) result[i][j] = other[i][j];
+  return result;
+}
+
 /// Images [N, H, W, C] or kernels [R, R, C, F]: element (a, b, c, d), 0 outside of the middle extents.
 struct Grid {
   const ir::Array& array;
@@ -39,8 +77,9 @@ struct Grid {
   }
 };
 
-/// The transformed tile of size × size pixels at (h, w), for each channel.
-std::vector<Matrix> tiles_of(const Grid& image, const Matrix& transform, std::int64_t n, std::int64_t h, std::int64_t w) {
+/// The tile of size × size pixels at (h, w), transformed by `product`, for each channel.
+std::vector<Matrix> tiles_of(const Grid& image, const Matrix& transform, std::int64_t n, std::int64_t h, std::int64_t w,
+                             Matrix (*product)(const Matrix&, const Matrix&, const Matrix&)) {
   const auto size = static_cast<std::int64_t>(transform.front().size());
   const Matrix other = ir::transposed(transform);
   std::vector<Matrix> tiles;
@@ -48,7 +87,7 @@ std::vector<Matrix> tiles_of(const Grid& image, const Matrix& transform, std::in
     Matrix tile(static_cast<std::size_t>(size), std::vector<double>(static_cast<std::size_t>(size)));
     for (std::int64_t i = 0; i < size; ++i)
       for (std::int64_t j = 0; j < size; ++j) tile[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = image.pixel(n, h + i, w + j, c);
-    tiles.push_back(times(times(transform, tile), other));
+    tiles.push_back(product(transform, tile, other));
   }
   return tiles;
 }
@@ -107,12 +146,12 @@ WinogradMagnitude convolved(const Form& form, const ir::Array& source, const ir:
                      q = static_cast<std::int64_t>(f);
           taps[i][j] = kernel.data[adjoint ? w.at(last - a, last - b, q, p) : w.at(a, b, p, q)];
         }
-      kernels.push_back(times(times(form.kernel, taps), kernel_right));
+      kernels.push_back(transformed(form.kernel, taps, kernel_right));
     }
   for (std::int64_t n = 0; n < extents[0]; ++n)
     for (std::int64_t h = 0; h < extents[1]; h += form.results)
       for (std::int64_t v = 0; v < extents[2]; v += form.results) {
-        const std::vector<Matrix> tiles = tiles_of({source}, form.input, n, h - top, v - left);
+        const std::vector<Matrix> tiles = tiles_of({source}, form.input, n, h - top, v - left, transformed);
         const double whole = greatest_of({least}, n, h - top, v - left, static_cast<std::int64_t>(form.size));
         for (std::int64_t i = 0; i < form.results && h + i < extents[1]; ++i)
           for (std::int64_t j = 0; j < form.results && v + j < extents[2]; ++j) {
@@ -123,20 +162,13 @@ WinogradMagnitude convolved(const Form& form, const ir::Array& source, const ir:
         for (std::size_t f = 0; f < features; ++f) {
           Matrix sum = form.zeros();
           for (std::size_t c = 0; c < channels; ++c) add_product(sum, tiles[c], kernels[c * features + f]);
-          const Matrix results = times(times(form.output, sum), output_right);
+          const Matrix results = transformed(form.output, sum, output_right);
           for (std::int64_t i = 0; i < form.results && h + i < extents[1]; ++i)
             for (std::int64_t j = 0; j < form.results && v + j < extents[2]; ++j)
               result.data[to.at(n, h + i, v + j, static_cast<std::int64_t>(f))] = results[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
         }
       }
   return bound;
-}
-
-/// Magnitudes beyond f32 as infinity: what is made of them may be anything.
-void overflow(Matrix& magnitudes) {
-  for (std::vector<double>& row : magnitudes)
-    for (double& x : row)
-      if (x > std::numeric_limits<float>::max()) x = std::numeric_limits<double>::infinity();
 }
 
 /// The gradient of a kernel, which is never computed directly: infinity or NaN where its transforms may overflow, although the sum does not.
@@ -149,17 +181,15 @@ ir::Array correlated(const Form& form, const ir::Array& image, const ir::Array& 
   for (std::int64_t n = 0; n < image.extents[0]; ++n)
     for (std::int64_t h = 0; h < gradient.extents[1]; h += form.results)
       for (std::int64_t w = 0; w < gradient.extents[2]; w += form.results) {
-        std::vector<Matrix> x = tiles_of({image}, form.input, n, h - top, w - left), y = tiles_of({gradient}, gradients, n, h, w);
-        for (Matrix& tile : x) overflow(tile);
-        for (Matrix& tile : y) overflow(tile);
+        const std::vector<Matrix> x = tiles_of({image}, form.input, n, h - top, w - left, transformed_in_f32),
+                                  y = tiles_of({gradient}, gradients, n, h, w, transformed_in_f32);
         for (std::size_t c = 0; c < channels; ++c)
           for (std::size_t f = 0; f < features; ++f) add_product(sums[c * features + f], x[c], y[f]);
       }
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t f = 0; f < features; ++f) {
-      overflow(sums[c * features + f]);
-      Matrix taps = times(times(left_kernel, sums[c * features + f]), form.kernel);
-      overflow(taps);
+      overflow(sums[c * features + f], sums[c * features + f]);
+      const Matrix taps = transformed_in_f32(left_kernel, sums[c * features + f], form.kernel);
       for (std::size_t i = 0; i < form.taps; ++i)
         for (std::size_t j = 0; j < form.taps; ++j) result.data[((i * form.taps + j) * channels + c) * features + f] = taps[i][j];
     }
