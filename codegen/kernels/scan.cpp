@@ -30,7 +30,9 @@ class StepMemory {
       : planner_(planner), graph_(planner.graph()), kernel_(kernel), plan_(plan), scan_(scan_of(graph_, kernel)) {}
 
   void run() {
-    const Schedule& step = plan_.schedule;
+    Schedule& step = plan_.schedule;
+    for (StoredValue& value : step.values)
+      if (value.home == StoredValue::Home::output && value.index >= scan_.carry_count() && !result_of(value)) value.length = 0;  // in no sequence
     plan_.carries.resize(scan_.carry_count());
     plan_.plan.buffer_of.resize(step.values.size());
     std::map<ValueId, Memory> own;  // memory of the step's kernels
@@ -58,6 +60,13 @@ class StepMemory {
     const ValueId made = planner_.temporary(value.type, str("step ", kernel_.anchor, " ", value.name));
     kernel_.memory.push_back({Memory::step, made, of_call || !leads(value.type.shape)});
     return made;
+  }
+
+  /// Where an output of the step is stacked; null if nothing reads it.
+  const Write* result_of(const StoredValue& output) const {
+    const auto found = std::find_if(kernel_.writes.begin(), kernel_.writes.end(),
+                                    [&](const Write& write) { return std::get<ir::ScanResult>(graph_.node(write.node).op).index == output.index; });
+    return found == kernel_.writes.end() ? nullptr : std::to_address(found);
   }
 
   ValueId place(const StoredValue& value, const Memory* own) {
@@ -90,9 +99,8 @@ class StepMemory {
     }
     // An output.
     if (value.index < carries) return plan_.carries[value.index].after = temporary(value);
-    const auto result = std::find_if(kernel_.writes.begin(), kernel_.writes.end(),
-                                     [&](const Write& write) { return std::get<ir::ScanResult>(graph_.node(write.node).op).index == value.index; });
-    if (result == kernel_.writes.end()) return temporary(value);  // nothing reads it
+    const Write* result = result_of(value);
+    if (!result) return temporary(value);
     if (!is_flat(value.type.shape)) return result->value;
     const ValueId made = temporary(value);
     plan_.strided.push_back({made, result->value, false});

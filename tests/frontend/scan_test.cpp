@@ -29,6 +29,17 @@ void expect_near(const Tensor& a, const Tensor& b, double tolerance, const std::
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << what << " at " << i;
 }
 
+/// Without the pass that removes them.
+TEST(Scan, OutputsThatNothingReadsLieInNoSequence) {
+  NEEDS_CODEGEN();
+  const Environment checked("SINTER_CHECKED", "1");
+  const Cell cell;
+  const auto last = [&](const Tensor& x, const Tensor& h, const Tensor& c) { return cell.run(x, h, c).carries[0]; };
+  auto step = compile(last, {.without = {"trim_scans"}});
+  const Tensor x = random({3000, 7, 3}, 4), h = random({3000, 4}, 5), c = random({3000, 4}, 6);
+  expect_near(step(x, h, c), last(x, h, c), 1e-6, "the last carry");
+}
+
 TEST(Scan, EagerlyIsALoop) {
   const Cell cell;
   const Tensor x = random({5, 6, 3}, 4), h = random({5, 4}, 5), c = random({5, 4}, 6);
