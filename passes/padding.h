@@ -31,7 +31,7 @@ class Padding {
   void find_values();
   /// Whether it is 0.
   bool is_zero(ir::NodeId id) const { return stands_for_[id] == zero; }
-  /// Whether it is that of another node.
+  /// Whether it is that of another node, but for the sign of a zero.
   bool is_that_of(ir::NodeId id, ir::NodeId other) const { return stands_for_[id] == stands_for_[other]; }
 
   /// Of a value that the caller reads.

@@ -15,9 +15,9 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Split : public Cli {
+class SplitCommand : public Cli {
  protected:
-  Split() {
+  SplitCommand() {
     std::string text = "x,word,kind\n";
     for (int i = 0; i < 100; ++i) text += str(i % 10 ? i : i + 1000, ",w", i % 25, ",", i % 10 ? "usual" : "rare", "\n");
     write_bytes(file("rows.csv"), text);
@@ -33,7 +33,7 @@ class Split : public Cli {
   }
 };
 
-TEST_F(Split, StratifiedKeepsTheShareOfEachClass) {
+TEST_F(SplitCommand, StratifiedKeepsTheShareOfEachClass) {
   cli::TaskSettings s = settings("kind");
   s.stratified = true;
   const cli::TaskData data = cli::load(s);
@@ -46,7 +46,7 @@ TEST_F(Split, StratifiedKeepsTheShareOfEachClass) {
               Prints(AllOf(HasSubstr("80 rows to train on, 20 to validate"), HasSubstr("validation: accuracy "))));
 }
 
-TEST_F(Split, FoldsLearnFromTheirOwnRowsOnly) {
+TEST_F(SplitCommand, FoldsLearnFromTheirOwnRowsOnly) {
   cli::TaskSettings s = settings("x");
   const cli::TaskData data = cli::load(s);
   std::vector<int> held_out(100);
@@ -68,13 +68,13 @@ TEST_F(Split, FoldsLearnFromTheirOwnRowsOnly) {
   EXPECT_EQ(texts.task(rows).vocabulary->words().size(), 5u);
 }
 
-TEST_F(Split, FoldsOfClassesAreStratified) {
+TEST_F(SplitCommand, FoldsOfClassesAreStratified) {
   const cli::TaskSettings s = settings("kind");
   for (const data::RowSplit& rows : cli::folds(cli::load(s), 5, s))
     EXPECT_EQ(std::ranges::count_if(rows.test, [](std::size_t row) { return row % 10 == 0; }), 2);
 }
 
-TEST_F(Split, FoldsAreJudgedBeforeTheTraining) {
+TEST_F(SplitCommand, FoldsAreJudgedBeforeTheTraining) {
   const Finished run = sinter_with(learning({"--target", "kind", "--folds", "4"}));
   EXPECT_EQ(run.status, 0) << run;
   std::smatch found;
@@ -99,7 +99,7 @@ TEST_F(Split, FoldsAreJudgedBeforeTheTraining) {
               Prints(ContainsRegex("^3 folds: mean squared error [0-9.e-]+ ± [0-9.e-]+\nvalidation: ")));
 }
 
-TEST_F(Split, OfDataWithATestSet) {
+TEST_F(SplitCommand, OfDataWithATestSet) {
   const Arguments learning{"train", "--data", digits(20), "--epochs", "2", "-o", file("model.sinter")};
   EXPECT_THAT(sinter_with(learning + Arguments{"--folds", "2"}),
               Prints(AllOf(HasSubstr("\n2 folds: accuracy "), HasSubstr("\n20 rows to train on, 10 to validate"))));
@@ -111,7 +111,7 @@ TEST_F(Split, OfDataWithATestSet) {
               Fails(failure, HasSubstr("[--split] is for rows that are held out, but " + file("digits") + " has a test set")));
 }
 
-TEST_F(Split, RefusesWhatCannotBe) {
+TEST_F(SplitCommand, RefusesWhatCannotBe) {
   EXPECT_THAT(sinter_with(learning({"--target", "x", "--split", "stratified"})),
               Fails(failure, HasSubstr("[--split] stratified is for classes, but the targets are numbers")));
   EXPECT_THAT(sinter_with(learning({"--target", "x", "--split", "mixed"})),

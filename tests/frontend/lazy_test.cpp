@@ -62,7 +62,7 @@ TEST(LazyOptimizer, KeepsWhatHasNoGradient) {
         EXPECT_EQ(two[k][0], one[k][0]) << name << ", " << k;
         EXPECT_EQ(two[k][2], all[k][2]) << name << ", " << k << ": it has a gradient each time, as others have it that are not lazy";
       }
-      EXPECT_NE(two[0][0], all[0][0]) << name << ": momentum or decay goes on elsewhere";
+      EXPECT_NE(two[0][0], all[0][0]) << name << ": elsewhere momentum or decay still moves it";
       EXPECT_NE(two[0][3], none[0][3]) << name;
     }
 }

@@ -34,7 +34,7 @@ struct Table {
   }
 };
 
-TEST(TouchedRows, WhatIsAddedIsZeroElsewhere) {
+TEST(TablesOfTouchedRows, WhatIsAddedIsZeroElsewhere) {
   using Make = std::function<Value(Table & t)>;
   const std::vector<std::pair<const char*, Make>> found{
       {"SGD", [](Table& t) { return t.w - t.rate * t.g; }},
@@ -54,7 +54,7 @@ TEST(TouchedRows, WhatIsAddedIsZeroElsewhere) {
   }
 }
 
-TEST(TouchedRows, WhatElseMovesRowsIsSeen) {
+TEST(TablesOfTouchedRows, WhatElseMovesRowsIsSeen) {
   using Make = std::function<Value(Table & t)>;
   const std::vector<std::pair<const char*, Make>> not_found{
       {"weight decay", [](Table& t) { return t.w - t.rate * (t.g + t.w * 0.25); }},
@@ -83,7 +83,7 @@ TEST(TouchedRows, WhatElseMovesRowsIsSeen) {
 }
 
 /// One node may be the next value of several states, of which it keeps only one.
-TEST(TouchedRows, AreFoundForEachStateByItself) {
+TEST(TablesOfTouchedRows, AreFoundForEachStateByItself) {
   Table t;
   const Value next = t.w - t.rate * t.g;
   t.graph.set_update(1, next.id);
@@ -91,7 +91,7 @@ TEST(TouchedRows, AreFoundForEachStateByItself) {
   EXPECT_EQ(t.graph.node(t.s.id).touched_by, ir::no_node);
 }
 
-TEST(TouchedRows, ArePrinted) {
+TEST(TablesOfTouchedRows, ArePrinted) {
   Table t;
   EXPECT_TRUE(t.changes_in_rows(t.w - t.rate * t.g));
   EXPECT_THAT(test::text(t.graph), ::testing::HasSubstr("{rows of %"));
