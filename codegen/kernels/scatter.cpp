@@ -160,9 +160,7 @@ class RowSums {
 
   /// Of all rows.
   void collect() {
-    e_.for_each_site(table_, e_.rows(), table_.rank() == 1, [&](const Site& site) {
-      e_.store(splat(Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32), site.width), e_.memory(Memory::collected), site);
-    });
+    e_.for_each_site(table_, e_.rows(), table_.rank() == 1, [&](const Site& site) { clear(site); });
     e_.loop(begin_, end_, 1, [&](Value* row) { counts_.begin(row); });
     for_each_update(true, [&](Value* update, Value* row) { add(update, row); });
     e_.loop(begin_, end_, 1, [&](Value* row) { counts_.end(row); });
@@ -192,23 +190,25 @@ class RowSums {
   }
 
   void add(Value* update, Value* row) {
-    const auto add_and_count = [&] {
+    if (e_.kernel().touched_rows)
+      e_.when(b_.CreateICmpEQ(counts_.of(row), b_.getInt32(0)), [&] { each_site(row, [&](const Site& at) { clear(at); }); });
+    if (!e_.kernel().mask) {
       add_row(update, row);
-      counts_.add(row);
-    };
-    if (!e_.kernel().mask) return add_and_count();
-    Value* exists = b_.CreateLoad(b_.getInt8Ty(), e_.element_address(e_.kernel().mask->value, update));
-    e_.when(b_.CreateICmpNE(exists, b_.getInt8(0)), add_and_count);
+    } else {
+      Value* exists = b_.CreateLoad(b_.getInt8Ty(), e_.element_address(e_.kernel().mask->value, update));
+      e_.when(b_.CreateICmpNE(exists, b_.getInt8(0)), [&] { add_row(update, row); });
+    }
+    counts_.add(row);  // what a mask leaves out counts too: chains end where they do without it
+  }
+  void clear(const Site& site) {
+    e_.store(splat(Vec(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32), site.width), e_.memory(Memory::collected), site);
   }
   void add_row(Value* update, Value* row) {
-    // Memory that is touched only where there are updates has no zeros.
-    Value* is_first = e_.kernel().touched_rows ? b_.CreateICmpEQ(counts_.of(row), b_.getInt32(0)) : nullptr;
     const auto one = [&](const Site& from, const Site& to) {
       Memo memo;
       const Vec x = e_.evaluate(e_.anchor().inputs[1], updates_, from, memo);
-      Vec sum = e_.load(e_.address(e_.memory(Memory::collected), to.row, to.last), DType::f32, to.width);
-      if (is_first) sum = select(VecMask{is_first}, Vec(llvm::Constant::getNullValue(sum.value->getType()), DType::f32), sum);
-      e_.store(sum + x, e_.memory(Memory::collected), to);
+      Value* place = e_.address(e_.memory(Memory::collected), to.row, to.last);
+      e_.store(e_.load(place, DType::f32, to.width) + x, e_.memory(Memory::collected), to);
     };
     if (by_element_) {
       Value* elements = e_.extent(inner_);
