@@ -20,7 +20,7 @@ namespace sinter::cli {
 
 namespace {
 
-struct Settings {
+struct ConsumeSettings {
   std::string model, brokers, topic, out, errors, group, format = "json", answers = "json", columns, delivery = "exactly-once", score, threshold,
                                                          offset_reset = "earliest", transactional_id, properties_file, metrics, labels, checkpoint;
   std::vector<std::string> properties;
@@ -65,7 +65,7 @@ std::string unique_id(const std::string& group) {
   return str(group, "-", ::getpid(), "-", random());
 }
 
-kafka::ClientOptions client_of(const Settings& s, const StreamSignals& signals) {
+kafka::ClientOptions client_of(const ConsumeSettings& s, const StreamSignals& signals) {
   kafka::ClientOptions client{
       .brokers = s.brokers, .timeout = s.timeout, .warn = warn_on_stderr, .stopped = [&signals] { return signals.stop_requested(); }};
   if (!s.properties_file.empty()) client.properties = properties_of(s.properties_file);
@@ -74,7 +74,7 @@ kafka::ClientOptions client_of(const Settings& s, const StreamSignals& signals) 
   return client;
 }
 
-ConsumptionSettings consumption_of(const Settings& s, const StreamSignals& signals) {
+ConsumptionSettings consumption_of(const ConsumeSettings& s, const StreamSignals& signals) {
   const kafka::ClientOptions client = client_of(s, signals);
   const std::string group = s.group.empty() ? str("sinter-", s.topic, "-", s.out) : s.group;
   const double interval = s.commit_interval ? static_cast<double>(s.commit_interval) / 1000 : s.train ? 1 : 0.1;
@@ -101,7 +101,7 @@ ConsumptionSettings consumption_of(const Settings& s, const StreamSignals& signa
 }
 
 /// Options that mean something only beside others.
-void check(const Settings& s) {
+void check(const ConsumeSettings& s) {
   if (s.format == "csv" && s.columns.empty()) throw UserError("--format", "csv needs --columns, the names of the fields: a topic has no header");
   if (!s.score.empty() && s.threshold.empty()) throw UserError("--score", "says of which class --threshold is; give both");
   if (!s.transactional_id.empty() && s.delivery != "exactly-once") throw UserError("--transactional-id", "is for --delivery exactly-once");
@@ -111,7 +111,7 @@ void check(const Settings& s) {
   check_outputs({.files = {{"--metrics", s.metrics}}, .folders = {{"--checkpoint", s.checkpoint}}}, {s.model, s.properties_file});
 }
 
-void run(const Settings& s) {
+void run(const ConsumeSettings& s) {
   if (!kafka::is_built()) throw UserError("consume", "this build has no Kafka; install librdkafka-dev and configure it with -DSINTER_KAFKA=ON");
   check(s);
   const StreamSignals signals;
@@ -136,7 +136,7 @@ void run(const Settings& s) {
   consume(signals, scorer, training.get(), settings);
 }
 
-void add_kafka_options(CLI::App& command, Settings& s) {
+void add_kafka_options(CLI::App& command, ConsumeSettings& s) {
   command.add_option("--brokers", s.brokers, "Brokers to begin with, HOST:PORT with commas")->required()->check(not_empty());
   command.add_option("--topic", s.topic, "Topic with the records")->required()->check(not_empty());
   command.add_option("--out", s.out, "Topic for the answers, which keep the keys of their records")->required()->check(not_empty());
@@ -164,7 +164,7 @@ void add_kafka_options(CLI::App& command, Settings& s) {
   command.add_flag("--until-end", s.until_end, "End when all records that are there have been read");
 }
 
-void add_model_options(CLI::App& command, Settings& s) {
+void add_model_options(CLI::App& command, ConsumeSettings& s) {
   command.add_option("--format", s.format, "Records: json, an object or an array each, or csv")->check(one_of({"json", "csv"}));
   command.add_option("--columns", s.columns, "Names of the fields of a record, in their order, with commas");
   command.add_option("--delimiter", s.delimiter, "Separator between the fields of csv records; tab is one")
@@ -179,7 +179,7 @@ void add_model_options(CLI::App& command, Settings& s) {
   command.add_option("--counters-every", s.counters_every, "Seconds between reports of the counters; 0: at the end")->check(whole_number(0));
 }
 
-void add_training_options(CLI::App& command, Settings& s) {
+void add_training_options(CLI::App& command, ConsumeSettings& s) {
   command.add_flag("--train", s.train, "Go on training from records that have a label");
   command.add_option("--labels", s.labels, "Field of a record with its label; without it the column that the model predicts")->check(not_empty());
   command.add_option("--checkpoint", s.checkpoint, "Folder for the model as it learns, from which the same command goes on")->check(folder_name());
@@ -192,7 +192,7 @@ void add_training_options(CLI::App& command, Settings& s) {
 }  // namespace
 
 void add_consume(CLI::App& app) {
-  auto settings = std::make_shared<Settings>();
+  auto settings = std::make_shared<ConsumeSettings>();
   CLI::App* command = app.add_subcommand("consume", "Score the records of a Kafka topic, and go on training from them");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
   command->add_option("model", settings->model, "Model file from sinter train")->required()->check(file_name());

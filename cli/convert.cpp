@@ -12,12 +12,12 @@ namespace sinter::cli {
 
 namespace {
 
-struct Settings {
+struct ConvertSettings {
   std::string in, out;
   bool optimizer_state = false;
 };
 
-void run(const Settings& s) {
+void run(const ConvertSettings& s) {
   check_outputs({.files = {{"--out", s.out}}}, {s.in});
   weights::StateDict tensors;
   if (s.in.ends_with(".sinter")) {
@@ -36,7 +36,7 @@ void run(const Settings& s) {
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<ConvertSettings>();
   CLI::App* command = app.add_subcommand("convert", "Write the weights of a file in another format");
   command->add_option("in", s->in, "Model (.sinter) or weights (.safetensors, .npz, .h5 and .hdf5 of Keras)")->required()->check(file_name());
   command->add_option("out,-o,--out", s->out, "Weights file to write: .safetensors or .npz")->required()->check(file_name());

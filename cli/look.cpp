@@ -17,7 +17,7 @@ namespace sinter::cli {
 
 namespace {
 
-struct Settings {
+struct LookSettings {
   std::string model, step = "predict", dot, svg;
   std::int64_t batch_size = 64;
   int repeats = 20;
@@ -55,7 +55,7 @@ void print_weights(const Trainer& trainer) {
   }
 }
 
-void inspect(const Settings& s) {
+void inspect(const LookSettings& s) {
   check_outputs({.files = {{"--dot", s.dot}, {"--svg", s.svg}}}, {s.model});
   Trainer trainer = Trainer::load(s.model);
   const ir::Graph& graph = step_of(trainer, s.step).traced_graph();
@@ -101,7 +101,7 @@ void inspect(const Settings& s) {
   if (is_autoencoder(trainer)) std::cout << "reproduces its samples\n";
 }
 
-void explain(const Settings& s) {
+void explain(const LookSettings& s) {
   Trainer trainer = Trainer::load(s.model);
   StepCore& step = step_of(trainer, s.step);
   const std::vector<Tensor> inputs = sample_inputs(step, s.batch_size);
@@ -109,7 +109,7 @@ void explain(const Settings& s) {
   std::cout << printable_lines(step.explain());
 }
 
-void verify(const Settings& s) {
+void verify(const LookSettings& s) {
   Trainer trainer = Trainer::load(s.model);
   for (const char* name : {"predict", "train"}) {
     StepCore& step = step_of(trainer, name);
@@ -149,7 +149,7 @@ void bench_threads(StepCore& step, std::span<const Tensor* const> in, const std:
   std::cout << out.str();
 }
 
-void bench(const Settings& s) {
+void bench(const LookSettings& s) {
   std::vector<int> counts;
   for (const std::string& part : parts_of(s.threads)) counts.push_back(std::stoi(part));
   Trainer trainer = Trainer::load(s.model, {.threads = counts[0]});
@@ -164,7 +164,7 @@ void bench(const Settings& s) {
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<LookSettings>();
   CLI::App* command = app.add_subcommand("inspect", "Print the content of a model file");
   command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_flag("--graph", s->graph, "Print the graph of a step instead");
@@ -176,7 +176,7 @@ void add_inspect(CLI::App& app) {
 }
 
 void add_explain(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<LookSettings>();
   CLI::App* command = app.add_subcommand("explain", "Compile a step and report what the compiler did");
   command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_option("--step", s->step, "Step to compile: predict or train")->check(one_of({"predict", "train"}));
@@ -185,7 +185,7 @@ void add_explain(CLI::App& app) {
 }
 
 void add_verify(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<LookSettings>();
   CLI::App* command = app.add_subcommand("verify", "Compare compiled and eager steps with a double-precision reference");
   command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));
@@ -193,7 +193,7 @@ void add_verify(CLI::App& app) {
 }
 
 void add_bench(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<LookSettings>();
   CLI::App* command = app.add_subcommand("bench", "Time prediction, eagerly and compiled");
   command->add_option("model", s->model, "Model file")->required()->check(file_name());
   command->add_option("--batch-size", s->batch_size, "Samples per call")->check(whole_number(1));

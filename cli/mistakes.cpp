@@ -15,7 +15,7 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) 
   return names;
 }
 
-std::vector<std::string> options_of(const CLI::App& command) {
+std::vector<std::string> known_options(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -44,7 +44,7 @@ std::string mistake_text(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& command = *chosen.front();
   const std::string in_command = "[" + command.get_name() + "] ", see = "; see sinter " + command.get_name() + " --help";
   if (dynamic_cast<const CLI::ExtrasError*>(&error))
-    return left.starts_with('-') ? str(in_command, "there is no option ", left, nearest_hint(left, options_of(command)), see)
+    return left.starts_with('-') ? str(in_command, "there is no option ", left, nearest_hint(left, known_options(command)), see)
                                  : str(in_command, "takes no further argument, got '", left, "'", see);
   if (dynamic_cast<const CLI::RequiredError*>(&error)) {
     const std::string name = what.substr(0, what.find(' '));  // "--data is required"

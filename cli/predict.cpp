@@ -17,7 +17,7 @@ namespace sinter::cli {
 
 namespace {
 
-struct Settings {
+struct PredictSettings {
   ReadingSettings reading;
   std::string out;
   StreamSettings stream;  ///< if it has a format
@@ -64,7 +64,7 @@ data::Table table_of(const Tensor& prediction, const Reading& reading) {
   return result;
 }
 
-void run(const Settings& s) {
+void run(const PredictSettings& s) {
   check_outputs({.files = {{"--out", s.out}}}, {s.reading.model, s.reading.data, s.reading.labels});
   Trainer trainer = Trainer::load(s.reading.model);
   const Reading reading = read_for(trainer, s.reading);
@@ -77,7 +77,7 @@ void run(const Settings& s) {
 }
 
 /// Throws an error if an option is given that the others do not go with.
-void check_options(const Settings& s, const CLI::App& command) {
+void check_options(const PredictSettings& s, const CLI::App& command) {
   const bool is_stream = !s.stream.format.empty();
   const int given = !s.reading.data.empty() + !s.reading.texts.empty() + !s.reading.images.empty();
   if (!is_stream && given == 0) throw CLI::RequiredError("--data");
@@ -95,7 +95,7 @@ void check_options(const Settings& s, const CLI::App& command) {
 }  // namespace
 
 void add_predict(CLI::App& app) {
-  auto s = std::make_shared<Settings>();
+  auto s = std::make_shared<PredictSettings>();
   CLI::App* command = app.add_subcommand("predict", "Predict from a table, from texts, from images, from arrays, or from a stream of records");
   add_reading_options(*command, s->reading);
   command

@@ -21,10 +21,10 @@ namespace {
 using ir::Graph;
 using ir::NodeId;
 
-class Builder {
+class ScheduleBuilder {
  public:
   /// `scan`: whose step the graph is, if it is one.
-  Builder(const Graph& graph, bool keep_all, const ir::Scan* scan = nullptr)
+  ScheduleBuilder(const Graph& graph, bool keep_all, const ir::Scan* scan = nullptr)
       : graph_(graph), keep_all_(keep_all), scan_(scan), planner_(graph, s_), order_(graph.topological_order()), accesses_(graph.size()) {}
 
   Schedule run() {
@@ -255,7 +255,7 @@ class Builder {
 
 }  // namespace
 
-Schedule make_schedule(const ir::Graph& graph, bool keep_all) { return Builder(graph, keep_all).run(); }
-Schedule make_step_schedule(const ir::Scan& scan) { return Builder(scan.body.graph(), false, &scan).run(); }
+Schedule make_schedule(const ir::Graph& graph, bool keep_all) { return ScheduleBuilder(graph, keep_all).run(); }
+Schedule make_step_schedule(const ir::Scan& scan) { return ScheduleBuilder(scan.body.graph(), false, &scan).run(); }
 
 }  // namespace sinter::codegen

@@ -46,7 +46,7 @@ std::string text_of(const Graph& graph) {
 std::size_t depth_of(const Graph& graph) {
   std::size_t depth = 1;
   for (NodeId id = 0; id < graph.size(); ++id)
-    if (const auto* scan = std::get_if<Scan>(&graph.node(id).op)) depth = std::max(depth, 1 + scan->body.depth());
+    if (const auto* scan = graph.op_as<Scan>(id)) depth = std::max(depth, 1 + scan->body.depth());
   return depth;
 }
 

@@ -12,7 +12,7 @@ Cost bytes(const Type& type) {
 
 Cost flops(const Graph& graph, NodeId id) {
   if (is_leaf(graph.node(id).op)) return {};
-  if (const auto* scan = std::get_if<Scan>(&graph.node(id).op)) {
+  if (const auto* scan = graph.op_as<Scan>(id)) {
     const Graph& body = scan->body.graph();
     Cost all;
     for (NodeId inner = 0; inner < body.size(); ++inner) {

@@ -77,6 +77,11 @@ class Graph {
 
   // ---- reading ----
   const Node& node(NodeId id) const { return nodes_[id]; }
+  /// The node's op if it is an O, else null.
+  template <class O>
+  const O* op_as(NodeId id) const {
+    return std::get_if<O>(&nodes_[id].op);
+  }
   /// Node count, dead ones included: ids run from 0.
   std::size_t size() const { return nodes_.size(); }
   Value value(NodeId id) { return {this, id}; }

@@ -87,6 +87,7 @@ struct Array {
   Array() = default;
   Array(DType type, std::vector<std::int64_t> dims);
   std::int64_t rank() const { return static_cast<std::int64_t>(extents.size()); }
+  Shape shape() const { return Shape::fixed(extents); }
   std::int64_t elements() const { return static_cast<std::int64_t>(data.size()); }
   /// Product of the extents in [first, last).
   std::int64_t product(std::size_t first, std::size_t last) const;

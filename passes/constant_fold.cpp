@@ -13,7 +13,7 @@ bool constant_fold(ir::Graph& graph, PassContext& context) {
     if (node.inputs.empty() || !node.type.shape.is_scalar()) continue;
     std::vector<ir::Constant> operands;
     for (const ir::NodeId input : node.inputs)
-      if (const auto* constant = std::get_if<ir::Constant>(&graph.node(input).op)) operands.push_back(*constant);
+      if (const auto* constant = graph.op_as<ir::Constant>(input)) operands.push_back(*constant);
     if (operands.size() != node.inputs.size()) continue;
     const double value = ir::wrap(node.type.dtype, context.options.evaluate(node.op, node.type, operands));
     if (std::isnan(value)) continue;  // no constant is NaN: the op stays, and makes its NaN at run time

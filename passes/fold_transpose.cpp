@@ -12,7 +12,7 @@ bool fold_transpose(ir::Graph& graph, PassContext& context) {
   std::size_t folded = 0;
   for (const ir::NodeId id : graph.topological_order()) {
     const Origin origin = graph.node(id).origin;
-    if (const auto* product = std::get_if<ir::Matmul>(&graph.node(id).op)) {
+    if (const auto* product = graph.op_as<ir::Matmul>(id)) {
       // matmul(transpose(a), b): the product reads a itself, with the flag inverted.
       ir::Matmul op = *product;
       ir::NodeId operands[] = {graph.node(id).inputs[0], graph.node(id).inputs[1]};
@@ -30,7 +30,7 @@ bool fold_transpose(ir::Graph& graph, PassContext& context) {
     } else if (is_matrix_transpose(graph.node(id))) {
       // transpose(a b) = transpose(b) transpose(a), if a b has no other reader.
       const ir::NodeId from = graph.node(id).inputs[0];
-      const auto* transposed = std::get_if<ir::Matmul>(&graph.node(from).op);
+      const auto* transposed = graph.op_as<ir::Matmul>(from);
       if (!transposed || graph.use_count(from) != 1) continue;
       const ir::NodeId operands[] = {graph.node(from).inputs[1], graph.node(from).inputs[0]};
       const ir::Matmul op{!transposed->transpose_b, !transposed->transpose_a};

@@ -79,7 +79,7 @@ Partition::Partition(const ir::Graph& graph)
   for (const NodeId id : order_) {
     if (groups_[id] == no_group) continue;
     for (const NodeId leaf : facts_.leaves[id]) {
-      const auto* state = std::get_if<ir::State>(&graph.node(leaf).op);
+      const auto* state = graph.op_as<ir::State>(leaf);
       const NodeId update = state ? graph.updates()[static_cast<std::size_t>(state->index)] : ir::no_node;
       if (update != ir::no_node && update != id && groups_[update] != no_group) overwrite_after(id, update);
     }

@@ -10,13 +10,8 @@ namespace {
 
 using ir::NodeId;
 
-template <class O>
-const O* as(const ir::Graph& graph, NodeId id) {
-  return std::get_if<O>(&graph.node(id).op);
-}
-
 bool is_zero(const ir::Graph& graph, NodeId id) {
-  const auto* constant = as<ir::Constant>(graph, id);
+  const auto* constant = graph.op_as<ir::Constant>(id);
   return constant && constant->value == 0;
 }
 
@@ -31,12 +26,12 @@ std::optional<std::vector<Gradient>> gradients_of(const ir::Graph& graph, NodeId
   std::vector<Gradient> result;
   for (const NodeId user : graph.node(mask).users) {
     const auto& in = graph.node(user).inputs;
-    if (!as<ir::Select>(graph, user) || in[0] != mask || !is_zero(graph, in[1])) return std::nullopt;
+    if (!graph.op_as<ir::Select>(user) || in[0] != mask || !is_zero(graph, in[1])) return std::nullopt;
     // Into an image of y's shape, at y's positions, with the same windows.
-    const auto* put = as<ir::PoolPut>(graph, in[2]);
+    const auto* put = graph.op_as<ir::PoolPut>(in[2]);
     if (!put || graph.use_count(in[2]) != 1 || graph.node(in[2]).type.shape != graph.node(y).type.shape) return std::nullopt;
     const NodeId place = graph.node(in[2]).inputs[0];
-    const auto* of = as<ir::MaxPoolPlace>(graph, place);
+    const auto* of = graph.op_as<ir::MaxPoolPlace>(place);
     if (!of || graph.node(place).inputs[0] != y || of->kernel != put->kernel || of->strides != put->strides || of->pads != put->pads)
       return std::nullopt;
     result.push_back({user, place, graph.node(in[2]).inputs[1], *put});
@@ -55,9 +50,9 @@ std::optional<Readers> readers_of(const ir::Graph& graph, NodeId y) {
   if (graph.use_count(y) != graph.node(y).users.size()) return std::nullopt;  // an output or update
   for (const NodeId user : graph.node(y).users) {
     const auto& in = graph.node(user).inputs;
-    if (as<ir::MaxPool>(graph, user)) readers.pools.push_back(user);
-    else if (as<ir::MaxPoolPlace>(graph, user)) places.push_back(user);
-    else if (as<ir::LessEqual>(graph, user) && in[0] == y && is_zero(graph, in[1])) {
+    if (graph.op_as<ir::MaxPool>(user)) readers.pools.push_back(user);
+    else if (graph.op_as<ir::MaxPoolPlace>(user)) places.push_back(user);
+    else if (graph.op_as<ir::LessEqual>(user) && in[0] == y && is_zero(graph, in[1])) {
       const auto gradients = gradients_of(graph, y, user);
       if (!gradients || graph.use_count(user) != graph.node(user).users.size()) return std::nullopt;
       readers.gradients.insert(readers.gradients.end(), gradients->begin(), gradients->end());
@@ -78,7 +73,7 @@ std::optional<Readers> readers_of(const ir::Graph& graph, NodeId y) {
 bool relu_past_pool(ir::Graph& graph, PassContext& context) {
   std::size_t moved = 0;
   for (const NodeId id : graph.topological_order()) {
-    if (!as<ir::Relu>(graph, id)) continue;
+    if (!graph.op_as<ir::Relu>(id)) continue;
     const auto readers = readers_of(graph, id);
     if (!readers) continue;
     const ir::OriginScope scope(graph, Origin(graph.node(id).origin));

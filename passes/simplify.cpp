@@ -12,13 +12,8 @@ namespace {
 using ir::NodeId;
 using ir::Value;
 
-template <class O>
-const O* as(const ir::Graph& graph, NodeId id) {
-  return std::get_if<O>(&graph.node(id).op);
-}
-
 bool is_constant(const ir::Graph& graph, NodeId id, double value) {
-  const auto* constant = as<ir::Constant>(graph, id);
+  const auto* constant = graph.op_as<ir::Constant>(id);
   return constant && constant->value == value && std::signbit(constant->value) == std::signbit(value);
 }
 
@@ -33,7 +28,7 @@ Shape without_leading_ones(const Shape& shape) {
 
 /// The operand below broadcasts, which pointwise ops do implicitly.
 NodeId below_broadcast(const ir::Graph& graph, NodeId id) {
-  while (as<ir::Broadcast>(graph, id)) id = graph.node(id).inputs[0];
+  while (graph.op_as<ir::Broadcast>(id)) id = graph.node(id).inputs[0];
   return id;
 }
 
@@ -55,7 +50,7 @@ struct Identities {
   NodeId operand(std::size_t i) const { return graph.node(id).inputs[i]; }
   Value value(NodeId from) const { return graph.value(from); }
   bool keeps_type(NodeId from) const { return graph.node(from).type == graph.node(id).type; }
-  NodeId negated(std::size_t i) const { return as<ir::Neg>(graph, operand(i)) ? graph.node(operand(i)).inputs[0] : ir::no_node; }
+  NodeId negated(std::size_t i) const { return graph.op_as<ir::Neg>(operand(i)) ? graph.node(operand(i)).inputs[0] : ir::no_node; }
 
   NodeId operator()(const ir::Mul&) const {
     for (const std::size_t i : {0u, 1u})
@@ -90,7 +85,7 @@ NodeId simplify_permutation(ir::Graph& graph, NodeId id) {
   const std::size_t rank = permute.axes.rank();
   std::vector<std::int64_t> axes(rank), same(rank);
   std::iota(same.begin(), same.end(), 0);
-  const auto* before = as<ir::Permute>(graph, from);
+  const auto* before = graph.op_as<ir::Permute>(from);
   for (std::size_t i = 0; i < rank; ++i) axes[i] = (before ? before->axes[permute.from(i)] : permute.axes[i]).factor();
   if (before) from = graph.node(from).inputs[0];
   if (axes == same) return from;
@@ -104,25 +99,25 @@ NodeId simplify_movement(ir::Graph& graph, NodeId id) {
   if (node.inputs.empty()) return id;
   const NodeId from = node.inputs[0];
   const Shape shape = node.type.shape;
-  if (as<ir::Reshape>(graph, id)) {
+  if (graph.op_as<ir::Reshape>(id)) {
     if (graph.node(from).type == node.type && ir::layout_of(graph, from) == ir::layout_of(graph, id)) return from;  // else unpad_inputs made it
-    if (as<ir::Reshape>(graph, from)) return ir::reshape(graph.value(graph.node(from).inputs[0]), shape).id;
+    if (graph.op_as<ir::Reshape>(from)) return ir::reshape(graph.value(graph.node(from).inputs[0]), shape).id;
     const NodeId core = below_broadcast(graph, from);
     if (core != from && graph.node(core).type.shape.is_scalar()) return ir::broadcast(graph.value(core), shape).id;
-  } else if (as<ir::Broadcast>(graph, id)) {
+  } else if (graph.op_as<ir::Broadcast>(id)) {
     if (graph.node(from).type == node.type) return from;
-    if (as<ir::Broadcast>(graph, from)) return ir::broadcast(graph.value(graph.node(from).inputs[0]), shape).id;
-    if (as<ir::Reshape>(graph, from)) {  // one that only adds or drops leading 1s, as broadcasting does
+    if (graph.op_as<ir::Broadcast>(from)) return ir::broadcast(graph.value(graph.node(from).inputs[0]), shape).id;
+    if (graph.op_as<ir::Reshape>(from)) {  // one that only adds or drops leading 1s, as broadcasting does
       const NodeId core = graph.node(from).inputs[0];
       const Shape core_shape = graph.node(core).type.shape;
       if (core_shape.rank() <= shape.rank() && without_leading_ones(core_shape) == without_leading_ones(graph.node(from).type.shape))
         return ir::broadcast(graph.value(core), shape).id;
     }
-  } else if (as<ir::Permute>(graph, id)) {
+  } else if (graph.op_as<ir::Permute>(id)) {
     return simplify_permutation(graph, id);
-  } else if (as<ir::Transpose>(graph, id)) {
-    if (as<ir::Transpose>(graph, from)) return graph.node(from).inputs[0];
-  } else if (const auto* sum = as<ir::Sum>(graph, id); sum && is_float(node.type.dtype)) {  // of a repeated scalar: the scalar times how often
+  } else if (graph.op_as<ir::Transpose>(id)) {
+    if (graph.op_as<ir::Transpose>(from)) return graph.node(from).inputs[0];
+  } else if (const auto* sum = graph.op_as<ir::Sum>(id); sum && is_float(node.type.dtype)) {  // of a repeated scalar: the scalar times how often
     const NodeId core = below_broadcast(graph, from);
     if (core != from && graph.node(core).type.shape.is_scalar()) {
       const Dim count = ir::reduce_extents(graph.node(from).type.shape, sum->first, sum->last).reduced;

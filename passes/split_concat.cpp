@@ -15,7 +15,7 @@ constexpr std::size_t most_parts = 16;
 bool split_concat(ir::Graph& graph, PassContext& context) {
   std::size_t split = 0;
   for (const ir::NodeId id : graph.topological_order()) {
-    const auto* concat = std::get_if<ir::Concat>(&graph.node(id).op);
+    const auto* concat = graph.op_as<ir::Concat>(id);
     if (!concat || graph.node(id).inputs.size() <= most_parts) continue;
     const ir::Concat op = *concat;
     const Origin origin = graph.node(id).origin;

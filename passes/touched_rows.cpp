@@ -6,7 +6,7 @@ namespace sinter::passes {
 bool touched_rows(ir::Graph& graph, PassContext& context) {
   std::size_t count = 0;
   for (ir::NodeId id = 0; id < graph.size(); ++id) {
-    const auto* scatter = std::get_if<ir::ScatterAddRows>(&graph.node(id).op);
+    const auto* scatter = graph.op_as<ir::ScatterAddRows>(id);
     if (!scatter || graph.node(id).dead || scatter->rows < 2) continue;
     // What the other values are in rows of the table where this one is 0.
     Padding values(graph, scatter->rows, ir::no_node);

@@ -18,22 +18,22 @@ namespace sinter::runtime {
 
 namespace {
 
-constexpr int unlimited = std::numeric_limits<int>::max();
+constexpr int unlimited_threads = std::numeric_limits<int>::max();
 
-int whole_cores(double quota, double period) { return quota > 0 && period > 0 ? std::max(1, static_cast<int>(quota / period)) : unlimited; }
+int whole_cores(double quota, double period) { return quota > 0 && period > 0 ? std::max(1, static_cast<int>(quota / period)) : unlimited_threads; }
 
 /// "max 100000" or "150000 100000" (cgroup v2).
 int read_cpu_max(const std::string& path) {
   std::ifstream file(path);
   std::string quota;
   double period = 0;
-  if (!(file >> quota >> period) || quota == "max") return unlimited;
+  if (!(file >> quota >> period) || quota == "max") return unlimited_threads;
   return whole_cores(std::strtod(quota.c_str(), nullptr), period);
 }
 
 int read_v1_quota(const std::string& folder) {
   double quota = 0, period = 0;
-  if (!(std::ifstream(folder + "/cpu.cfs_quota_us") >> quota) || !(std::ifstream(folder + "/cpu.cfs_period_us") >> period)) return unlimited;
+  if (!(std::ifstream(folder + "/cpu.cfs_quota_us") >> quota) || !(std::ifstream(folder + "/cpu.cfs_period_us") >> period)) return unlimited_threads;
   return whole_cores(quota, period);
 }
 
@@ -65,7 +65,7 @@ int parse_thread_count(std::string_view text) {
 
 Cores cores(const std::string& files) {
   const int quota = cgroup_cores(files);
-  return {static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), affinity_cores(), quota == unlimited ? 0 : quota};
+  return {static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), affinity_cores(), quota == unlimited_threads ? 0 : quota};
 }
 
 int available_cores(const std::string& files) { return cores(files).usable(); }

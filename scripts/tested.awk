@@ -62,7 +62,9 @@ function name_in_code(  i, k, n, part) {
   split("", spaces); space_count = 0;
   for (i = 1; i <= Count; ++i) {
     if (Kind[i] == "w") here[Token[i]] = 1;
-    if (Token[i] == "namespace") { for (k = i; k < Count && Token[k] !~ /^[;{]$/; ++k) ; spaces[++space_count] = Token[k - 1] }
+    if (Token[i] == "namespace") {
+      for (k = i + 1; k < Count && Token[k] ~ /^[A-Za-z_0-9:]+$/; ++k) if (Kind[k] == "w") spaces[++space_count] = Token[k];
+    }
   }
   for (i = 1; i <= Count; ++i) {
     if (Kind[i] != "w") continue;

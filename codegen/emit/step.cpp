@@ -21,7 +21,7 @@ namespace {
 using llvm::Value;
 
 /// A part of a phase. Samples are whole unless a single one is cut: then the loops in which it is not, and the pieces of number 0, are stage 0.
-struct Stage {
+struct PhaseStage {
   std::size_t phase;
   std::size_t number = 0;  ///< of the phase's stages with pieces of a single sample
   bool finishing = false;  ///< of the pieces of loops, in a checked step
@@ -32,8 +32,8 @@ bool is_finished_apart(const Schedule& schedule, const Phase& phase, bool checke
   return checked && std::any_of(phase.loops.begin(), phase.loops.end(), [&](const Loop& loop) { return finisher(schedule, loop) != no_kernel; });
 }
 
-std::vector<Stage> list_stages(const Schedule& schedule, bool checked) {
-  std::vector<Stage> stages;
+std::vector<PhaseStage> list_stages(const Schedule& schedule, bool checked) {
+  std::vector<PhaseStage> stages;
   for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
     const Phase& phase = schedule.phases[p];
     for (std::size_t number = 0; number < std::max<std::size_t>(phase.stages, 1); ++number) stages.push_back({p, number});
@@ -77,7 +77,7 @@ class StepEmitter {
   Value* units_of(const Loop& loop) { return emit_extent(b_, loop.domain.units, words_.n, words_.t); }
 
   /// A function for each stage, and the entry, which calls that of the stage asked for.
-  void emit_entry(const std::vector<Stage>& stages) {
+  void emit_entry(const std::vector<PhaseStage>& stages) {
     std::vector<llvm::Constant*> functions;
     for (std::size_t s = 0; s < stages.size(); ++s) {
       functions.push_back(create_stage(str("stage_", s)));
@@ -110,7 +110,7 @@ class StepEmitter {
     words_.t = field(offsetof(StepContext, length), b_.getInt64Ty());
   }
 
-  void emit_stage(const std::vector<Stage>& stages, std::size_t s, llvm::Function* function) {
+  void emit_stage(const std::vector<PhaseStage>& stages, std::size_t s, llvm::Function* function) {
     begin_function(function);
     const Phase& phase = context_.schedule.phases[stages[s].phase];
     // What a test wants to see found: a stage that begins before the one before it is over.
@@ -150,7 +150,7 @@ class StepEmitter {
     std::function<void(Value* chunk)> run;
   };
 
-  std::vector<Job> jobs_of(const Stage& stage, bool single) {
+  std::vector<Job> jobs_of(const PhaseStage& stage, bool single) {
     const Phase& phase = context_.schedule.phases[stage.phase];
     std::vector<Job> jobs;
     if (stage.finishing) {
@@ -398,7 +398,7 @@ Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_
 
 std::vector<StageSpec> stages_of(const Schedule& schedule, bool checked) {
   std::vector<StageSpec> stages;
-  for (const Stage& stage : list_stages(schedule, checked)) {
+  for (const PhaseStage& stage : list_stages(schedule, checked)) {
     const auto phase = static_cast<std::uint32_t>(stage.phase);
     if (!stages.empty()) stages.back().last = stages.back().phase != phase;
     stages.push_back({phase, true});

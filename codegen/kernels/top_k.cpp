@@ -10,9 +10,9 @@ using llvm::Value;
 namespace {
 
 /// Positions of elements in the rows of a call.
-class Elements {
+class RowElements {
  public:
-  explicit Elements(Emitter& e) : e_(e), x_(e.value_of(e.anchor().inputs[0])), type_(e.stored(x_).type) {}
+  explicit RowElements(Emitter& e) : e_(e), x_(e.value_of(e.anchor().inputs[0])), type_(e.stored(x_).type) {}
 
   std::int64_t count() const { return type_.shape.back().factor(); }
   std::int64_t k() const { return std::get<ir::TopK>(e_.anchor().op).k; }
@@ -32,7 +32,7 @@ class Elements {
 
 /// The best k so far of a row are a heap, in the memory of the result, with the worst of them as its root; a better element replaces it. Then the
 /// heap is sorted in place.
-void collect_by_heap(Emitter& e, Elements of_row, Value* row) {
+void collect_by_heap(Emitter& e, RowElements of_row, Value* row) {
   Builder& b = e.builder();
   const std::int64_t count = of_row.k();
   llvm::AllocaInst* at = e.variable(b.getInt64Ty(), "at");
@@ -92,7 +92,7 @@ Value* order_key(Builder& b, const Vec& x) {
   return b.CreateSelect((x != x).value, b.getInt32(0), key);
 }
 
-void collect_by_radix(Emitter& e, Elements of_row, Value* row) {
+void collect_by_radix(Emitter& e, RowElements of_row, Value* row) {
   Builder& b = e.builder();
   Value *memory = e.pointer(e.memory(Memory::staging)), *zero = e.number(0), *elements = e.number(of_row.count());
   const auto next = [&](unsigned pass, Value* digit) {
@@ -165,7 +165,7 @@ void TopKKernel::collect(Emitter& e) const {
   const auto [first, last] = e.indices(e.kernel().shape.rank() - 1);
   const bool radix = by_radix(e.graph(), e.kernel().anchor);
   if (radix) e.note("rows ordered by radix");
-  e.loop(first, last, 1, [&](Value* row) { (radix ? collect_by_radix : collect_by_heap)(e, Elements(e), row); });
+  e.loop(first, last, 1, [&](Value* row) { (radix ? collect_by_radix : collect_by_heap)(e, RowElements(e), row); });
 }
 
 }  // namespace sinter::codegen

@@ -9,7 +9,7 @@ namespace sinter {
 
 namespace {
 
-constexpr std::int64_t most_samples = 4096, most_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t most_samples_read = 4096, most_bytes = std::int64_t{32} << 20;
 
 void add_number(runtime::Digest& digest, std::uint64_t number) { digest.add(std::as_bytes(std::span(&number, 1))); }
 
@@ -22,7 +22,8 @@ void add(runtime::Digest& digest, const Tensor& tensor) {
   const std::int64_t samples = tensor.shape()[0].factor(), element = static_cast<std::int64_t>(size_of(tensor.dtype()));
   const bool flat = tensor.rank() == 1;
   const std::int64_t rows = flat ? 1 : at.rows / samples, row_bytes = (flat ? 1 : at.cols) * element, stride = (flat ? 1 : at.stride) * element;
-  const std::int64_t count = std::clamp(most_bytes / std::max<std::int64_t>(1, rows * row_bytes), std::int64_t{1}, std::min(samples, most_samples));
+  const std::int64_t count =
+      std::clamp(most_bytes / std::max<std::int64_t>(1, rows * row_bytes), std::int64_t{1}, std::min(samples, most_samples_read));
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t sample = count == 1 ? 0 : i * (samples - 1) / (count - 1);  // the first, the last and what lies between
     const std::byte* first = tensor.buffer().data() + sample * rows * stride;

@@ -10,7 +10,7 @@ namespace {
 /// Limits of whole numbers: those that a double holds exactly, and those that fit into the digits of a file's name.
 constexpr std::int64_t most = std::int64_t{1} << 53, most_steps = 999'999'999'999;
 
-using Columns = std::vector<std::pair<std::string, std::vector<double>>>;
+using NamedColumns = std::vector<std::pair<std::string, std::vector<double>>>;
 
 /// The values of all epochs, one column each. Metrics keep their order by a number in the name.
 template <class Results, class Result>
@@ -83,11 +83,12 @@ struct OptionalColumn {
 constexpr OptionalColumn optional_columns[] = {{"accuracy", &EpochResult::accuracy},
                                                {"validation_loss", &EpochResult::validation_loss},
                                                {"validation_accuracy", &EpochResult::validation_accuracy}};
-struct Column {
+struct HistoryColumn {
   const char* name;
   double EpochResult::* member;
 };
-constexpr Column columns[] = {{"loss", &EpochResult::loss}, {"learning_rate", &EpochResult::learning_rate}, {"seconds", &EpochResult::seconds}};
+constexpr HistoryColumn columns[] = {
+    {"loss", &EpochResult::loss}, {"learning_rate", &EpochResult::learning_rate}, {"seconds", &EpochResult::seconds}};
 
 SavedState save_history(const std::vector<EpochResult>& history) {
   SavedState saved;

@@ -169,7 +169,7 @@ void carry_movement(Bounded& result, ir::Op op, const Type& type, std::span<cons
 /// The number of terms of a sum or product.
 double contracted_terms(const ir::Op& op, const Type& type, std::span<const Bounded* const> in, Sizes sizes) {
   std::vector<Type> types;
-  for (const Bounded* x : in) types.push_back({x->value.dtype, Shape::fixed(x->value.extents)});
+  for (const Bounded* x : in) types.push_back({x->value.dtype, x->value.shape()});
   return static_cast<double>(ir::terms(ir::access(ir::at_sizes(op, sizes), types, type.shape.at(sizes))).factor());
 }
 

@@ -29,7 +29,7 @@ void explain_inputs(std::ostream& out, const ir::Graph& graph) {
 void explain_constants(std::ostream& out, const ir::Graph& graph) {
   out << "numbers compiled in:";
   for (const ir::NodeId id : graph.topological_order())
-    if (const auto* constant = std::get_if<ir::Constant>(&graph.node(id).op)) out << "  " << ir::number_text(constant->value);
+    if (const auto* constant = graph.op_as<ir::Constant>(id)) out << "  " << ir::number_text(constant->value);
   out << "\n";
 }
 

@@ -75,7 +75,7 @@ void carry(Bounded& result, const ir::OneHot& op, std::span<const Bounded* const
 /// 0 where the position is in the padding.
 void carry(Bounded& result, const ir::PoolTake& op, std::span<const Bounded* const> in) {
   const Bounded &x = *in[0], &places = *in[1];
-  const ir::Sliding s = ir::pool_windows(Shape::fixed(x.value.extents), op.kernel, op.strides, op.pads);
+  const ir::Sliding s = ir::pool_windows(x.value.shape(), op.kernel, op.strides, op.pads);
   const std::int64_t channels = x.value.extents[3];
   for (std::size_t y = 0; y < count_of(result); ++y)
     if (places.error[y] != 0) result.error[y] = std::abs(result.value.data[y]);
@@ -123,7 +123,7 @@ void carry_top_k(Bounded& result, const Bounded& in) {
 }
 
 void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded& in) {
-  const ir::Sliding s = ir::pool_windows(Shape::fixed(in.value.extents), op.kernel, op.strides, op.pads);
+  const ir::Sliding s = ir::pool_windows(in.value.shape(), op.kernel, op.strides, op.pads);
   const std::int64_t channels = in.value.extents[3];
   std::vector<std::size_t> best(result.error.size());
   const auto each = [&](const auto& body) {
@@ -144,7 +144,7 @@ void carry_pool_place(Bounded& result, const ir::MaxPoolPlace& op, const Bounded
 
 void carry_pool_put(Bounded& result, const ir::PoolPut& op, std::span<const Bounded* const> in) {
   const Bounded &places = *in[0], &values = *in[1];
-  const ir::Sliding s = ir::pool_windows(Shape::fixed(result.value.extents), op.kernel, op.strides, op.pads);
+  const ir::Sliding s = ir::pool_windows(result.value.shape(), op.kernel, op.strides, op.pads);
   const std::int64_t channels = result.value.extents[3];
   for (std::int64_t n = 0; n < result.value.extents[0]; ++n)
     s.for_each([&](std::int64_t oh, std::int64_t ow, std::int64_t, std::int64_t, std::int64_t ih, std::int64_t iw) {

@@ -66,7 +66,7 @@ std::vector<Bounded> evaluate_scan_bounded(const ir::Scan& scan, std::span<const
     evaluate_body(body, values, sizes);
     for (std::size_t i = 0; i < stacks.size(); ++i) {
       const ir::NodeId id = body.outputs()[count + i];
-      const auto* leaf = std::get_if<ir::Input>(&body.node(id).op);
+      const auto* leaf = body.op_as<ir::Input>(id);
       const bool is_carry = leaf && static_cast<std::size_t>(leaf->index) < count;
       stacks[i].set(t, is_carry ? held[static_cast<std::size_t>(leaf->index)] : values[id]);
     }

@@ -7,6 +7,7 @@
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/assignment_log.h"
+#include "frontend/core/clock.h"
 #include "frontend/core/grad.h"
 #include "frontend/core/interpret.h"
 #include "frontend/core/name.h"
@@ -170,7 +171,7 @@ Variant& StepCore::Impl::build(std::span<const Spec> specs, std::span<const Tens
   Traced traced = kept(trace(specs));
   tell(traced);
   const Sizes sizes = in.empty() ? Sizes(0) : sizes_of(traced.graph, in);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = since(start);
   auto compiled = std::make_shared<CompiledGraph>(
       compile_graph(std::move(traced), {.profile = watched != nullptr, .sizes = sizes, .settings = compile_settings(), .log = options.log}));
   compiled->trace_seconds = seconds;

@@ -4,6 +4,7 @@
 
 #include "frontend/compile/non_finite.h"
 #include "frontend/compile/step_impl.h"
+#include "frontend/core/clock.h"
 
 namespace sinter {
 
@@ -45,7 +46,7 @@ std::vector<Tensor> StepCore::Impl::call_eagerly(std::span<const Tensor* const> 
   if (!watched) return run_eagerly(in);
   const auto start = std::chrono::steady_clock::now();
   std::vector<Tensor> out = run_eagerly(in);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = since(start);
   const std::vector<Spec> specs = specs_of(in);
   watched->add_eager(in, seconds, specs, [&] { return kept(trace(specs)); });
   return out;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "frontend/compile/settings.h"
+#include "frontend/core/clock.h"
 #include "runtime/team.h"
 
 namespace sinter {
@@ -35,7 +36,7 @@ void KernelWatch::time(StepTimes& into, Sizes sizes, const std::function<void()>
   last_ = 0;
   const auto start = std::chrono::steady_clock::now();
   run();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = since(start);
   if (!(sizes_ == sizes)) shares_ = kernel_shares(variant_.compiled().graph, graph_.parts, sizes);
   sizes_ = sizes;
   add_flops(into, graph_, sizes);

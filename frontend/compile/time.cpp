@@ -13,6 +13,7 @@
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/judge.h"
 #include "frontend/compile/step_impl.h"
+#include "frontend/core/clock.h"
 #include "frontend/core/interpret.h"
 #include "ir/print.h"
 #include "runtime/parallelism.h"
@@ -20,9 +21,6 @@
 namespace sinter {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 template <class F>
 double minimum(int repeats, F&& f) {

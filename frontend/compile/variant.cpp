@@ -8,6 +8,7 @@
 #include "frontend/compile/cell_snapshot.h"
 #include "frontend/compile/step_impl.h"
 #include "frontend/core/assignment_log.h"
+#include "frontend/core/clock.h"
 #include "frontend/core/interpret.h"
 #include "frontend/core/ops.h"
 #include "ir/positions.h"
@@ -22,9 +23,6 @@ namespace sinter {
 namespace {
 
 GraphFilter graph_filter = nullptr;
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Constants are folded by the interpreter, so that a step has the numbers of an eager run.
 double evaluate_constant(const ir::Op& op, const Type& type, std::span<const ir::Constant> operands) {

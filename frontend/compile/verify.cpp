@@ -84,7 +84,7 @@ double distance(DType dtype, double got, double wanted) { return is_float(dtype)
 
 /// Of a value that has an element for each step of a scan: that scan.
 const ir::Scan* scan_of_steps(const ir::Graph& graph, ir::NodeId id) {
-  const auto* result = std::get_if<ir::ScanResult>(&graph.node(id).op);
+  const auto* result = graph.op_as<ir::ScanResult>(id);
   if (!result) return nullptr;
   const auto& scan = std::get<ir::Scan>(graph.node(graph.node(id).inputs[0]).op);
   return result->index < scan.carries ? nullptr : &scan;

@@ -204,7 +204,7 @@ std::optional<WinogradMagnitude> winograd_magnitude(const ir::Op& op, std::span<
       [&]<class O>(const O& o) -> std::optional<WinogradMagnitude> {
         if constexpr (ir::IsConvolution<O>) {
           const ir::Array &a = magnitudes[0], &b = magnitudes[1];
-          const ir::Convolution c = ir::convolution_of(o, Shape::fixed(a.extents), Shape::fixed(b.extents));
+          const ir::Convolution c = ir::convolution_of(o, a.shape(), b.shape());
           const ir::Winograd* winograd = ir::winograd_of(c, std::is_same_v<O, ir::Conv2DTranspose>);
           if (!winograd) return {};
           const Form form(*winograd);

@@ -11,8 +11,8 @@ namespace sinter {
 
 namespace {
 
-/// The greatest number of a narrow type; none of the others.
-std::optional<std::int64_t> greatest(DType dtype) {
+/// The greatest_of number of a narrow type; none of the others.
+std::optional<std::int64_t> greatest_of(DType dtype) {
   if (dtype == DType::u8) return std::numeric_limits<std::uint8_t>::max();
   return dtype == DType::boolean ? std::optional<std::int64_t>(1) : std::nullopt;
 }
@@ -45,7 +45,7 @@ bool always_fits(const IntegerSum& sum) {
   const DType from = sum.x.dtype();
   if (is_float(from)) return true;
   const Dim count = sum.x.shape().product(sum.first, sum.last);
-  const std::optional<std::int64_t> most = greatest(from);
+  const std::optional<std::int64_t> most = greatest_of(from);
   if (!count.is_fixed()) return from == DType::boolean;
   return most && count.factor() <= std::numeric_limits<std::int32_t>::max() / *most;
 }

@@ -10,15 +10,15 @@ namespace sinter {
 
 namespace {
 
-constexpr std::uint32_t infinity = 0x7f800000, sign = 0x80000000;  // NaN is above infinity
+constexpr std::uint32_t infinity_bits = 0x7f800000, sign_bit = 0x80000000;  // NaN is above infinity_bits
 
-bool is_finite(std::uint32_t bits) { return (bits & ~sign) < infinity; }
+bool is_finite(std::uint32_t bits) { return (bits & ~sign_bit) < infinity_bits; }
 
 /// As integers, what is not finite and positive is above all other numbers, and what is not finite and negative above all others that are unsigned.
 bool all_finite(const std::uint32_t* bits, std::int64_t count) {
   const runtime::isa::Kernels& kernels = runtime::isa::kernels();
-  return kernels.signed_max.rows(reinterpret_cast<const std::int32_t*>(bits), 1, count, count) < static_cast<std::int32_t>(infinity) &&
-         kernels.whole_max.rows(bits, 1, count, count) < (infinity | sign);
+  return kernels.signed_max.rows(reinterpret_cast<const std::int32_t*>(bits), 1, count, count) < static_cast<std::int32_t>(infinity_bits) &&
+         kernels.whole_max.rows(bits, 1, count, count) < (infinity_bits | sign_bit);
 }
 
 }  // namespace

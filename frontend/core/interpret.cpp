@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "frontend/core/clock.h"
 #include "frontend/core/reshaped.h"
 #include "ir/scan.h"
 #include "runtime/interpreter.h"
@@ -82,7 +83,7 @@ void interpret(const ir::Graph& graph, std::vector<Tensor>& values, const Interp
       } else {
         values[id] = evaluate(node, values, options.sizes);
       }
-      if (options.observer) options.observer(id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      if (options.observer) options.observer(id, since(start));
     } else if (options.observer && std::holds_alternative<ir::ScanResult>(node.op)) options.observer(id, 0);  // its scan made it
     if (options.keep_all) continue;
     for (const ir::NodeId input : node.inputs)

@@ -14,7 +14,7 @@ constexpr std::size_t longest = 60000;  // a member of a zip archive has 65535 b
 bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
 
 /// The start of a name with its control characters and broken bytes as \x7f.
-std::string printable(std::string_view name) {
+std::string printable_start(std::string_view name) {
   constexpr std::size_t shown = 40;
   TextStream out;
   for (std::string_view rest = name.substr(0, shown); !rest.empty();) {
@@ -34,11 +34,11 @@ std::string printable(std::string_view name) {
 void require_name(std::string_view where, std::string_view name) {
   if (name.empty()) throw UserError(where, "a name must not be empty; give one");
   if (name.size() > longest)
-    throw UserError(where, str("a name must have at most ", longest, " bytes, got ", name.size(), ": '", printable(name), "'"));
+    throw UserError(where, str("a name must have at most ", longest, " bytes, got ", name.size(), ": '", printable_start(name), "'"));
   for (std::string_view rest = name; !rest.empty();) {
     const Character next = first_character(rest);
     if (!next.bytes || is_control(next.code))
-      throw UserError(where, str("a name must be UTF-8 without control characters, got '", printable(name), "'; choose another"));
+      throw UserError(where, str("a name must be UTF-8 without control characters, got '", printable_start(name), "'; choose another"));
     rest.remove_prefix(next.bytes);
   }
 }
@@ -46,7 +46,7 @@ void require_name(std::string_view where, std::string_view name) {
 void require_name_in_path(std::string_view where, std::string_view name) {
   require_name(where, name);
   if (name.find_first_of("./") != name.npos)
-    throw UserError(where, str("the name '", printable(name), "' must not contain '.' or '/', which separate the parts of a path; use '_'"));
+    throw UserError(where, str("the name '", printable_start(name), "' must not contain '.' or '/', which separate the parts of a path; use '_'"));
 }
 
 }  // namespace sinter

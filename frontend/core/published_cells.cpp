@@ -14,14 +14,14 @@ namespace {
 
 /// The cells of all clones. Never destroyed: clones in static storage may outlive any other static. A fork must not leave the lock to a thread
 /// that the child lacks.
-struct Readers {
+struct ReaderCounts {
   std::mutex mutex;  ///< also guards Cell::published
   std::vector<PublishedCells*> all;
 
-  static Readers& instance() {
-    static Readers* readers = [] {
+  static ReaderCounts& instance() {
+    static ReaderCounts* readers = [] {
       pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); }, [] { instance().mutex.unlock(); });
-      return new Readers;
+      return new ReaderCounts;
     }();
     return *readers;
   }
@@ -33,7 +33,7 @@ const std::shared_ptr<Cell>& original_of(const std::shared_ptr<Cell>& cell) { re
 
 void PublishedCells::publish(std::span<const Parameter> parameters) {
   if (Trace::current()) throw UserError("publish", "cannot be traced; call it between steps");
-  Readers& readers = Readers::instance();
+  ReaderCounts& readers = ReaderCounts::instance();
   const std::lock_guard lock(readers.mutex);
   for (const Parameter& p : parameters) {
     if (!p.defined()) throw UserError("publish", "a parameter was never set");
@@ -50,14 +50,14 @@ void PublishedCells::publish(std::span<const Parameter> parameters) {
 }
 
 PublishedCells::PublishedCells(std::span<const std::shared_ptr<Cell>> cells) {
-  Readers& readers = Readers::instance();
+  ReaderCounts& readers = ReaderCounts::instance();
   const std::lock_guard lock(readers.mutex);
   for (const auto& cell : cells) add(cell, true);
   readers.all.push_back(this);
 }
 
 PublishedCells::~PublishedCells() {
-  Readers& readers = Readers::instance();
+  ReaderCounts& readers = ReaderCounts::instance();
   const std::lock_guard lock(readers.mutex);
   std::erase(readers.all, this);
   delete mail_.load();
@@ -82,7 +82,7 @@ std::vector<std::shared_ptr<Cell>> PublishedCells::in_place_of(std::span<const s
     const auto find = [&] { return std::find_if(cells_.begin(), cells_.end(), [&](const Pair& p) { return p.original == original_of(cell); }); };
     auto found = find();
     if (found == cells_.end()) {
-      const std::lock_guard lock(Readers::instance().mutex);
+      const std::lock_guard lock(ReaderCounts::instance().mutex);
       if (!add(cell, false))
         throw UserError("clone",
                         str("reads '", cell->name, "', which was never published; publish() the parameters, or call the step once before clone()"));
@@ -96,7 +96,7 @@ std::vector<std::shared_ptr<Cell>> PublishedCells::in_place_of(std::span<const s
 }
 
 std::vector<std::shared_ptr<Cell>> PublishedCells::all() const {
-  const std::lock_guard lock(Readers::instance().mutex);
+  const std::lock_guard lock(ReaderCounts::instance().mutex);
   std::vector<std::shared_ptr<Cell>> result;
   for (const Pair& pair : cells_) result.push_back(pair.own);
   return result;

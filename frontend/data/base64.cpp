@@ -8,13 +8,13 @@ namespace sinter::data {
 
 namespace {
 
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::uint32_t none = 64;
 
 constexpr std::array<std::uint32_t, 256> values = [] {
   std::array<std::uint32_t, 256> result{};
   result.fill(none);
-  for (std::uint32_t i = 0; i < digits.size(); ++i) result[static_cast<unsigned char>(digits[i])] = i;
+  for (std::uint32_t i = 0; i < alphabet.size(); ++i) result[static_cast<unsigned char>(alphabet[i])] = i;
   return result;
 }();
 
@@ -27,7 +27,7 @@ std::string base64(std::string_view bytes) {
     const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
     std::uint32_t three = 0;
     for (std::size_t k = 0; k < 3; ++k) three = three << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? digits[three >> (18 - 6 * k) & 63] : '=';
+    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? alphabet[three >> (18 - 6 * k) & 63] : '=';
   }
   return text;
 }

@@ -17,7 +17,7 @@ bool has_value(std::uint32_t unit) { return unit >> 8 & 1; }
 std::uint32_t value(std::uint32_t unit) { return unit & ~(1u << 31); }
 std::uint32_t offset(std::uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
 
-[[noreturn]] void fail(const std::string& where, const std::string& rule) {
+[[noreturn]] void fail_charsmap(const std::string& where, const std::string& rule) {
   throw UserError(where, str("the rules of normalization are damaged: ", rule, "; give the .model file that spm_train wrote"));
 }
 
@@ -32,25 +32,25 @@ std::uint32_t little_endian(std::string_view bytes) {
 Charsmap::Charsmap(std::string_view bytes, const std::string& where) {
   const std::uint32_t size = bytes.size() < 4 ? 0 : little_endian(bytes);
   if (size == 0 || size % (4 * block) != 0 || size > bytes.size() - 4)
-    fail(where, str("a trie of ", size, " bytes is no part of ", bytes.size(), " in blocks of 1024"));
+    fail_charsmap(where, str("a trie of ", size, " bytes is no part of ", bytes.size(), " in blocks of 1024"));
   for (std::size_t at = 4; at < 4 + size; at += 4) units_.push_back(little_endian(bytes.substr(at, 4)));
   replacements_ = bytes.substr(4 + size);
   if (replacements_.empty() || replacements_.back() != '\0' || first_not_utf8(replacements_) != std::string::npos)
-    fail(where, "the replacements are not UTF-8, each with a 0 behind it");
+    fail_charsmap(where, "the replacements are not UTF-8, each with a 0 behind it");
   for (std::size_t begin = 0, end; begin < replacements_.size(); begin = end + 1) {
     end = replacements_.find('\0', begin);
-    if (end - begin > longest_replacement) fail(where, str("a replacement has ", end - begin, " bytes, more than ", longest_replacement));
+    if (end - begin > longest_replacement) fail_charsmap(where, str("a replacement has ", end - begin, " bytes, more than ", longest_replacement));
   }
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const std::uint32_t unit = units_[i];
     if (i > 0 && is_value(unit)) {
       const std::uint32_t begin = value(unit);
       if (begin >= replacements_.size() || (begin > 0 && replacements_[begin - 1] != '\0'))
-        fail(where, str("no replacement begins at ", begin, " of ", replacements_.size()));
+        fail_charsmap(where, str("no replacement begins at ", begin, " of ", replacements_.size()));
     } else {
       const std::size_t children = i ^ offset(unit);
       if (is_value(unit) || (children | (block - 1)) >= units_.size() || (has_value(unit) && !is_value(units_[children])))
-        fail(where, str("unit ", i, " of ", units_.size(), " leads to ", children, ", where nothing follows"));
+        fail_charsmap(where, str("unit ", i, " of ", units_.size(), " leads to ", children, ", where nothing follows"));
     }
   }
 }

@@ -9,7 +9,7 @@ namespace sinter::data {
 
 namespace {
 
-constexpr const char* where = "condition";
+constexpr const char* condition_where = "condition";
 
 struct Operator {
   std::string_view text;
@@ -29,7 +29,7 @@ constexpr std::array<Operator, 5> endings{{{" is not empty", Comparison::not_emp
                                            {" not missing", Comparison::not_empty}}};
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw UserError(where, str("'", text, "' ", why, "; write a column, one of == != < <= > >= and a value, or a column and not empty"));
+  throw UserError(condition_where, str("'", text, "' ", why, "; write a column, one of == != < <= > >= and a value, or a column and not empty"));
 }
 
 bool is_quote(char c) { return c == '\'' || c == '"'; }
@@ -111,7 +111,7 @@ std::string Condition::text() const {
 void Condition::check(const CellRules& rules) const {
   const bool of_order = comparison == Comparison::less || comparison == Comparison::less_equal || comparison == Comparison::greater ||
                         comparison == Comparison::greater_equal;
-  if (of_order && !rules.number(value)) throw UserError(where, str("'", text(), "' compares numbers, but '", value, "' is none"));
+  if (of_order && !rules.number(value)) throw UserError(condition_where, str("'", text(), "' compares numbers, but '", value, "' is none"));
 }
 
 }  // namespace sinter::data

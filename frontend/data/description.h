@@ -12,6 +12,9 @@
 
 namespace sinter::data {
 
+/// Nesting of a description of names and lists of numbers.
+inline constexpr int deepest_description = 2;
+
 /// The error for a description that says what cannot be.
 inline UserError damaged(std::string_view where, const std::string& what) { return {where, str("the description is damaged: ", what)}; }
 

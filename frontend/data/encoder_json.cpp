@@ -10,8 +10,8 @@ namespace sinter::data {
 
 namespace {
 
-constexpr int deepest_description = 4;  // the description, its columns, a column, its categories
-constexpr int newest = 2;               // 1: standardized columns only
+constexpr int deepest_encoder = 4;  // the description, its columns, a column, its categories
+constexpr int newest = 2;           // 1: standardized columns only
 using Texts = std::vector<std::string>;
 
 Texts texts_of(const std::vector<Condition>& conditions) {
@@ -64,7 +64,7 @@ std::string Encoder::to_json() const {
 
 Encoder Encoder::from_json(const std::string& text) {
   Encoder encoder;
-  read_description(text, deepest_description, "encoder", [&](const nlohmann::json& json) {
+  read_description(text, deepest_encoder, "encoder", [&](const nlohmann::json& json) {
     require_version(json, newest, "encoder");
     for (const auto& c : json.at("columns"))
       encoder.columns_.push_back({c.at("name"), c.at("categorical"), scaling_named(c.value("scaling", text_of(Scaling::standard))), c.at("mean"),

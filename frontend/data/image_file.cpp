@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_view_literals;
 
 /// Without the mark of UTF-8 and white space in front.
-std::string_view text_of(std::string_view head) {
+std::string_view image_text_of(std::string_view head) {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   return head.substr(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
 }
@@ -25,7 +25,7 @@ std::string_view text_of(std::string_view head) {
 std::string_view other_kind(std::string_view head) {
   const auto has = [&](std::size_t at, std::string_view bytes) { return head.substr(std::min(at, head.size())).starts_with(bytes); };
   const auto brand = [&](std::string_view name) { return has(4, "ftyp") && head.substr(8, 40).find(name) != head.npos; };
-  std::string text(text_of(head));
+  std::string text(image_text_of(head));
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const auto tag = [&](std::string_view name) { return text.starts_with("<") && text.find(name) != text.npos; };
   const std::array<std::pair<bool, std::string_view>, 12> kinds{{{has(0, "RIFF") && has(8, "WEBP"), "a WebP picture"},

@@ -10,7 +10,7 @@ namespace sinter::data {
 
 namespace {
 
-constexpr std::string_view digits = "0123456789";
+constexpr std::string_view decimal_digits = "0123456789";
 constexpr std::array<std::string_view, 5> signs{"%", "‰", "°", "°C", "°F"};
 constexpr std::array<std::string_view, 34> currencies{"EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK",
                                                       "DKK", "PLN", "CZK", "HUF", "RON", "BRL", "MXN", "RUB", "TRY", "KRW", "HKD", "SGD",
@@ -41,7 +41,7 @@ struct Parts {
 
 std::optional<Parts> parts_of(std::string_view text) {
   text = trimmed(text);
-  const std::size_t first = text.find_first_of(digits), last = text.find_last_of(digits);
+  const std::size_t first = text.find_first_of(decimal_digits), last = text.find_last_of(decimal_digits);
   if (first == std::string_view::npos) return std::nullopt;
   std::size_t begin = first;
   while (begin > 0 && std::string_view("+-.,").find(text[begin - 1]) != std::string_view::npos) --begin;
@@ -81,7 +81,7 @@ void add_once(std::vector<std::string>& list, std::string_view text) {
   if (!text.empty() && list.size() <= most_texts && std::find(list.begin(), list.end(), text) == list.end()) list.emplace_back(text);
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) result += c == '"' || c == '\\' ? str('\\', c) : std::string(1, c);
   return result + '"';
@@ -89,7 +89,7 @@ std::string quoted(const std::string& text) {
 
 std::string list_text(const std::vector<std::string>& list) {
   std::string text;
-  for (const std::string& one : list) text += (text.empty() ? "" : ", ") + quoted(one);
+  for (const std::string& one : list) text += (text.empty() ? "" : ", ") + in_quotes(one);
   return "{" + text + "}";
 }
 
@@ -97,7 +97,7 @@ std::string list_text(const std::vector<std::string>& list) {
 std::string separators_text(const Separators& wanted, const CellRules& rules) {
   std::string text;
   if (wanted.decimal != rules.decimal) text += str("EncoderOptions::decimal = '", wanted.decimal, "'");
-  if (wanted.thousands != rules.thousands) text += str(text.empty() ? "" : " and ", "EncoderOptions::thousands = ", quoted(wanted.thousands));
+  if (wanted.thousands != rules.thousands) text += str(text.empty() ? "" : " and ", "EncoderOptions::thousands = ", in_quotes(wanted.thousands));
   return text;
 }
 

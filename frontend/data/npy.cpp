@@ -18,18 +18,18 @@ namespace sinter::data {
 namespace {
 
 /// A type as NumPy writes it, and ours.
-struct Stored {
+struct NpyType {
   std::string_view descr;
   DType dtype;
   std::size_t size;
 };
-constexpr std::array<Stored, 7> stored_types{{{"<f4", DType::f32, 4},
-                                              {"<i4", DType::i32, 4},
-                                              {"<u4", DType::u32, 4},
-                                              {"|u1", DType::u8, 1},
-                                              {"|b1", DType::boolean, 1},
-                                              {"<f8", DType::f32, 8},
-                                              {"<i8", DType::i32, 8}}};
+constexpr std::array<NpyType, 7> npy_types{{{"<f4", DType::f32, 4},
+                                            {"<i4", DType::i32, 4},
+                                            {"<u4", DType::u32, 4},
+                                            {"|u1", DType::u8, 1},
+                                            {"|b1", DType::boolean, 1},
+                                            {"<f8", DType::f32, 8},
+                                            {"<i8", DType::i32, 8}}};
 
 /// The header of NumPy's file, and its length.
 std::pair<NpyHeader, std::uint64_t> read_header(const NpyFile& file, const std::string& where) {
@@ -87,8 +87,8 @@ std::vector<std::byte> in_row_major_order(const std::vector<std::byte>& elements
 
 ArrayReader open_npy(const NpyFile& file, const std::string& where) {
   const auto [header, begin] = read_header(file, where);
-  const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.descr == header.descr; });
-  if (type == stored_types.end())
+  const auto type = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& s) { return s.descr == header.descr; });
+  if (type == npy_types.end())
     throw UserError(where,
                     str("element type '", header.descr, "' is not supported; convert it with array.astype('<f4'), or '<i4', '<u4', '|u1', '|b1'"));
   if (header.shape.size() > Shape::max_rank)
@@ -131,8 +131,7 @@ HostArray parse_npy(std::span<const std::byte> bytes, const std::string& where) 
 }
 
 std::string npy_start(DType dtype, const std::vector<std::int64_t>& shape) {
-  const auto type =
-      std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.dtype == dtype && s.size == size_of(dtype); });
+  const auto type = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& s) { return s.dtype == dtype && s.size == size_of(dtype); });
   std::string text = npy_header_text({std::string(type->descr), false, shape});
   constexpr std::size_t begin = 10, alignment = 64;
   text.append((alignment - (begin + text.size() + 1) % alignment) % alignment, ' ').push_back('\n');

@@ -13,8 +13,7 @@ namespace sinter::data {
 
 namespace {
 
-constexpr const char* where = "PCA";
-constexpr int deepest_description = 2;  // the description, its numbers
+constexpr const char* pca_where = "PCA";
 
 /// Of the samples less their mean, in blocks.
 linalg::RowSpace::Decomposition decompose(std::span<const float> samples, const std::vector<double>& mean) {
@@ -41,20 +40,20 @@ void flip_signs(std::vector<double>& components, std::size_t width) {
 
 void check(const PCAOptions& options, const Tensor& x) {
   const std::int64_t samples = x.shape()[0].factor(), most = std::min(samples, x.shape()[1].factor());
-  if (samples < 2) throw UserError(where, str("needs at least 2 samples, got ", x.type()));
+  if (samples < 2) throw UserError(pca_where, str("needs at least 2 samples, got ", x.type()));
   if (options.components < 0 || options.components > most)
-    throw UserError(where, str("PCAOptions::components must be from 1 to ", most, ", the lesser of samples and features, or 0 for that; got ",
-                               options.components));
+    throw UserError(pca_where, str("PCAOptions::components must be from 1 to ", most, ", the lesser of samples and features, or 0 for that; got ",
+                                   options.components));
   if (options.variance != 0 && !(options.variance > 0 && options.variance < 1))
-    throw UserError(where, str("PCAOptions::variance is a share in (0, 1), or 0 for all, got ", options.variance));
+    throw UserError(pca_where, str("PCAOptions::variance is a share in (0, 1), or 0 for all, got ", options.variance));
   if (options.variance != 0 && options.components != 0)
-    throw UserError(where, "give either PCAOptions::components or PCAOptions::variance, got both");
+    throw UserError(pca_where, "give either PCAOptions::components or PCAOptions::variance, got both");
 }
 
 }  // namespace
 
 PCA PCA::fit(const Tensor& x, const PCAOptions& options) {
-  const std::vector<float> samples = samples_of(where, x);
+  const std::vector<float> samples = samples_of(pca_where, x);
   check(options, x);
   const auto width = static_cast<std::size_t>(x.shape()[1].factor()), count = samples.size() / width;
   PCA pca;
@@ -64,7 +63,7 @@ PCA PCA::fit(const Tensor& x, const PCAOptions& options) {
     pca.mean_.push_back(spread.mean());
     total += spread.variance() * static_cast<double>(count) / static_cast<double>(count - 1);
   }
-  if (total == 0) throw UserError(where, "all samples are the same, so that they vary in no direction");
+  if (total == 0) throw UserError(pca_where, "all samples are the same, so that they vary in no direction");
   auto [values, components] = decompose(samples, pca.mean_);
   std::size_t kept = options.components ? static_cast<std::size_t>(options.components) : values.size();
   double explained = 0;
@@ -86,7 +85,7 @@ double PCA::scale(std::size_t component) const {
 }
 
 void PCA::transform(std::span<const float> sample, std::span<float> result) const {
-  require_sizes(where, sample, result, width(), count());
+  require_sizes(pca_where, sample, result, width(), count());
   const double* component = components_.data();
   for (std::size_t i = 0; i < result.size(); ++i, component += sample.size()) {
     double sum = 0;
@@ -96,7 +95,7 @@ void PCA::transform(std::span<const float> sample, std::span<float> result) cons
 }
 
 void PCA::inverse_transform(std::span<const float> sample, std::span<float> result) const {
-  require_sizes(where, sample, result, count(), width());
+  require_sizes(pca_where, sample, result, count(), width());
   for (std::size_t c = 0; c < result.size(); ++c) {
     double sum = mean_[c];
     for (std::size_t i = 0; i < sample.size(); ++i) sum += static_cast<double>(sample[i]) * scale(i) * components_[i * result.size() + c];
@@ -105,15 +104,15 @@ void PCA::inverse_transform(std::span<const float> sample, std::span<float> resu
 }
 
 Tensor PCA::transform(const Tensor& x) const {
-  return transformed(where, x, width(), count(), [&](auto sample, auto result) { transform(sample, result); });
+  return transformed(pca_where, x, width(), count(), [&](auto sample, auto result) { transform(sample, result); });
 }
 
 Tensor PCA::inverse_transform(const Tensor& x) const {
-  return transformed(where, x, count(), width(), [&](auto sample, auto result) { inverse_transform(sample, result); });
+  return transformed(pca_where, x, count(), width(), [&](auto sample, auto result) { inverse_transform(sample, result); });
 }
 
 std::string PCA::to_json() const {
-  return nlohmann::ordered_json{{"kind", where},
+  return nlohmann::ordered_json{{"kind", pca_where},
                                 {"version", 1},
                                 {"whiten", whiten_},
                                 {"mean", mean_},
@@ -124,20 +123,20 @@ std::string PCA::to_json() const {
 }
 
 PCA PCA::from_json(const std::string& text) {
-  return read_description(text, deepest_description, where, [](const nlohmann::json& json) {
-    require_kind(json, where);
+  return read_description(text, deepest_description, pca_where, [](const nlohmann::json& json) {
+    require_kind(json, pca_where);
     PCA pca;
     pca.whiten_ = json.at("whiten");
-    pca.mean_ = numbers_of(json, "mean", json.at("mean").size(), where);
+    pca.mean_ = numbers_of(json, "mean", json.at("mean").size(), pca_where);
     const std::size_t count = json.at("explained_variance").size();
-    if (count < 1 || count > pca.mean_.size()) throw damaged(where, str(count, " components of ", pca.mean_.size(), " features"));
+    if (count < 1 || count > pca.mean_.size()) throw damaged(pca_where, str(count, " components of ", pca.mean_.size(), " features"));
     for (const auto& [numbers, name] :
          {std::pair{&pca.explained_variance_, "explained_variance"}, {&pca.explained_variance_ratio_, "explained_variance_ratio"}}) {
-      *numbers = numbers_of(json, name, count, where);
+      *numbers = numbers_of(json, name, count, pca_where);
       for (const double x : *numbers)
-        if (x < 0) throw damaged(where, str(name, " has ", x));
+        if (x < 0) throw damaged(pca_where, str(name, " has ", x));
     }
-    pca.components_ = numbers_of(json, "components", count * pca.mean_.size(), where);
+    pca.components_ = numbers_of(json, "components", count * pca.mean_.size(), pca_where);
     return pca;
   });
 }

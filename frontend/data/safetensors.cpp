@@ -20,22 +20,22 @@ constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 constexpr int deepest_header = 3;                      // the header, a tensor, its shape or offsets
 constexpr const char* metadata_name = "__metadata__";
 
-struct Stored {
+struct SafetensorsType {
   std::string_view name;
   DType dtype;
   std::size_t size;
 };
-constexpr std::array<Stored, 9> stored_types{{{"F32", DType::f32, 4},
-                                              {"I32", DType::i32, 4},
-                                              {"U32", DType::u32, 4},
-                                              {"U8", DType::u8, 1},
-                                              {"BOOL", DType::boolean, 1},
-                                              {"F64", DType::f32, 8},
-                                              {"I64", DType::i32, 8},
-                                              {"F16", DType::f32, 2},
-                                              {"BF16", DType::f32, 2}}};
+constexpr std::array<SafetensorsType, 9> safetensors_types{{{"F32", DType::f32, 4},
+                                                            {"I32", DType::i32, 4},
+                                                            {"U32", DType::u32, 4},
+                                                            {"U8", DType::u8, 1},
+                                                            {"BOOL", DType::boolean, 1},
+                                                            {"F64", DType::f32, 8},
+                                                            {"I64", DType::i32, 8},
+                                                            {"F16", DType::f32, 2},
+                                                            {"BF16", DType::f32, 2}}};
 
-Narrow narrow_of(const Stored& type) {
+Narrow narrow_of(const SafetensorsType& type) {
   if (type.name == "F64") return narrow_f64;
   if (type.name == "I64") return narrow_i64;
   if (type.name == "F16") return narrow_f16;
@@ -67,7 +67,7 @@ void visit_safetensors(const std::filesystem::path& path, const ArrayVisitor& vi
 
   struct Entry {
     std::string name;
-    const Stored* type;
+    const SafetensorsType* type;
     std::vector<std::int64_t> shape = {};
     std::uint64_t first = 0, last = 0;
   };
@@ -80,8 +80,9 @@ void visit_safetensors(const std::filesystem::path& path, const ArrayVisitor& vi
       if (name == metadata_name) continue;
       require_name(where, name);
       const std::string at = str(where, ", ", name), type_name = value.at("dtype").get<std::string>();
-      const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) { return s.name == type_name; });
-      if (type == stored_types.end()) throw UserError(at, str("element type ", type_name, " is not supported; store it as F32"));
+      const auto type =
+          std::find_if(safetensors_types.begin(), safetensors_types.end(), [&](const SafetensorsType& s) { return s.name == type_name; });
+      if (type == safetensors_types.end()) throw UserError(at, str("element type ", type_name, " is not supported; store it as F32"));
       Entry entry{.name = name, .type = type};
       for (const auto& extent : value.at("shape").get_ref<const nlohmann::ordered_json::array_t&>()) entry.shape.push_back(whole_number(at, extent));
       const auto& offsets = value.at("data_offsets");
@@ -128,7 +129,8 @@ void stream_safetensors(const std::filesystem::path& path, std::span<const Array
     if (!name.empty()) require_name(where, name);
     if (name.empty() || name == metadata_name || header.contains(name))
       throw UserError(where, str("needs a different name for each tensor, none of them '", metadata_name, "', got '", name, "'"));
-    const auto type = std::find_if(stored_types.begin(), stored_types.end(), [&, d = array.dtype](const Stored& s) { return s.dtype == d; });
+    const auto type =
+        std::find_if(safetensors_types.begin(), safetensors_types.end(), [&, d = array.dtype](const SafetensorsType& s) { return s.dtype == d; });
     header[name] = {{"dtype", type->name}, {"shape", array.shape}, {"data_offsets", {offset, offset + array.bytes()}}};
     offset += array.bytes();
   }

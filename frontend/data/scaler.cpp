@@ -11,7 +11,6 @@ namespace sinter::data {
 namespace {
 
 constexpr const char *standard = "StandardScaler", *min_max = "MinMaxScaler", *normalizer = "Normalizer";
-constexpr int deepest_description = 2;  // the description, its numbers
 constexpr std::array<const char*, 3> names_of_norms{"l1", "l2", "max"};
 
 double norm_of(std::span<const float> sample, Norm norm) {

@@ -18,14 +18,14 @@ using Model = SentencePieceModel;
 
 constexpr std::size_t longest_piece = 7999;  // bytes, as in the library
 
-[[noreturn]] void fail(const std::string& where, const std::string& rule) {
+[[noreturn]] void fail_model(const std::string& where, const std::string& rule) {
   throw UserError(where, str("no SentencePiece model, or a damaged one: ", rule, "; give the .model file that spm_train wrote"));
 }
 
 /// The fields of a message in Protobuf's wire format, one after the other.
-class Fields {
+class ProtobufFields {
  public:
-  Fields(std::string_view message, const std::string& where) : rest_(message), where_(where) {}
+  ProtobufFields(std::string_view message, const std::string& where) : rest_(message), where_(where) {}
 
   /// Goes to the next field; false behind the last.
   bool next() {
@@ -37,7 +37,7 @@ class Fields {
     else if (type_ == bytes_type) bytes_ = take(take_varint());
     else if (type_ == fixed64_type) take(8);
     else if (type_ == fixed32_type) bytes_ = take(4);
-    else fail(where_, str("a field has the type ", type_, " of Protobuf"));
+    else fail_model(where_, str("a field has the type ", type_, " of Protobuf"));
     return true;
   }
   std::uint64_t number() const { return number_; }
@@ -59,12 +59,12 @@ class Fields {
     return std::bit_cast<float>(bits);
   }
   Charsmap charsmap() const { return bytes().empty() ? Charsmap() : Charsmap(bytes(), where_); }
-  Fields message() const { return Fields(bytes(), where_); }
+  ProtobufFields message() const { return ProtobufFields(bytes(), where_); }
   /// One of an enumeration's values from 1 to `last`.
   template <class Enum>
   Enum one_of(Enum last, const char* what) const {
     const std::uint64_t value = integer();
-    if (value < 1 || value > static_cast<std::uint64_t>(last)) fail(where_, str(what, " is ", value, ", which is not known"));
+    if (value < 1 || value > static_cast<std::uint64_t>(last)) fail_model(where_, str(what, " is ", value, ", which is not known"));
     return static_cast<Enum>(value);
   }
 
@@ -78,16 +78,16 @@ class Fields {
       value |= std::uint64_t{byte & 0x7fu} << shift;
       if (byte < 0x80) return value;
     }
-    fail(where_, "a number has more than 64 bits");
+    fail_model(where_, "a number has more than 64 bits");
   }
   std::string_view take(std::uint64_t count) {
-    if (count > rest_.size()) fail(where_, str("a field of ", count, " bytes is cut off after ", rest_.size()));
+    if (count > rest_.size()) fail_model(where_, str("a field of ", count, " bytes is cut off after ", rest_.size()));
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);
     return taken;
   }
   void require(std::uint64_t type) const {
-    if (type_ != type) fail(where_, str("field ", number_, " has the type ", type_, " of Protobuf, not ", type));
+    if (type_ != type) fail_model(where_, str("field ", number_, " has the type ", type_, " of Protobuf, not ", type));
   }
 
   std::string_view rest_;
@@ -96,7 +96,7 @@ class Fields {
   std::string_view bytes_;
 };
 
-Model::Piece read_piece(Fields fields) {
+Model::Piece read_piece(ProtobufFields fields) {
   Model::Piece piece;
   while (fields.next()) {
     if (fields.number() == 1) piece.text = fields.bytes();
@@ -106,7 +106,7 @@ Model::Piece read_piece(Fields fields) {
   return piece;
 }
 
-void read_trainer(Fields fields, Model& model) {
+void read_trainer(ProtobufFields fields, Model& model) {
   while (fields.next()) {
     if (fields.number() == 3) model.kind = fields.one_of(Model::Kind::character, "its kind");
     else if (fields.number() == 24) model.normalization.treat_whitespace_as_suffix = fields.boolean();
@@ -115,7 +115,7 @@ void read_trainer(Fields fields, Model& model) {
   }
 }
 
-void read_normalization(Fields fields, TextNormalization& normalization) {
+void read_normalization(ProtobufFields fields, TextNormalization& normalization) {
   while (fields.next()) {
     if (fields.number() == 2) normalization.rules = fields.charsmap();
     else if (fields.number() == 3) normalization.add_dummy_prefix = fields.boolean();
@@ -131,20 +131,20 @@ void check_pieces(const Model& model, const std::string& where) {
   for (std::size_t id = 0; id < model.pieces.size(); ++id) {
     const auto& [text, score, type] = model.pieces[id];
     if (text.empty() || text.size() > longest_piece)
-      fail(where, str("piece ", id, " has ", text.size(), " bytes, which must be from 1 to ", longest_piece));
-    if (const std::size_t wrong = first_not_utf8(text); wrong != text.npos) fail(where, str("piece ", id, " is not UTF-8 at byte ", wrong));
-    if (!texts.insert(text).second) fail(where, str("the piece '", printable(text), "' is there twice"));
-    if (!std::isfinite(score)) fail(where, str("the score of the piece '", printable(text), "' is ", score));
+      fail_model(where, str("piece ", id, " has ", text.size(), " bytes, which must be from 1 to ", longest_piece));
+    if (const std::size_t wrong = first_not_utf8(text); wrong != text.npos) fail_model(where, str("piece ", id, " is not UTF-8 at byte ", wrong));
+    if (!texts.insert(text).second) fail_model(where, str("the piece '", printable(text), "' is there twice"));
+    if (!std::isfinite(score)) fail_model(where, str("the score of the piece '", printable(text), "' is ", score));
     if (type == Model::Type::unknown) ++unknown;
     if (type != Model::Type::byte) continue;
     const int byte = byte_of_piece(text);
-    if (byte < 0) fail(where, str("the piece '", printable(text), "' is of a byte, but is not written as one, as <0x0A>"));
+    if (byte < 0) fail_model(where, str("the piece '", printable(text), "' is of a byte, but is not written as one, as <0x0A>"));
     bytes.set(static_cast<std::size_t>(byte));
   }
-  if (model.pieces.size() <= unknown) fail(where, "it has no pieces");
-  if (unknown > 1 || (unknown == 0 && !model.byte_fallback)) fail(where, str("it has ", unknown, " pieces of the type unknown, not one"));
+  if (model.pieces.size() <= unknown) fail_model(where, "it has no pieces");
+  if (unknown > 1 || (unknown == 0 && !model.byte_fallback)) fail_model(where, str("it has ", unknown, " pieces of the type unknown, not one"));
   if (bytes.count() != (model.byte_fallback ? 256u : 0u))
-    fail(where, str("it has pieces for ", bytes.count(), " of 256 bytes, ", model.byte_fallback ? "with" : "without", " byte_fallback"));
+    fail_model(where, str("it has pieces for ", bytes.count(), " of 256 bytes, ", model.byte_fallback ? "with" : "without", " byte_fallback"));
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void check_pieces(const Model& model, const std::string& where) {
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& where) {
   Model model;
   bool has_trainer = false, has_normalization = false;
-  for (Fields fields(bytes, where); fields.next();) {
+  for (ProtobufFields fields(bytes, where); fields.next();) {
     if (fields.number() == 1) {
       model.pieces.push_back(read_piece(fields.message()));
     } else if (fields.number() == 2) {
@@ -166,8 +166,8 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
     }
   }
   check_pieces(model, where);
-  if (!has_trainer || !has_normalization) fail(where, "it ends before its options");  // which spm_train writes behind the pieces
-  if (first_not_utf8(model.unknown_surface) != std::string::npos) fail(where, "the surface of the unknown piece is not UTF-8");
+  if (!has_trainer || !has_normalization) fail_model(where, "it ends before its options");  // which spm_train writes behind the pieces
+  if (first_not_utf8(model.unknown_surface) != std::string::npos) fail_model(where, "the surface of the unknown piece is not UTF-8");
   return model;
 }
 

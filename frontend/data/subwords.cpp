@@ -13,14 +13,14 @@ namespace sinter::data {
 namespace {
 
 using Piece = SentencePieceModel::Piece;
-using Type = SentencePieceModel::Type;
+using PieceType = SentencePieceModel::Type;
 
 SentencePieceModel without_unknown(SentencePieceModel model) {
-  std::erase_if(model.pieces, [](const Piece& piece) { return piece.type == Type::unknown; });
+  std::erase_if(model.pieces, [](const Piece& piece) { return piece.type == PieceType::unknown; });
   return model;
 }
 
-PrefixTree tree_of(const std::vector<Piece>& pieces, std::initializer_list<Type> types) {
+PrefixTree tree_of(const std::vector<Piece>& pieces, std::initializer_list<PieceType> types) {
   std::vector<std::pair<std::string_view, std::int32_t>> texts;
   for (std::size_t i = 0; i < pieces.size(); ++i)
     if (std::find(types.begin(), types.end(), pieces[i].type) != types.end()) texts.emplace_back(pieces[i].text, static_cast<std::int32_t>(i));
@@ -30,14 +30,14 @@ PrefixTree tree_of(const std::vector<Piece>& pieces, std::initializer_list<Type>
 std::vector<std::int32_t> pieces_of_bytes(const std::vector<Piece>& pieces) {
   std::vector<std::int32_t> result(256);
   for (std::size_t i = 0; i < pieces.size(); ++i)
-    if (pieces[i].type == Type::byte) result[static_cast<std::size_t>(byte_of_piece(pieces[i].text))] = static_cast<std::int32_t>(i);
+    if (pieces[i].type == PieceType::byte) result[static_cast<std::size_t>(byte_of_piece(pieces[i].text))] = static_cast<std::int32_t>(i);
   return result;
 }
 
 float score_of_unknown(const std::vector<Piece>& pieces) {
   float least = std::numeric_limits<float>::max();
   for (const Piece& piece : pieces)
-    if (piece.type == Type::normal) least = std::min(least, piece.score);
+    if (piece.type == PieceType::normal) least = std::min(least, piece.score);
   return least - 10;
 }
 
@@ -63,8 +63,8 @@ Subwords::Subwords(std::string file, const std::string& where)
       model_(without_unknown(parse_sentencepiece_model(file_, where))),
       bytes_(pieces_of_bytes(model_.pieces)),
       unknown_score_(score_of_unknown(model_.pieces)),
-      pieces_(tree_of(model_.pieces, {Type::normal, Type::user_defined, Type::unused})),
-      normalizer_(std::move(model_.normalization), tree_of(model_.pieces, {Type::user_defined})) {
+      pieces_(tree_of(model_.pieces, {PieceType::normal, PieceType::user_defined, PieceType::unused})),
+      normalizer_(std::move(model_.normalization), tree_of(model_.pieces, {PieceType::user_defined})) {
   if (!model_.denormalization.rules.empty()) denormalizer_.emplace(std::move(model_.denormalization), PrefixTree());
 }
 
@@ -94,14 +94,14 @@ std::string Subwords::decode(std::span<const std::int32_t> pieces) const {
   std::string text, bytes;
   bool begins = options.add_dummy_prefix || options.remove_extra_whitespaces;  // a space that normalization added or removed
   for (const std::int32_t number : pieces) {
-    if (number != unknown && piece(number).type == Type::byte) {
+    if (number != unknown && piece(number).type == PieceType::byte) {
       bytes += static_cast<char>(byte_of_piece(piece(number).text));
       continue;
     }
     append_characters(text, std::exchange(bytes, {}));
     begins = begins && text.empty();
     if (number == unknown) text += model_.unknown_surface;
-    if (number == unknown || piece(number).type == Type::control) continue;
+    if (number == unknown || piece(number).type == PieceType::control) continue;
     std::string_view part = piece(number).text;
     if (begins && part.starts_with(space_symbol)) {
       part.remove_prefix(space_symbol.size());
@@ -115,7 +115,7 @@ std::string Subwords::decode(std::span<const std::int32_t> pieces) const {
 
 std::int32_t Subwords::used(std::string_view text) const {
   const std::int32_t number = pieces_.number(text);
-  return number == unknown || piece(number).type == Type::unused ? unknown : number;
+  return number == unknown || piece(number).type == PieceType::unused ? unknown : number;
 }
 
 std::string_view Subwords::first_symbol(std::string_view text) const {

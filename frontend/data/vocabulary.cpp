@@ -14,13 +14,13 @@ namespace sinter::data {
 
 namespace {
 
-constexpr const char* where = "Vocabulary";
-constexpr int deepest = 2;  // the description, its words
+constexpr const char* vocabulary_where = "Vocabulary";
+constexpr int deepest_vocabulary = 2;  // the description, its words
 
 void check(const VocabularyOptions& options) {
   if (options.most_words < 1 || options.least_count < 1)
-    throw UserError(where, str("most_words and least_count must be at least 1, got ", options.most_words, " and ", options.least_count));
-  if (options.longest < 0) throw UserError(where, str("longest must be at least 0, got ", options.longest));
+    throw UserError(vocabulary_where, str("most_words and least_count must be at least 1, got ", options.most_words, " and ", options.least_count));
+  if (options.longest < 0) throw UserError(vocabulary_where, str("longest must be at least 0, got ", options.longest));
 }
 
 /// The options that words and subwords share.
@@ -30,7 +30,7 @@ Options shared_options(const nlohmann::json& json) {
   options.start = json.at("start").get<bool>();
   options.longest = json.at("longest").get<std::int64_t>();
   const std::string keep = json.at("keep");
-  if (keep != "first" && keep != "last") throw damaged(where, str("it keeps '", printable(keep), "', neither first nor last"));
+  if (keep != "first" && keep != "last") throw damaged(vocabulary_where, str("it keeps '", printable(keep), "', neither first nor last"));
   options.keep = keep == "first" ? Keep::first : Keep::last;
   return options;
 }
@@ -43,7 +43,7 @@ void for_each_text(std::span<const std::string_view> texts, const F& f) {
   for (std::size_t i = 0; i < texts.size(); ++i) try {
       f(texts[i]);
     } catch (const UserError& error) {
-      throw UserError(where, str("text ", i, ": ", error.what()));
+      throw UserError(vocabulary_where, str("text ", i, ": ", error.what()));
     }
 }
 
@@ -65,8 +65,8 @@ Vocabulary Vocabulary::fit(std::span<const std::string_view> texts, const Vocabu
     if (count >= options.least_count) all.emplace_back(word, count);
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
   if (all.empty())
-    throw UserError(where, str("no word occurs ", options.least_count, options.least_count == 1 ? " time" : " times", " in ", texts.size(),
-                               " texts; lower least_count or give texts with words"));
+    throw UserError(vocabulary_where, str("no word occurs ", options.least_count, options.least_count == 1 ? " time" : " times", " in ", texts.size(),
+                                          " texts; lower least_count or give texts with words"));
   std::vector<std::string> words;
   for (auto& [word, count] : all)
     if (std::ssize(words) < options.most_words) words.push_back(std::move(word));
@@ -75,10 +75,10 @@ Vocabulary Vocabulary::fit(std::span<const std::string_view> texts, const Vocabu
 
 Vocabulary::Vocabulary(std::vector<std::string> words, const VocabularyOptions& options) : words_(std::move(words)), options_(options) {
   check(options);
-  if (words_.empty()) throw UserError(where, "needs at least one word");
+  if (words_.empty()) throw UserError(vocabulary_where, "needs at least one word");
   for (const std::string& word : words_)
     if (!numbers_.emplace(word, reserved + static_cast<std::int32_t>(numbers_.size())).second)
-      throw UserError(where, str("the word '", printable(word), "' is listed twice"));
+      throw UserError(vocabulary_where, str("the word '", printable(word), "' is listed twice"));
 }
 
 Vocabulary::Vocabulary(std::shared_ptr<const Subwords> subwords, const SubwordOptions& options)
@@ -123,7 +123,7 @@ std::string Vocabulary::decode(std::span<const std::int32_t> numbers) const {
   std::string text;
   std::vector<std::int32_t> pieces;
   for (const std::int32_t number : numbers) {
-    if (number < 0 || number >= size()) throw UserError(where, str("number ", number, " is outside of [0, ", size(), ")"));
+    if (number < 0 || number >= size()) throw UserError(vocabulary_where, str("number ", number, " is outside of [0, ", size(), ")"));
     if (number == padding || number == start) continue;
     if (subwords_) {
       pieces.push_back(number - reserved);
@@ -147,14 +147,14 @@ std::string Vocabulary::to_json() const {
 }
 
 Vocabulary Vocabulary::from_json(const std::string& text) {
-  return read_description(text, deepest, where, [](const nlohmann::json& json) {
-    require_version(json, 1, where);
+  return read_description(text, deepest_vocabulary, vocabulary_where, [](const nlohmann::json& json) {
+    require_version(json, 1, vocabulary_where);
     if (json.at("kind") == "subwords") {
       std::optional<std::string> model = from_base64(json.at("model").get_ref<const std::string&>());
-      if (!model) throw damaged(where, "its model is not in base64");
-      return Vocabulary(std::make_shared<const Subwords>(std::move(*model), where), shared_options<SubwordOptions>(json));
+      if (!model) throw damaged(vocabulary_where, "its model is not in base64");
+      return Vocabulary(std::make_shared<const Subwords>(std::move(*model), vocabulary_where), shared_options<SubwordOptions>(json));
     }
-    if (json.at("kind") != "words") throw UserError(where, str("the description is of another kind, ", json.at("kind").dump()));
+    if (json.at("kind") != "words") throw UserError(vocabulary_where, str("the description is of another kind, ", json.at("kind").dump()));
     auto options = shared_options<VocabularyOptions>(json);
     options.lower_case = json.at("lower_case").get<bool>();
     std::vector<std::string> words = json.at("words").get<std::vector<std::string>>();

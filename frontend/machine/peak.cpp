@@ -11,11 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "frontend/core/clock.h"
+
 namespace sinter::machine {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int chains = 12;  // more than latency times units of any CPU
 
 // `rounds` multiply-adds in each of 12 independent chains of vectors, spelled out so that all stay in registers. Each returns a value that depends on
@@ -71,7 +72,7 @@ double seconds_of(int threads, const F& f) {
       ready.arrive_and_wait();
       const auto start = Clock::now();
       f(t);
-      spent[static_cast<std::size_t>(t)] = std::chrono::duration<double>(Clock::now() - start).count();
+      spent[static_cast<std::size_t>(t)] = since(start);
     });
   team.clear();
   return *std::max_element(spent.begin(), spent.end());
@@ -82,8 +83,7 @@ template <class F>
 double least_seconds(int threads, double most_seconds, const F& f) {
   const auto begin = Clock::now();
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 7 && (i == 0 || std::chrono::duration<double>(Clock::now() - begin).count() < most_seconds); ++i)
-    best = std::min(best, seconds_of(threads, f));
+  for (int i = 0; i < 7 && (i == 0 || since(begin) < most_seconds); ++i) best = std::min(best, seconds_of(threads, f));
   return best;
 }
 

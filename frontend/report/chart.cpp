@@ -12,11 +12,11 @@ namespace sinter::report {
 namespace {
 
 constexpr std::size_t colors = 6;
-constexpr double letter = 6.2;             // approximate width of one in the text of ticks and legends
-constexpr std::size_t most_dots = 60;      // a line of so many points or fewer shows each
-constexpr double gap = 16, margin = 14.0;  // between charts; around the content of a chart
+constexpr double tick_letter = 6.2;              // approximate width of one in the text of ticks and legends
+constexpr std::size_t most_dots = 60;            // a line of so many points or fewer shows each
+constexpr double gap = 16, chart_margin = 14.0;  // between charts; around the content of a chart
 
-constexpr const char* style = R"(
+constexpr const char* chart_style = R"(
 svg.chart { font: 11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 .chart .paper { fill: #ffffff; stroke: #e2e6ec; }
 .chart text { fill: #5b6472; }
@@ -42,7 +42,7 @@ svg.chart { font: 11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica 
 }
 )";
 
-double text_width(std::string_view text) { return letter * static_cast<double>(glyphs(text)); }
+double text_width(std::string_view text) { return tick_letter * static_cast<double>(glyphs(text)); }
 
 std::string text(double x, double y, const char* anchor, std::string_view content, const std::string& more = "") {
   return str("<text x=\"", px(x), "\" y=\"", px(y), "\" text-anchor=\"", anchor, "\"", more, ">", escaped(content), "</text>\n");
@@ -72,7 +72,7 @@ std::string legend(const Chart& chart, double left, double& top) {
     if (series.name.empty()) continue;
     const std::string name = shortened(series.name, 40);
     const double width = 24 + text_width(name) + 14;
-    if (x > left && x + width > chart.width - margin) {
+    if (x > left && x + width > chart.width - chart_margin) {
       x = left;
       top += 16;
     }
@@ -98,7 +98,7 @@ std::string axes(const Chart& chart, const Frame& f, std::span<const std::string
   for (std::size_t i = 0; i < x_labels.size(); ++i)
     out += text(std::min(f.at_x(f.x.ticks[i]), chart.width - 4 - text_width(x_labels[i]) / 2), f.bottom + 17, "middle", x_labels[i]);
   if (!chart.x_label.empty()) out += text((f.left + f.right) / 2, f.bottom + 33, "middle", chart.x_label);
-  const double middle = (f.top + f.bottom) / 2, side = margin + 8;
+  const double middle = (f.top + f.bottom) / 2, side = chart_margin + 8;
   if (!chart.y_label.empty()) out += text(side, middle, "middle", chart.y_label, str(" transform=\"rotate(-90 ", px(side), " ", px(middle), ")\""));
   return out;
 }
@@ -156,19 +156,19 @@ std::string drawn(const Chart& chart) {
     throw UserError("chart", str("a chart is at least 160 x 120 pixels and at most 100000, got ", chart.width, " x ", chart.height));
   std::string out =
       str("<rect class=\"paper\" x=\"0.5\" y=\"0.5\" width=\"", px(chart.width - 1), "\" height=\"", px(chart.height - 1), "\" rx=\"8\"/>\n");
-  double top = margin;
+  double top = chart_margin;
   if (!chart.title.empty()) {
-    out += text(margin, top + 11, "start", chart.title, " class=\"title\"");
+    out += text(chart_margin, top + 11, "start", chart.title, " class=\"title\"");
     top += 22;
   }
   const bool named = std::any_of(chart.series.begin(), chart.series.end(), [](const Series& s) { return !s.name.empty(); });
-  if (chart.series.size() > 1 && named) out += legend(chart, margin, top);
-  const double bottom = chart.height - margin - 10 - (chart.x_label.empty() ? 0 : 16);
+  if (chart.series.size() > 1 && named) out += legend(chart, chart_margin, top);
+  const double bottom = chart.height - chart_margin - 10 - (chart.x_label.empty() ? 0 : 16);
   const Axis y = axis_for(ys, std::max(2, static_cast<int>((bottom - top) / 38)), true, chart.log_y, false);
   const std::vector<std::string> y_labels = tick_labels(y.ticks);
   double widest = 0;
   for (const std::string& label : y_labels) widest = std::max(widest, text_width(label));
-  const double left = margin + widest + 8 + (chart.y_label.empty() ? 0 : 18), right = chart.width - margin - 4;
+  const double left = chart_margin + widest + 8 + (chart.y_label.empty() ? 0 : 18), right = chart.width - chart_margin - 4;
   const Axis x = axis_for(xs, std::max(2, static_cast<int>((right - left) / 56)), false, false, chart.whole_x);
   const Frame frame{left, top + 8, right, bottom, x, y};
   if (y.ticks.empty()) return out + text(chart.width / 2, chart.height / 2, "middle", "no finite values");
@@ -179,7 +179,8 @@ std::string drawn(const Chart& chart) {
 
 std::string document(double width, double height, const std::string& label, const std::string& content) {
   return str("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" aria-label=\"", escaped(label), "\" width=\"", px(width),
-             "\" height=\"", px(height), "\" viewBox=\"0 0 ", px(width), " ", px(height), "\">\n<style>", style, "</style>\n", content, "</svg>\n");
+             "\" height=\"", px(height), "\" viewBox=\"0 0 ", px(width), " ", px(height), "\">\n<style>", chart_style, "</style>\n", content,
+             "</svg>\n");
 }
 
 }  // namespace

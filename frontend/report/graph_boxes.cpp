@@ -20,17 +20,17 @@ std::string node_text(const ir::Graph& graph, const std::vector<std::string>& na
 }
 
 /// What a loop over time computes in each step, within braces. The depth of bodies is limited (ir/body.h).
-void add_steps(std::vector<Mark>& ops, const ir::Scan& scan) {
+void add_steps(std::vector<BoxMark>& ops, const ir::Scan& scan) {
   const ir::Graph& body = scan.body.graph();
   const std::vector<std::string> names = ir::printed_names(body);
-  ops.push_back({Mark::Kind::op, "{", str("for each of ", scan.length, " steps", scan.reverse ? ", from the last to the first" : "")});
+  ops.push_back({BoxMark::Kind::op, "{", str("for each of ", scan.length, " steps", scan.reverse ? ", from the last to the first" : "")});
   for (const ir::NodeId id : body.topological_order()) {
     const ir::Op& op = body.node(id).op;
     if (ir::is_leaf(op) || std::holds_alternative<ir::Constant>(op) || std::holds_alternative<ir::ScanResult>(op)) continue;
-    ops.push_back({Mark::Kind::op, std::string(ir::name(op)), "each step: " + node_text(body, names, id)});
+    ops.push_back({BoxMark::Kind::op, std::string(ir::name(op)), "each step: " + node_text(body, names, id)});
     if (const auto* inner = std::get_if<ir::Scan>(&op)) add_steps(ops, *inner);
   }
-  ops.push_back({Mark::Kind::op, "}", "the end of a step"});
+  ops.push_back({BoxMark::Kind::op, "}", "the end of a step"});
 }
 
 class Reader {
@@ -41,9 +41,9 @@ class Reader {
     recomputed_.resize(graph.size());
     for (const ir::NodeId id : order_) recomputed_[id] = grouped_ && ir::is_recomputable(graph, id);
     for (std::size_t i = 0; i < graph.inputs().size(); ++i)
-      leaf_[graph.input_node(i)] = leaf("input", Mark::Kind::input, graph.inputs()[i].name, graph.input_node(i));
+      leaf_[graph.input_node(i)] = leaf("input", BoxMark::Kind::input, graph.inputs()[i].name, graph.input_node(i));
     for (std::size_t i = 0; i < graph.states().size(); ++i)
-      leaf_[graph.state_node(i)] = leaf("state", Mark::Kind::state, graph.states()[i].name, graph.state_node(i));
+      leaf_[graph.state_node(i)] = leaf("state", BoxMark::Kind::state, graph.states()[i].name, graph.state_node(i));
     assign_boxes();
     for (const ir::NodeId id : order_)
       if (box_of_[id] != no_box) add_node(id);
@@ -53,7 +53,7 @@ class Reader {
   std::vector<GraphBox> take() { return std::move(boxes_); }
 
  private:
-  Mark leaf(const char* what, Mark::Kind kind, const std::string& name, ir::NodeId id) const {
+  BoxMark leaf(const char* what, BoxMark::Kind kind, const std::string& name, ir::NodeId id) const {
     return {kind, name, str(what, " ", name, ": ", graph_.node(id).type)};
   }
   std::string value_text(ir::NodeId id) const { return str(names_[id], ": ", graph_.node(id).type); }
@@ -88,7 +88,7 @@ class Reader {
     }
   }
 
-  static void add_once(std::vector<Mark>& marks, const Mark& mark) {
+  static void add_once(std::vector<BoxMark>& marks, const BoxMark& mark) {
     if (std::find(marks.begin(), marks.end(), mark) == marks.end()) marks.push_back(mark);
   }
 
@@ -97,7 +97,7 @@ class Reader {
     const std::size_t at = box_of_[id];
     GraphBox& box = boxes_[at];
     if (node.kernel < 0) box.tip = node_text(id);
-    else if (!std::holds_alternative<ir::ScanResult>(node.op)) box.ops.push_back({Mark::Kind::op, std::string(ir::name(node.op)), node_text(id)});
+    else if (!std::holds_alternative<ir::ScanResult>(node.op)) box.ops.push_back({BoxMark::Kind::op, std::string(ir::name(node.op)), node_text(id)});
     if (const auto* scan = std::get_if<ir::Scan>(&node.op)) add_steps(box.ops, *scan);
     const bool result =
         node.kernel < 0 || kept(id) || std::any_of(node.users.begin(), node.users.end(), [&](ir::NodeId user) { return box_of_[user] != at; });
@@ -116,7 +116,8 @@ class Reader {
         read.insert(read.end(), source.inputs.begin(), source.inputs.end());
       } else if (box_of_[from] == no_box) {
         const auto* constant = std::get_if<ir::Constant>(&source.op);
-        add_once(box.reads, {Mark::Kind::constant, constant ? ir::number_text(constant->value) : std::string(ir::name(source.op)), node_text(from)});
+        add_once(box.reads,
+                 {BoxMark::Kind::constant, constant ? ir::number_text(constant->value) : std::string(ir::name(source.op)), node_text(from)});
       } else {
         auto& values = box.from[box_of_[from]];
         if (const std::string text = value_text(from); std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
@@ -129,17 +130,17 @@ class Reader {
       const ir::NodeId id = graph_.updates()[i];
       if (id == ir::no_node || box_of_[id] == no_box) continue;
       const std::string& name = graph_.states()[i].name;
-      boxes_[box_of_[id]].writes.push_back({Mark::Kind::update, name, str("state ", name, " becomes ", node_text(id))});
+      boxes_[box_of_[id]].writes.push_back({BoxMark::Kind::update, name, str("state ", name, " becomes ", node_text(id))});
     }
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const ir::NodeId id = graph_.outputs()[i];
       if (box_of_[id] != no_box)
-        boxes_[box_of_[id]].writes.push_back({Mark::Kind::output, str("output ", i), str("output ", i, " is ", node_text(id))});
+        boxes_[box_of_[id]].writes.push_back({BoxMark::Kind::output, str("output ", i), str("output ", i, " is ", node_text(id))});
     }
     for (GraphBox& box : boxes_) {
-      std::vector<Mark> sorted;
-      for (const Mark::Kind kind : {Mark::Kind::input, Mark::Kind::state, Mark::Kind::constant})
-        std::copy_if(box.reads.begin(), box.reads.end(), std::back_inserter(sorted), [&](const Mark& mark) { return mark.kind == kind; });
+      std::vector<BoxMark> sorted;
+      for (const BoxMark::Kind kind : {BoxMark::Kind::input, BoxMark::Kind::state, BoxMark::Kind::constant})
+        std::copy_if(box.reads.begin(), box.reads.end(), std::back_inserter(sorted), [&](const BoxMark& mark) { return mark.kind == kind; });
       box.reads = std::move(sorted);
     }
   }
@@ -148,7 +149,7 @@ class Reader {
   std::vector<std::string> names_;
   std::vector<ir::NodeId> order_;
   std::vector<std::size_t> box_of_;
-  std::vector<Mark> leaf_;
+  std::vector<BoxMark> leaf_;
   std::vector<bool> recomputed_;
   bool grouped_ = false;
   std::vector<GraphBox> boxes_;

@@ -11,19 +11,19 @@
 namespace sinter::report {
 
 /// A small piece of text with a tooltip.
-struct Mark {
+struct BoxMark {
   enum class Kind : unsigned char { op, input, state, constant, update, output };
   Kind kind;
   std::string text, tip;
-  bool operator==(const Mark&) const = default;
+  bool operator==(const BoxMark&) const = default;
 };
 
 struct GraphBox {
-  std::string name;                 ///< "kernel 3", or "%4 matmul" for a node by itself
-  std::string tip;                  ///< the node, if the box is a single one
-  std::vector<Mark> ops;            ///< of a kernel, in the order of execution; those of each step of a scan within braces
-  std::vector<std::string> types;   ///< of its results, each once
-  std::vector<Mark> reads, writes;  ///< inputs, states and constants; new states and outputs
+  std::string name;                    ///< "kernel 3", or "%4 matmul" for a node by itself
+  std::string tip;                     ///< the node, if the box is a single one
+  std::vector<BoxMark> ops;            ///< of a kernel, in the order of execution; those of each step of a scan within braces
+  std::vector<std::string> types;      ///< of its results, each once
+  std::vector<BoxMark> reads, writes;  ///< inputs, states and constants; new states and outputs
   /// Boxes that it reads, with the values: "%4: f32[N,70]".
   std::map<std::size_t, std::vector<std::string>> from;
 };

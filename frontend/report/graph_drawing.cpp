@@ -11,11 +11,11 @@ namespace sinter::report {
 
 namespace {
 
-constexpr double letter = 6.7, small_letter = 6.1;  // approximate widths in the monospaced texts
-constexpr double padding = 10, row = 16, chip_row = 20, chip_height = 16, most_width = 250, margin = 12;
+constexpr double box_letter = 6.7, small_letter = 6.1;  // approximate widths in the monospaced texts
+constexpr double padding = 10, row = 16, chip_row = 20, chip_height = 16, most_width = 250, drawing_margin = 12;
 constexpr std::size_t most_glyphs = 30;
 
-constexpr const char* style = R"(
+constexpr const char* drawing_style = R"(
 svg.graph { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 .graph .box { fill: #ffffff; stroke: #b4bdca; }
 .graph .name { fill: #1c2330; font: 600 11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -49,19 +49,19 @@ svg.graph { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberatio
 
 constexpr std::array<const char*, 6> kind_names{"op", "input", "state", "constant", "update", "output"};
 
-std::string kind_name(Mark::Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+std::string kind_name(BoxMark::Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 /// The text of a mark: an arrow shows that it is written.
-std::string shown(const Mark& mark) { return (mark.kind == Mark::Kind::update ? "→ " : "") + shortened(mark.text, most_glyphs); }
+std::string shown(const BoxMark& mark) { return (mark.kind == BoxMark::Kind::update ? "→ " : "") + shortened(mark.text, most_glyphs); }
 
 /// Marks in rows from left to right, at most `most` wide.
 struct Flow {
   std::vector<double> x, y, widths;
   double width = 0, height = 0;
 
-  Flow(const std::vector<Mark>& marks, double glyph, double inside, double apart, double step, double most = most_width) {
+  Flow(const std::vector<BoxMark>& marks, double glyph, double inside, double apart, double step, double most = most_width) {
     double at = 0;
-    for (const Mark& mark : marks) {
+    for (const BoxMark& mark : marks) {
       const double w = glyph * static_cast<double>(glyphs(shown(mark))) + inside;
       if (at > 0 && at + w > most) {
         at = 0;
@@ -79,7 +79,7 @@ struct Flow {
 
 std::string tooltip(const std::string& text) { return "<title>" + escaped(text) + "</title>"; }
 
-std::string chips(const std::vector<Mark>& marks, const Flow& flow, double x, double y) {
+std::string chips(const std::vector<BoxMark>& marks, const Flow& flow, double x, double y) {
   std::string out;
   for (std::size_t i = 0; i < marks.size(); ++i)
     out += str("<g class=\"chip ", kind_name(marks[i].kind), "\">", tooltip(marks[i].tip), "<rect x=\"", px(x + flow.x[i]), "\" y=\"",
@@ -89,16 +89,16 @@ std::string chips(const std::vector<Mark>& marks, const Flow& flow, double x, do
 }
 
 /// A box with its texts at their positions.
-class Figure {
+class DrawnBox {
  public:
-  explicit Figure(const GraphBox& box)
+  explicit DrawnBox(const GraphBox& box)
       : box_(box),
-        ops_(box.ops, letter, 0, 14, row),
+        ops_(box.ops, box_letter, 0, 14, row),
         reads_(box.reads, small_letter, 14, 5, chip_row),
         writes_(box.writes, small_letter, 14, 5, chip_row) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, box.types.size()); ++i) types_ += (i ? ", " : "") + box.types[i];
     if (box.types.size() > 3) types_ += str(" +", box.types.size() - 3);
-    const double head = letter * static_cast<double>(glyphs(box.name)) + 14 + small_letter * static_cast<double>(glyphs(types_));
+    const double head = box_letter * static_cast<double>(glyphs(box.name)) + 14 + small_letter * static_cast<double>(glyphs(types_));
     width = std::max({110.0, head, ops_.width, reads_.width, writes_.width}) + 2 * padding;
     height = 30 + ops_.height + (box.ops.empty() ? 0 : 4) + reads_.height + writes_.height + (box.reads.empty() && box.writes.empty() ? 2 : 6);
   }
@@ -158,11 +158,11 @@ std::string leaving(const std::vector<GraphBox>& boxes, std::size_t from, const 
 }
 
 /// The legend of the colors, for the kinds that occur.
-std::vector<Mark> legend(const std::vector<GraphBox>& boxes) {
+std::vector<BoxMark> legend(const std::vector<GraphBox>& boxes) {
   std::array<bool, kind_names.size()> seen{};
   for (const GraphBox& box : boxes)
     for (const auto* marks : {&box.reads, &box.writes})
-      for (const Mark& mark : *marks) seen[static_cast<std::size_t>(mark.kind)] = true;
+      for (const BoxMark& mark : *marks) seen[static_cast<std::size_t>(mark.kind)] = true;
   const std::array<const char*, kind_names.size()> meaning{"",
                                                            "read: an input of the call",
                                                            "read: a state, which lasts from call to call",
@@ -170,9 +170,9 @@ std::vector<Mark> legend(const std::vector<GraphBox>& boxes) {
                                                            "written: the new value of a state",
                                                            "written: what the call returns"};
   const std::array<const char*, kind_names.size()> words{"", "input", "state", "constant", "new state", "output"};
-  std::vector<Mark> marks;
+  std::vector<BoxMark> marks;
   for (std::size_t i = 0; i < seen.size(); ++i)
-    if (seen[i]) marks.push_back({static_cast<Mark::Kind>(i), words[i], meaning[i]});
+    if (seen[i]) marks.push_back({static_cast<BoxMark::Kind>(i), words[i], meaning[i]});
   return marks;
 }
 
@@ -180,7 +180,7 @@ std::vector<Mark> legend(const std::vector<GraphBox>& boxes) {
 
 std::string draw(const ir::Graph& graph) {
   const std::vector<GraphBox> boxes = graph_boxes(graph);
-  std::vector<Figure> figures(boxes.begin(), boxes.end());
+  std::vector<DrawnBox> figures(boxes.begin(), boxes.end());
   std::vector<Block> blocks;
   std::vector<std::vector<std::size_t>> users(boxes.size());
   for (std::size_t b = 0; b < boxes.size(); ++b) {
@@ -191,16 +191,17 @@ std::string draw(const ir::Graph& graph) {
     }
   }
   const Layering layering = lay_out(blocks);
-  const std::vector<Mark> meaning = legend(boxes);
+  const std::vector<BoxMark> meaning = legend(boxes);
   const Flow legend_flow(meaning, small_letter, 14, 5, chip_row, 1000);
-  const double left = margin, top = margin + legend_flow.height + (meaning.empty() ? 0 : 10);
-  const double width = std::max({layering.width, legend_flow.width, 160.0}) + 2 * margin, height = top + std::max(layering.height, 16.0) + margin;
+  const double left = drawing_margin, top = drawing_margin + legend_flow.height + (meaning.empty() ? 0 : 10);
+  const double width = std::max({layering.width, legend_flow.width, 160.0}) + 2 * drawing_margin,
+               height = top + std::max(layering.height, 16.0) + drawing_margin;
 
   // A page may scale it down, but not so far that its texts become unreadable.
   std::string out = str("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"img\" aria-label=\"", escaped("graph " + graph.name()),
                         "\" width=\"", px(width), "\" height=\"", px(height), "\" style=\"min-width:", px(0.8 * width), "px\" viewBox=\"0 0 ",
-                        px(width), " ", px(height), "\">\n<style>", style, "</style>\n");
-  out += chips(meaning, legend_flow, left, margin);
+                        px(width), " ", px(height), "\">\n<style>", drawing_style, "</style>\n");
+  out += chips(meaning, legend_flow, left, drawing_margin);
   if (boxes.empty()) out += str("<text class=\"type\" x=\"", px(left), "\" y=\"", px(top + 12), "\">the graph has no operations</text>\n");
   for (std::size_t b = 0; b < boxes.size(); ++b)
     if (!users[b].empty()) out += edges(layering.links[b], leaving(boxes, b, users[b]), left, top);

@@ -17,7 +17,7 @@ namespace sinter::report {
 
 namespace {
 
-constexpr const char* style = R"(
+constexpr const char* page_style = R"(
 :root { color-scheme: light dark; --page: #f5f7fa; --card: #ffffff; --edge: #e2e6ec; --text: #1c2330; --soft: #5b6472; }
 :root { --eager: #b9c4d3; --compiled: #2463d6; }
 @media (prefers-color-scheme: dark) {
@@ -194,7 +194,7 @@ void write_html(const std::string& path, Trainer& trainer, std::span<const Epoch
   const std::string page =
       str("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-          escaped(options.title), "</title>\n<style>", style, options.judged ? judged_style : "", "</style>\n</head>\n<body>\n<main>\n", body,
+          escaped(options.title), "</title>\n<style>", page_style, options.judged ? judged_style : "", "</style>\n</head>\n<body>\n<main>\n", body,
           "</main>\n</body>\n</html>\n");
   runtime::write_file(path, page);
 }

@@ -14,7 +14,7 @@ namespace sinter::serve {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw UserError("csv", why); }
+[[noreturn]] void refuse_csv(const std::string& why) { throw UserError("csv", why); }
 
 /// Whether all bytes are ASCII but 0.
 bool is_plain(std::string_view text) {
@@ -31,7 +31,7 @@ bool is_plain(std::string_view text) {
 void require_text(std::string_view text) {
   if (is_plain(text)) return;
   const std::size_t wrong = std::min(data::first_not_utf8(text), text.find('\0'));
-  if (wrong != std::string_view::npos) refuse(str("byte ", wrong + 1, " of the record is no text in UTF-8; convert what is in another encoding"));
+  if (wrong != std::string_view::npos) refuse_csv(str("byte ", wrong + 1, " of the record is no text in UTF-8; convert what is in another encoding"));
 }
 
 /// Takes a record apart, and calls `add` with each field, in order: a part of the record or of `unquoted`, which is filled with what was in quotes.
@@ -40,7 +40,7 @@ class Splitter {
  public:
   explicit Splitter(char delimiter) : delimiter_(delimiter) {
     if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == '\0')
-      refuse("fields must not be separated by a quote or an end of line; give another delimiter");
+      refuse_csv("fields must not be separated by a quote or an end of line; give another delimiter");
   }
 
   template <class Add, class Number>
@@ -69,8 +69,8 @@ class Splitter {
     std::string_view field = record.substr(at, end - at);
     at = end;
     if (has_special && field.find_first_of("\"\r\n") != field.npos)
-      refuse(str("a field holds a quote or an end of line, '", field.substr(0, 40),
-                 "', but is not in quotes; write it as \"…\", with \"\" for a quote"));
+      refuse_csv(str("a field holds a quote or an end of line, '", field.substr(0, 40),
+                     "', but is not in quotes; write it as \"…\", with \"\" for a quote"));
     while (!field.empty() && is_space(field.back())) field.remove_suffix(1);
     return field;
   }
@@ -80,7 +80,7 @@ class Splitter {
     const std::size_t begin = unquoted.size();
     for (++at;; ++at) {
       const std::size_t end = record.find('"', at);
-      if (end == std::string_view::npos) refuse("a quote is not closed before the end of the record");
+      if (end == std::string_view::npos) refuse_csv("a quote is not closed before the end of the record");
       unquoted += record.substr(at, end - at);
       at = end + 1;
       if (at == record.size() || record[at] != '"') break;
@@ -88,7 +88,7 @@ class Splitter {
     }
     while (at < record.size() && is_space(record[at])) ++at;
     if (at < record.size() && record[at] != delimiter_)
-      refuse(str("there is '", record.substr(at, 40), "' behind a closing quote; a quote in quotes is written twice"));
+      refuse_csv(str("there is '", record.substr(at, 40), "' behind a closing quote; a quote in quotes is written twice"));
     return std::string_view(unquoted).substr(begin);
   }
 
@@ -113,7 +113,8 @@ class DelimitedReader : public RecordReader {
     splitter_.split(std::string_view(text_).substr(0, record.size()), unquoted_, add,
                     [this](std::string_view text, std::size_t& at) { return take_number(text, at); });
     if (count_ != fields_.size())
-      refuse(str("the record has ", counted(count_, "field"), ", but there are ", counted(fields_.size(), "column"), "; is a delimiter missing?"));
+      refuse_csv(
+          str("the record has ", counted(count_, "field"), ", but there are ", counted(fields_.size(), "column"), "; is a delimiter missing?"));
     return fields_;
   }
 

@@ -15,12 +15,12 @@ const char* skip_space(const char* at) {
   return at;
 }
 
-bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+bool is_plain_character(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 }  // namespace
 
 void FlatRecord::add_name(std::string_view name, std::size_t column) {
-  if (std::all_of(name.begin(), name.end(), is_plain)) learnt_.push_back({'"' + std::string(name) + '"', column});
+  if (std::all_of(name.begin(), name.end(), is_plain_character)) learnt_.push_back({'"' + std::string(name) + '"', column});
   else learnt_.push_back({{}, column});  // matches nothing
 }
 
@@ -62,7 +62,7 @@ const char* FlatRecord::read_array(const char* at, std::span<data::Field> fields
 const char* FlatRecord::read_value(const char* at, std::size_t column, std::span<data::Field> fields) const {
   if (*at == '"') {
     const char* end = ++at;
-    while (is_plain(*end)) ++end;
+    while (is_plain_character(*end)) ++end;
     if (*end != '"') return nullptr;
     if (column != no_column) fields[column] = std::string_view(at, end);
     return end + 1;

@@ -22,13 +22,13 @@ namespace json = simdjson::ondemand;
 constexpr int deepest = 64;                    // nesting of what is skipped
 constexpr std::size_t most_exact_digits = 15;  // of a whole number as a double
 
-[[noreturn]] void refuse(const std::string& why) { throw UserError("json", why); }
+[[noreturn]] void refuse_json(const std::string& why) { throw UserError("json", why); }
 
 /// The value, or an error of the record.
 template <class T>
 T value_of(simdjson::simdjson_result<T> result) {
   T value{};
-  if (const simdjson::error_code error = std::move(result).get(value)) refuse(str("the record is no JSON: ", simdjson::error_message(error)));
+  if (const simdjson::error_code error = std::move(result).get(value)) refuse_json(str("the record is no JSON: ", simdjson::error_message(error)));
   return value;
 }
 
@@ -50,7 +50,7 @@ void skip(json::value value, int depth) {
     default:
       break;
   }
-  if (depth == deepest) refuse(str("the record nests deeper than ", deepest, " levels"));
+  if (depth == deepest) refuse_json(str("the record nests deeper than ", deepest, " levels"));
   if (value_of(value.type()) == json::json_type::array) {
     for (auto element : value_of(value.get_array())) skip(value_of(std::move(element)), depth + 1);
     return;
@@ -87,7 +87,7 @@ class JsonReader : public RecordReader {
     if (flat_.read(text_.data(), text_.data() + record.size(), fields_)) return fields_;
     json::document document;
     if (const auto error = parser_.iterate(text_.data(), record.size(), text_.size()).get(document))
-      refuse(str("the record is no JSON: ", simdjson::error_message(error)));
+      refuse_json(str("the record is no JSON: ", simdjson::error_message(error)));
     switch (value_of(document.type())) {
       case json::json_type::object:
         read_object(value_of(document.get_object()));
@@ -96,9 +96,9 @@ class JsonReader : public RecordReader {
         read_array(value_of(document.get_array()));
         break;
       default:
-        refuse("a record is an object by the names of the columns, or an array in their order");
+        refuse_json("a record is an object by the names of the columns, or an array in their order");
     }
-    if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) refuse("there is something behind the end of the record");
+    if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) refuse_json("there is something behind the end of the record");
     return fields_;
   }
 
@@ -113,7 +113,7 @@ class JsonReader : public RecordReader {
       const auto found = numbers_.find(name);
       const std::size_t column = found == numbers_.end() ? FlatRecord::no_column : found->second;
       if (column != FlatRecord::no_column && std::exchange(read_in_[column], record_) == record_)
-        refuse(str("the record has '", columns_[column], "' twice"));
+        refuse_json(str("the record has '", columns_[column], "' twice"));
       if (is_learnt) flat_.add_name(name, column);
       if (column == FlatRecord::no_column) skip(field.value(), 1);
       else read_value(column, field.value());
@@ -130,7 +130,8 @@ class JsonReader : public RecordReader {
       else skip(value, 1);
       ++count;
     }
-    if (count != columns_.size()) refuse(str("the record has ", counted(count, "value"), ", but there are ", counted(columns_.size(), "column")));
+    if (count != columns_.size())
+      refuse_json(str("the record has ", counted(count, "value"), ", but there are ", counted(columns_.size(), "column")));
   }
 
   void read_value(std::size_t column, json::value value) {
@@ -156,7 +157,7 @@ class JsonReader : public RecordReader {
         field = std::string_view();
         return;
       default:
-        refuse(str("'", columns_[column], "' holds an array or an object; fields are numbers, texts, true, false or null"));
+        refuse_json(str("'", columns_[column], "' holds an array or an object; fields are numbers, texts, true, false or null"));
     }
   }
 

@@ -1,16 +1,11 @@
 #include "frontend/train/curve.h"
 
 #include <cmath>
-#include <limits>
 
 #include "frontend/train/curve_rules.h"
 #include "frontend/train/metric_rules.h"
 
 namespace sinter::metric {
-
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
 
 Numbers::Numbers(const Tensor& tensor) {
   if (tensor.defined()) numbers_ = as_doubles(tensor);

@@ -1,10 +1,14 @@
 // What curves, calibration and thresholds share.
 #pragma once
 
+#include <limits>
+
 #include "frontend/train/curve.h"
 #include "frontend/train/ranking.h"
 
 namespace sinter::metric {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// 1 where there are no weights.
 double weight_of(const Numbers& weight, std::size_t i);

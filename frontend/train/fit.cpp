@@ -7,6 +7,7 @@
 #include "frontend/checkpoint/checkpoints.h"
 #include "frontend/checkpoint/data_digest.h"
 #include "frontend/compile/non_finite.h"
+#include "frontend/core/clock.h"
 #include "frontend/core/name.h"
 #include "frontend/core/nearest.h"
 #include "frontend/core/random.h"
@@ -186,9 +187,7 @@ std::vector<EpochResult> Trainer::Impl::run(Trainer& self, const Pieces& pieces,
   if (checkpoints && at.step) checkpoints->restore_callbacks();
   while (epoch < last_epoch && !stopped) {
     const auto start = std::chrono::steady_clock::now();
-    const auto seconds = [&, before = at.now.seconds] {
-      return before + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
+    const auto seconds = [&, before = at.now.seconds] { return before + since(start); };
     RandomStream random(fit.seed, static_cast<std::uint64_t>(epoch));
     random.go_to(static_cast<std::uint64_t>(at.now.draws));
     if (fit.verbose) progress.start_epoch(epoch + 1, extent.samples);

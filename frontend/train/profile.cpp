@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "frontend/compile/cell_snapshot.h"
+#include "frontend/core/clock.h"
 #include "frontend/core/trace.h"
 #include "frontend/train/order.h"
 #include "frontend/train/piece_queue.h"
@@ -15,9 +16,6 @@
 namespace sinter {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void check(const ProfileOptions& options) {
   if (options.batch_size < 1 || options.epochs < 1)

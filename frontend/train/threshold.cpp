@@ -1,15 +1,10 @@
 // The choice of a threshold.
 #include <cmath>
-#include <limits>
 
 #include "frontend/train/curve.h"
 #include "frontend/train/curve_rules.h"
 
 namespace sinter::metric {
-
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
 
 double BinaryCounts::precision() const {
   const double predicted = true_positives + false_positives;

@@ -18,7 +18,7 @@ constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 constexpr std::string_view damaged = "; the file is damaged", save_again = "; save it again with Keras's model.save_weights";
 
 /// The kinds of messages in the header of an object.
-enum class Kind : std::uint16_t {
+enum class MessageKind : std::uint16_t {
   space = 1,
   link_info = 2,
   data_type = 3,
@@ -81,7 +81,7 @@ class Hdf5File::Reader {
 };
 
 struct Hdf5File::Message {
-  Kind kind;
+  MessageKind kind;
   std::vector<std::byte> bytes;
 };
 
@@ -136,30 +136,30 @@ std::vector<Hdf5File::Message> Hdf5File::header(Object object, const std::string
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const std::vector<std::byte> bytes = block(parts[part].first, parts[part].second, where);
     for (Reader reader(bytes, where); reader.left() >= 8;) {
-      const auto kind = Kind{reader.take<std::uint16_t>()};
+      const auto kind = MessageKind{reader.take<std::uint16_t>()};
       const auto size = reader.take<std::uint16_t>();
       const bool shared = reader.take<std::uint8_t>() & 2;
       reader.bytes(3);
       const auto body = reader.bytes(size);
       Reader content(body, where);
       switch (kind) {
-        case Kind::continuation: {
+        case MessageKind::continuation: {
           const auto offset = content.take<std::uint64_t>();
           parts.emplace_back(offset, content.take<std::uint64_t>());
           break;
         }
-        case Kind::link_info:
-        case Kind::link:
+        case MessageKind::link_info:
+        case MessageKind::link:
           content.fail(str("has links of a kind that Keras does not write, which may lead to other files", save_again));
-        case Kind::other_files:
+        case MessageKind::other_files:
           content.fail(str("keeps its numbers in another file, which is not read", save_again));
-        case Kind::filters:
+        case MessageKind::filters:
           content.fail(str("is compressed by filters", save_again));
-        case Kind::attribute:
-        case Kind::space:
-        case Kind::data_type:
-        case Kind::layout:
-        case Kind::symbol_table:
+        case MessageKind::attribute:
+        case MessageKind::space:
+        case MessageKind::data_type:
+        case MessageKind::layout:
+        case MessageKind::symbol_table:
           if (shared) content.fail(str("shares its description with other objects", save_again));
           messages.push_back({kind, {body.begin(), body.end()}});
           break;
@@ -192,7 +192,7 @@ const Hdf5File::Object* Hdf5File::Group::find(std::string_view name) const {
 Hdf5File::Group Hdf5File::group(Object object, const std::string& name) {
   const std::string where = str(path_, ", ", name);
   const std::vector<Message> messages = header(object, where);
-  const auto table = std::find_if(messages.begin(), messages.end(), [](const Message& m) { return m.kind == Kind::symbol_table; });
+  const auto table = std::find_if(messages.begin(), messages.end(), [](const Message& m) { return m.kind == MessageKind::symbol_table; });
   if (table == messages.end()) throw UserError(where, str("is no group", save_again));
   Reader reader(table->bytes, where);
   const auto tree = reader.take<std::uint64_t>(), heap = reader.take<std::uint64_t>();
@@ -210,7 +210,7 @@ Hdf5File::Group Hdf5File::group(Object object, const std::string& name) {
   constexpr int highest = 255;  // a level is a byte
   add_members(group.members, tree, highest + 1, names, where);
   for (const Message& message : messages)
-    if (message.kind == Kind::attribute) group.attributes.push_back(message.bytes);
+    if (message.kind == MessageKind::attribute) group.attributes.push_back(message.bytes);
   return group;
 }
 
@@ -339,16 +339,16 @@ void Hdf5File::add_members(Members& members, std::uint64_t node, int level, cons
 data::ArrayReader Hdf5File::read(Object data_set, const std::string& name) {
   const std::string where = str(path_, ", ", name);
   const std::vector<Message> messages = header(data_set, where);
-  const auto find = [&](Kind kind, std::string_view what) {
+  const auto find = [&](MessageKind kind, std::string_view what) {
     const auto found = std::find_if(messages.begin(), messages.end(), [&](const Message& m) { return m.kind == kind; });
     if (found == messages.end()) throw UserError(where, str("is no data set: it has no ", what, damaged));
     return Reader(found->bytes, where);
   };
 
-  Reader of_space = find(Kind::space, "shape");
+  Reader of_space = find(MessageKind::space, "shape");
   std::vector<std::int64_t> shape = extents(of_space);
 
-  Reader of_type = find(Kind::data_type, "element type");
+  Reader of_type = find(MessageKind::data_type, "element type");
   constexpr int float_class = 1;
   if ((of_type.take<std::uint8_t>() & 15) != float_class) of_type.fail("does not hold floating-point numbers");
   const auto description = of_type.bytes(float_types[0].description.size());
@@ -356,7 +356,7 @@ data::ArrayReader Hdf5File::read(Object data_set, const std::string& name) {
                                  [&](const FloatType& t) { return std::memcmp(t.description.data(), description.data(), description.size()) == 0; });
   if (type == float_types.end()) of_type.fail("holds floating-point numbers that are not of 16, 32 or 64 bits, little-endian; save it as float32");
 
-  Reader of_layout = find(Kind::layout, "layout");
+  Reader of_layout = find(MessageKind::layout, "layout");
   const int layout_version = of_layout.take<std::uint8_t>(), layout_kind = of_layout.take<std::uint8_t>();
   constexpr int contiguous = 1, virtual_set = 3;
   if (layout_version >= 3 && layout_kind == virtual_set) of_layout.fail(str("is made of other data sets, which may lie in other files", save_again));

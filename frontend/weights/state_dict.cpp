@@ -20,7 +20,7 @@ namespace {
 /// Bytes of a tensor's elements without padding, from this offset on.
 void copy_dense(const Tensor& tensor, std::uint64_t offset, std::span<std::byte> into) {
   const runtime::View view = tensor.view();
-  const Layout at = view.layout();
+  const sinter::Layout at = view.layout();
   const std::size_t size = size_of(view.type.dtype), row_bytes = static_cast<std::size_t>(at.is_dense() ? at.elements() : at.cols) * size,
                     stride_bytes = static_cast<std::size_t>(at.stride) * size;
   while (!into.empty()) {
@@ -44,7 +44,7 @@ Tensor tensor_of(data::ArrayReader& array) {
   constexpr std::size_t most = std::size_t{1} << 20;
   Tensor result = Tensor::zeros({array.dtype(), Shape::fixed(array.shape())});
   const runtime::View view = result.view();
-  const Layout at = view.layout();
+  const sinter::Layout at = view.layout();
   const std::size_t size = size_of(array.dtype()), row = static_cast<std::size_t>(at.cols) * size,
                     stride = static_cast<std::size_t>(at.stride) * size;
   if (at.is_dense()) {

@@ -14,7 +14,7 @@ namespace sinter::fuzz {
 namespace {
 
 Tensor tensor_of(const ir::Array& array) {
-  const Type type{array.dtype, Shape::fixed(array.extents)};
+  const Type type{array.dtype, array.shape()};
   return with_element_type(type.dtype, [&]<class T>(T) {
     std::vector<T> data(array.data.size());
     std::transform(array.data.begin(), array.data.end(), data.begin(), [](double x) { return static_cast<T>(x); });

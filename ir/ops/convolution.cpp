@@ -48,25 +48,23 @@ void for_each_product(const Convolution& c, std::int64_t images, F&& f) {
     });
 }
 
-Shape shape_of(const Array& array) { return Shape::fixed(array.extents); }
-
-struct Case {
+struct ConvolutionCase {
   std::int64_t height, width, channels, features, kernel_h, kernel_w;
   Shape strides{1, 1}, dilations{1, 1}, pads{0, 0, 0, 0};
   std::int64_t groups = 1;
 };
 
 /// Odd sizes, each kind of border, groups up to depthwise, single channels and whole vectors of them.
-const Case cases[] = {{6, 7, 1, 3, 3, 3},
-                      {5, 5, 3, 20, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-                      {6, 5, 4, 2, 1, 1},
-                      {1, 12, 5, 6, 1, 4},
-                      {7, 8, 2, 4, 3, 2, {2, 3}, {1, 1}, {1, 0, 2, 1}},
-                      {8, 7, 3, 3, 3, 3, {1, 1}, {2, 2}, {2, 2, 2, 2}},
-                      {5, 6, 4, 6, 2, 3, {1, 1}, {1, 1}, {0, 1, 1, 1}, 2},
-                      {5, 5, 6, 6, 3, 3, {2, 2}, {1, 1}, {1, 1, 1, 1}, 6},
-                      {4, 4, 17, 33, 2, 2},
-                      {4, 5, 3, 6, 2, 2, {3, 3}, {1, 2}, {0, 0, 0, 0}, 3}};
+const ConvolutionCase convolution_cases[] = {{6, 7, 1, 3, 3, 3},
+                                             {5, 5, 3, 20, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                                             {6, 5, 4, 2, 1, 1},
+                                             {1, 12, 5, 6, 1, 4},
+                                             {7, 8, 2, 4, 3, 2, {2, 3}, {1, 1}, {1, 0, 2, 1}},
+                                             {8, 7, 3, 3, 3, 3, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+                                             {5, 6, 4, 6, 2, 3, {1, 1}, {1, 1}, {0, 1, 1, 1}, 2},
+                                             {5, 5, 6, 6, 3, 3, {2, 2}, {1, 1}, {1, 1, 1, 1}, 6},
+                                             {4, 4, 17, 33, 2, 2},
+                                             {4, 5, 3, 6, 2, 2, {3, 3}, {1, 2}, {0, 0, 0, 0}, 3}};
 
 SampleInput floats(const Shape& shape) { return {{DType::f32, shape}, -1, 1}; }
 
@@ -129,7 +127,7 @@ Access Conv2D::access(std::span<const Type> in, const Shape& result) const {
 }
 
 void Conv2D::reference(Reference& r) const {
-  const Convolution c = convolution_of(*this, shape_of(*r.in[0]), shape_of(*r.in[1]));
+  const Convolution c = convolution_of(*this, r.in[0]->shape(), r.in[1]->shape());
   for_each_product(c, c.images.factor(), [&](std::size_t x, std::size_t w, std::size_t y) { r.out.data[y] += r.in[0]->data[x] * r.in[1]->data[w]; });
 }
 
@@ -141,7 +139,7 @@ Values Conv2D::vjp(const Vjp& v) const {
 
 std::vector<Sample<Conv2D>> Conv2D::samples() {
   std::vector<Sample<Conv2D>> result;
-  for (const Case& c : cases) {
+  for (const ConvolutionCase& c : convolution_cases) {
     const Conv2D op{c.strides, c.dilations, c.pads, c.groups};
     const Shape x{Dim::batch(), c.height, c.width, c.channels}, w{c.kernel_h, c.kernel_w, c.channels / c.groups, c.features};
     result.push_back({op, {floats(x), floats(w)}});
@@ -173,7 +171,7 @@ Access Conv2DTranspose::access(std::span<const Type> in, const Shape& result) co
 }
 
 void Conv2DTranspose::reference(Reference& r) const {
-  const Convolution c = convolution_of(*this, shape_of(*r.in[0]), shape_of(*r.in[1]));
+  const Convolution c = convolution_of(*this, r.in[0]->shape(), r.in[1]->shape());
   for_each_product(c, c.images.factor(), [&](std::size_t x, std::size_t w, std::size_t y) { r.out.data[x] += r.in[0]->data[y] * r.in[1]->data[w]; });
 }
 
@@ -210,7 +208,7 @@ Access Conv2DWeight::access(std::span<const Type> in, const Shape& result) const
 }
 
 void Conv2DWeight::reference(Reference& r) const {
-  const Convolution c = convolution_of(*this, shape_of(*r.in[0]), shape_of(*r.in[1]));
+  const Convolution c = convolution_of(*this, r.in[0]->shape(), r.in[1]->shape());
   for_each_product(c, c.images.factor(), [&](std::size_t x, std::size_t w, std::size_t y) { r.out.data[w] += r.in[0]->data[x] * r.in[1]->data[y]; });
 }
 

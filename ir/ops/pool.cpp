@@ -16,8 +16,6 @@ Shape image_shape(const Shape& y, const Shape& image) {
   return {y[0], image[0], image[1], y[3]};
 }
 
-Shape shape_of(const Array& array) { return Shape::fixed(array.extents); }
-
 /// Calls f(index in the image, index of the window, position in the window), row-major, for each position of a window that is not padding.
 template <class F>
 void for_each_place(const Shape& image, const Sliding& s, F&& f) {
@@ -41,21 +39,24 @@ void require_places(const Type& places, const Shape& windows) {
   if (places.shape != windows) throw UserError(str("the positions must be ", windows, ", got ", places.shape));
 }
 
-struct Case {
+struct PoolCase {
   std::int64_t height, width, channels;
   Shape kernel, strides, pads;
 };
-const Case cases[] = {{4, 6, 3, {2, 2}, {2, 2}, {0, 0, 0, 0}},  {5, 7, 20, {2, 2}, {2, 2}, {0, 0, 0, 0}}, {6, 5, 1, {3, 3}, {2, 2}, {1, 1, 1, 1}},
-                      {5, 6, 17, {3, 2}, {1, 1}, {1, 0, 1, 1}}, {1, 9, 4, {1, 3}, {1, 3}, {0, 0, 0, 0}},  {7, 7, 2, {2, 3}, {3, 2}, {0, 1, 0, 1}}};
+const PoolCase pool_cases[] = {{4, 6, 3, {2, 2}, {2, 2}, {0, 0, 0, 0}}, {5, 7, 20, {2, 2}, {2, 2}, {0, 0, 0, 0}},
+                               {6, 5, 1, {3, 3}, {2, 2}, {1, 1, 1, 1}}, {5, 6, 17, {3, 2}, {1, 1}, {1, 0, 1, 1}},
+                               {1, 9, 4, {1, 3}, {1, 3}, {0, 0, 0, 0}}, {7, 7, 2, {2, 3}, {3, 2}, {0, 1, 0, 1}}};
 
 template <class O, class F>
 std::vector<Sample<O>> samples_of(F&& make) {
   std::vector<Sample<O>> result;
-  for (const Case& c : cases) result.push_back(make(c, Shape{Dim::batch(), c.height, c.width, c.channels}));
+  for (const PoolCase& c : pool_cases) result.push_back(make(c, Shape{Dim::batch(), c.height, c.width, c.channels}));
   return result;
 }
 
-SampleInput places_of(const Case& c, const Shape& windows) { return {{DType::u8, windows}, 0, static_cast<double>(c.kernel.elements().factor())}; }
+SampleInput places_of(const PoolCase& c, const Shape& windows) {
+  return {{DType::u8, windows}, 0, static_cast<double>(c.kernel.elements().factor())};
+}
 
 }  // namespace
 
@@ -101,7 +102,7 @@ Access MaxPool::access(std::span<const Type> in, const Shape& result) const {
 }
 
 void MaxPool::reference(Reference& r) const {
-  const Shape image = shape_of(*r.in[0]);
+  const Shape image = r.in[0]->shape();
   std::fill(r.out.data.begin(), r.out.data.end(), -std::numeric_limits<double>::infinity());
   for_each_place(image, pool_windows(image, kernel, strides, pads), [&](std::size_t x, std::size_t y, std::int64_t) {
     const double value = r.in[0]->data[x];
@@ -116,7 +117,7 @@ Values MaxPool::vjp(const Vjp& v) const {
 }
 
 std::vector<Sample<MaxPool>> MaxPool::samples() {
-  return samples_of<MaxPool>([](const Case& c, const Shape& x) { return Sample<MaxPool>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
+  return samples_of<MaxPool>([](const PoolCase& c, const Shape& x) { return Sample<MaxPool>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
 }
 
 Type MaxPoolPlace::infer(std::span<const Type> in) const {
@@ -130,7 +131,7 @@ Access MaxPoolPlace::access(std::span<const Type> in, const Shape& result) const
 }
 
 void MaxPoolPlace::reference(Reference& r) const {
-  const Shape image = shape_of(*r.in[0]);
+  const Shape image = r.in[0]->shape();
   std::vector<double> best(r.out.data.size(), -std::numeric_limits<double>::infinity());
   std::vector<char> any(r.out.data.size());
   for_each_place(image, pool_windows(image, kernel, strides, pads), [&](std::size_t x, std::size_t y, std::int64_t place) {
@@ -144,7 +145,7 @@ void MaxPoolPlace::reference(Reference& r) const {
 
 std::vector<Sample<MaxPoolPlace>> MaxPoolPlace::samples() {
   return samples_of<MaxPoolPlace>(
-      [](const Case& c, const Shape& x) { return Sample<MaxPoolPlace>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
+      [](const PoolCase& c, const Shape& x) { return Sample<MaxPoolPlace>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
 }
 
 // ---- by position ----
@@ -162,7 +163,7 @@ Access PoolTake::access(std::span<const Type> in, const Shape& result) const {
 }
 
 void PoolTake::reference(Reference& r) const {
-  const Shape image = shape_of(*r.in[0]);
+  const Shape image = r.in[0]->shape();
   for_each_place(image, pool_windows(image, kernel, strides, pads), [&](std::size_t x, std::size_t y, std::int64_t place) {
     if (r.in[1]->data[y] == static_cast<double>(place)) r.out.data[y] = r.in[0]->data[x];
   });
@@ -174,7 +175,7 @@ Values PoolTake::vjp(const Vjp& v) const {
 }
 
 std::vector<Sample<PoolTake>> PoolTake::samples() {
-  return samples_of<PoolTake>([](const Case& c, const Shape& x) {
+  return samples_of<PoolTake>([](const PoolCase& c, const Shape& x) {
     const Shape windows = windows_shape(x, pool_windows(x, c.kernel, c.strides, c.pads));
     return Sample<PoolTake>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}, places_of(c, windows)}};
   });
@@ -194,7 +195,7 @@ Access PoolPut::access(std::span<const Type>, const Shape& result) const {
 }
 
 void PoolPut::reference(Reference& r) const {
-  const Shape x = shape_of(r.out);
+  const Shape x = r.out.shape();
   for_each_place(x, pool_windows(x, kernel, strides, pads), [&](std::size_t at, std::size_t y, std::int64_t place) {
     if (r.in[0]->data[y] == static_cast<double>(place)) r.out.data[at] += r.in[1]->data[y];
   });
@@ -203,7 +204,7 @@ void PoolPut::reference(Reference& r) const {
 Values PoolPut::vjp(const Vjp& v) const { return {{}, v.graph.add(PoolTake{kernel, strides, pads}, {v.dy, v.x[0]})}; }
 
 std::vector<Sample<PoolPut>> PoolPut::samples() {
-  return samples_of<PoolPut>([](const Case& c, const Shape& x) {
+  return samples_of<PoolPut>([](const PoolCase& c, const Shape& x) {
     const Shape windows = windows_shape(x, pool_windows(x, c.kernel, c.strides, c.pads));
     return Sample<PoolPut>{{c.kernel, c.strides, c.pads, {x[1], x[2]}}, {places_of(c, windows), {{DType::f32, windows}}}};
   });
@@ -222,7 +223,7 @@ Access AveragePool::access(std::span<const Type> in, const Shape& result) const 
 }
 
 void AveragePool::reference(Reference& r) const {
-  const Shape image = shape_of(*r.in[0]);
+  const Shape image = r.in[0]->shape();
   const Sliding s = pool_windows(image, kernel, strides, pads);
   for_each_place(image, s, [&](std::size_t x, std::size_t y, std::int64_t) { r.out.data[y] += r.in[0]->data[x]; });
   const std::vector<double> count = counts(image, s);
@@ -236,7 +237,7 @@ Values AveragePool::vjp(const Vjp& v) const {
 
 std::vector<Sample<AveragePool>> AveragePool::samples() {
   return samples_of<AveragePool>(
-      [](const Case& c, const Shape& x) { return Sample<AveragePool>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
+      [](const PoolCase& c, const Shape& x) { return Sample<AveragePool>{{c.kernel, c.strides, c.pads}, {{{DType::f32, x}}}}; });
 }
 
 Type AverageSpread::infer(std::span<const Type> in) const {
@@ -252,7 +253,7 @@ Access AverageSpread::access(std::span<const Type>, const Shape& result) const {
 }
 
 void AverageSpread::reference(Reference& r) const {
-  const Shape x = shape_of(r.out);
+  const Shape x = r.out.shape();
   const Sliding s = pool_windows(x, kernel, strides, pads);
   const std::vector<double> count = counts(x, s);
   for_each_place(x, s, [&](std::size_t at, std::size_t y, std::int64_t) { r.out.data[at] += r.in[0]->data[y] / count[y]; });
@@ -261,7 +262,7 @@ void AverageSpread::reference(Reference& r) const {
 Values AverageSpread::vjp(const Vjp& v) const { return {v.graph.add(AveragePool{kernel, strides, pads}, {v.dy})}; }
 
 std::vector<Sample<AverageSpread>> AverageSpread::samples() {
-  return samples_of<AverageSpread>([](const Case& c, const Shape& x) {
+  return samples_of<AverageSpread>([](const PoolCase& c, const Shape& x) {
     const Shape windows = windows_shape(x, pool_windows(x, c.kernel, c.strides, c.pads));
     return Sample<AverageSpread>{{c.kernel, c.strides, c.pads, {x[1], x[2]}}, {{{DType::f32, windows}}}};
   });

@@ -1,7 +1,7 @@
 // The benchmarks from outside: what they list, time and refuse.
 #include "tests/support/expect_program.h"
 
-namespace sinter::test {
+namespace sinter::test::bench_test {
 namespace {
 
 using testing::AllOf;
@@ -38,4 +38,4 @@ TEST(Bench, RefusesAnUnknownWorkload) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::bench_test

@@ -5,7 +5,7 @@
 #include "tests/bench/published_lines.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::published_series_test {
 namespace {
 
 using testing::AllOf;
@@ -156,4 +156,4 @@ TEST(PublishedSeries, RunCountsTheLinesOfCodeOfEachLevel) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::published_series_test

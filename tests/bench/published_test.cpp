@@ -5,7 +5,7 @@
 #include "tests/bench/published_lines.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::published_test {
 namespace {
 
 using testing::AllOf;
@@ -164,4 +164,4 @@ TEST(PublishedPage, APeerThatFailsIsSaid) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::published_test

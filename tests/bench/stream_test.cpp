@@ -3,7 +3,7 @@
 
 #include "tests/support/expect_program.h"
 
-namespace sinter::test {
+namespace sinter::test::stream_test {
 namespace {
 
 using testing::AllOf;
@@ -25,4 +25,4 @@ TEST(StreamBench, TellsAProgramThatAnswersNothing) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::stream_test

@@ -3,7 +3,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::autoencoder_test {
 namespace {
 
 using testing::AllOf;
@@ -129,4 +129,4 @@ TEST_F(Autoencoder, AColumnNamedSelfComesFirstUnlessItIsIgnored) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::autoencoder_test

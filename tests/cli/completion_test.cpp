@@ -1,7 +1,7 @@
 // sinter completion: what bash completes with the script that it prints.
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::completion_test {
 namespace {
 
 using testing::AllOf;
@@ -63,4 +63,4 @@ TEST_F(Completion, OfOneShell) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::completion_test

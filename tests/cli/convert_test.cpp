@@ -1,7 +1,7 @@
 // sinter convert: weights from one format to another.
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::convert_test {
 namespace {
 
 using testing::HasSubstr;
@@ -39,4 +39,4 @@ TEST_F(Convert, ReadsTheWeightsOfKeras) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::convert_test

@@ -3,7 +3,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::doctor_test {
 namespace {
 
 using testing::AllOf;
@@ -54,4 +54,4 @@ TEST_F(Doctor, SaysWhichSettingIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::doctor_test

@@ -1,7 +1,7 @@
 // Files that are sound but not what a command is for: arrays of other shapes, settings of other types.
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::foreign_files_test {
 namespace {
 
 using testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST_F(ForeignFiles, SettingsAreNumbersTextsAndLists) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::foreign_files_test

@@ -3,7 +3,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::image_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -76,4 +76,4 @@ TEST_F(Images, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::image_test

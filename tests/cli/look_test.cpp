@@ -5,7 +5,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::look_test {
 namespace {
 
 using testing::AllOf;
@@ -108,4 +108,4 @@ TEST_F(Look, EachSaysWhatIsWrongWithTheFile) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::look_test

@@ -3,7 +3,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::online_training_test {
 namespace {
 
 using testing::AllOf;
@@ -135,4 +135,4 @@ TEST_F(OnlineTraining, FoldersKeepTheNewestThreeModels) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::online_training_test

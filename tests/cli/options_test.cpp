@@ -8,7 +8,7 @@
 #include "tests/cli/cli.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::test {
+namespace sinter::test::options_test {
 namespace {
 
 using testing::AllOf;
@@ -252,4 +252,4 @@ TEST_F(Options, RefuseNamesThatThereAreNot) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::options_test

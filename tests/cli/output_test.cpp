@@ -10,7 +10,7 @@
 #include "tests/cli/cli.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::test {
+namespace sinter::test::output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -323,4 +323,4 @@ TEST_F(Output, TooLittleMemoryIsNoFaultOfSinter) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::output_test

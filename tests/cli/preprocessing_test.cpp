@@ -2,7 +2,7 @@
 #include "ir/error.h"
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::preprocessing_test {
 namespace {
 
 using testing::AllOf;
@@ -81,4 +81,4 @@ TEST_F(Preprocessing, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::preprocessing_test

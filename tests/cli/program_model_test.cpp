@@ -6,7 +6,7 @@
 #include "frontend/data/npy.h"
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::program_model_test {
 namespace {
 
 using testing::AllOf;
@@ -113,4 +113,4 @@ TEST_F(ProgramModels, OfOneOutputTellTwoClassesOfArraysApart) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::program_model_test

@@ -6,7 +6,7 @@
 #include "cli/task.h"
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::split_test {
 namespace {
 
 using testing::AllOf;
@@ -126,4 +126,4 @@ TEST_F(SplitCommand, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::split_test

@@ -11,7 +11,7 @@
 #include "ir/error.h"
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::stream_test {
 namespace {
 
 using testing::AllOf;
@@ -237,4 +237,4 @@ TEST_F(StreamCommand, RefusesOptionsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::stream_test

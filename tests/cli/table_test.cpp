@@ -9,7 +9,7 @@
 #include "frontend/data/npy.h"
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::table_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -346,4 +346,4 @@ TEST_F(Tables, AByteOrderMarkHidesNoColumn) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::table_test

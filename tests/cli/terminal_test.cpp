@@ -6,7 +6,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::terminal_test {
 namespace {
 
 using testing::AllOf;
@@ -74,4 +74,4 @@ TEST_F(Terminal, GetsNoControlCharactersOfErrors) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::terminal_test

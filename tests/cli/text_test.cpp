@@ -4,7 +4,7 @@
 #include "frontend/data/npz.h"
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::text_test {
 namespace {
 
 using testing::AllOf;
@@ -142,4 +142,4 @@ TEST_F(TextCommand, LayersOfTables) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::text_test

@@ -3,7 +3,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,4 +223,4 @@ TEST_F(Train, SaysWhatTheModelLacks) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::train_test

@@ -1,7 +1,7 @@
 // The way of a user through the command line with each kind of data: train, evaluate, predict, inspect.
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::walk_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -91,4 +91,4 @@ TEST_F(Walk, AFolderMustSuitTheModel) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::walk_test

@@ -6,7 +6,7 @@
 
 #include "tests/cli/cli.h"
 
-namespace sinter::test {
+namespace sinter::test::words_test {
 namespace {
 
 using cli::in_words_of_the_shell;
@@ -62,4 +62,4 @@ TEST(Words, ErrorsOfAFileNameIt) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::words_test

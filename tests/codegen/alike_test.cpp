@@ -11,7 +11,7 @@
 #include "tests/codegen/raw_step.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::alike_test {
 namespace {
 
 /// The body of each kernel, compiled without sharing, in LLVM's words and without the kernel's name.
@@ -135,4 +135,4 @@ TEST(Alike, OtherTypesShapesAttributesAndTiesAreNotAlike) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::alike_test

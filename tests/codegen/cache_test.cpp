@@ -22,7 +22,7 @@
 #include "tests/frontend/sample_graph.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -313,4 +313,4 @@ TEST_F(CacheTest, KeepsToItsSize) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::cache_test

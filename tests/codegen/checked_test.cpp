@@ -8,7 +8,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::test {
+namespace sinter::test::checked_test {
 namespace {
 
 using codegen::Sabotage;
@@ -242,4 +242,4 @@ TEST(Checked, FindsBuffersThatShareMemory) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::checked_test

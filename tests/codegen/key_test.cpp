@@ -8,7 +8,7 @@
 #include "tests/codegen/graphs.h"
 #include "tests/frontend/sample_graph.h"
 
-namespace sinter::test {
+namespace sinter::test::key_test {
 namespace {
 
 /// Keeps nothing: remembers the code that was made under each key, which must always be the same.
@@ -99,4 +99,4 @@ TEST(Key, TellsApartWhatTheCodeDoes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::key_test

@@ -8,7 +8,7 @@ extern "C" std::uint32_t launch_once(StepEntry entry, std::uint32_t stages, Byte
                                      Byte* scratch);
 }
 
-namespace sinter::test {
+namespace sinter::test::launch_test {
 namespace {
 
 TEST(Launch, FromC) {
@@ -31,4 +31,4 @@ TEST(Launch, FromC) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::launch_test

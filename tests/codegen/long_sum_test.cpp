@@ -1,7 +1,7 @@
 // Sums of many terms: their error does not grow with the number of terms, and they have the same bytes on any number of threads.
 #include "tests/codegen/raw_step.h"
 
-namespace sinter::test {
+namespace sinter::test::long_sum_test {
 namespace {
 
 Tensor filled(const Shape& shape, double value) { return Tensor::filled({DType::f32, shape}, value); }
@@ -123,4 +123,4 @@ TEST(LongSum, IsVerifiedByABoundThatDoesNotGrow) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::long_sum_test

@@ -2,7 +2,7 @@
 #include "runtime/parallelism.h"
 #include "tests/codegen/raw_step.h"
 
-namespace sinter::test {
+namespace sinter::test::many_rows_test {
 namespace {
 
 /// Two dense layers around a gelu, a residual, layer norm; AdamW.
@@ -118,4 +118,4 @@ TEST(WeightGradient, HasTheSameBytesOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::many_rows_test

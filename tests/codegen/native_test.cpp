@@ -18,7 +18,7 @@
 #include "tests/support/allocations.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::native_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -280,4 +280,4 @@ TEST(Code, IsFreedWithItsStep) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::native_test

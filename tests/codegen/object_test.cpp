@@ -6,7 +6,7 @@
 #include "codegen/compile.h"
 #include "tests/codegen/graphs.h"
 
-namespace sinter::test {
+namespace sinter::test::object_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST(Object, UnknownTarget) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::object_test

@@ -9,7 +9,7 @@
 #include "tests/codegen/targets.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::product_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -301,4 +301,4 @@ TEST(ProductPlan, FillsTheRegisters) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::product_test

@@ -5,7 +5,7 @@
 #include "passes/pipeline.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::codegen {
+namespace sinter::codegen::scan_test {
 namespace {
 
 using ir::Value;
@@ -56,4 +56,4 @@ TEST(ScanKernel, ChunksHaveMoreSamplesWhereAStepReadsMuch) {
 }
 
 }  // namespace
-}  // namespace sinter::codegen
+}  // namespace sinter::codegen::scan_test

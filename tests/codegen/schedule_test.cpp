@@ -10,7 +10,7 @@
 #include "passes/pipeline.h"
 #include "tests/codegen/graphs.h"
 
-namespace sinter::test {
+namespace sinter::test::schedule_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -219,4 +219,4 @@ TEST(MemoryPlan, SlotsAreEnoughForAnyBatchUpToTheMost) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::schedule_test

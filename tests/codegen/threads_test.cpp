@@ -6,7 +6,7 @@
 
 #include "tests/codegen/raw_step.h"
 
-namespace sinter::test {
+namespace sinter::test::threads_test {
 namespace {
 
 using codegen::Sabotage;
@@ -31,5 +31,5 @@ TEST(ThreadSanitizerDeathTest, SeesAMissingBarrierBeforeALoopOverTime) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::threads_test
 #endif

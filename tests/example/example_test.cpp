@@ -6,7 +6,7 @@
 #include "tests/support/expect_program.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::example_test {
 namespace {
 
 using testing::AllOf;
@@ -177,4 +177,4 @@ TEST(FirstDay, EachMistakeIsNamed) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::example_test

@@ -1,7 +1,7 @@
 // Each activation as a layer is the function of its name.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::activation_layer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(Share, MakesACopyThatSharesItsParameters) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::activation_layer_test

@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::advice_test {
 namespace {
 
 using testing::AllOf;
@@ -240,4 +240,4 @@ TEST(Advice, NumbersAreNoClasses) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::advice_test

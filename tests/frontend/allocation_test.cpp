@@ -4,7 +4,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::allocation_test {
 namespace {
 
 class Allocation : public testing::Test {
@@ -140,4 +140,4 @@ TEST_F(Allocation, NoneForEverythingAtOnce) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::allocation_test

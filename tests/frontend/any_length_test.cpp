@@ -7,7 +7,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::any_length_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -146,4 +146,4 @@ TEST(AnyLength, InputsOfAnyLengthAreBatches) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::any_length_test

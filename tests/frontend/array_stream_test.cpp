@@ -11,7 +11,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::array_stream_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST(ArrayStream, BytesThatDoNotFitTheShapeAreAnError) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::array_stream_test

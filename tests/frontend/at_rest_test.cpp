@@ -2,7 +2,7 @@
 #include "runtime/buffer.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::at_rest_test {
 namespace {
 
 constexpr double most = 1.15;  // bytes of memory per byte of payload
@@ -112,4 +112,4 @@ TEST(AtRest, StepsReadItInPlace) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::at_rest_test

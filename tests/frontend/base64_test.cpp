@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace sinter::test {
+namespace sinter::test::base64_test {
 namespace {
 
 TEST(Base64, IsThatOfRfc4648) {
@@ -28,4 +28,4 @@ TEST(Base64, IsThatOfRfc4648) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::base64_test

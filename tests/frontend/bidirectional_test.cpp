@@ -4,7 +4,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::bidirectional_test {
 namespace {
 
 struct Both {
@@ -118,4 +118,4 @@ TEST(Bidirectional, RefusesLayersThatDoNotMatch) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::bidirectional_test

@@ -4,7 +4,7 @@
 #include "frontend/data/likeness.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::cell_test {
 namespace {
 
 using testing::HasSubstr;
@@ -108,4 +108,4 @@ TEST(Likeness, SaysWhichOptionsRead) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::cell_test

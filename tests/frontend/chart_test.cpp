@@ -7,7 +7,7 @@
 #include "frontend/report/markup.h"
 #include "tests/frontend/report_helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::chart_test {
 namespace {
 
 using testing::AllOf;
@@ -188,4 +188,4 @@ TEST(LearningCurves, AChartForEachValue) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::chart_test

@@ -13,7 +13,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 
-namespace sinter::test {
+namespace sinter::test::checkpoint_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST(CheckpointFaults, AProcessKilledAtAnyFileOperationGoesOnToTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::checkpoint_faults_test

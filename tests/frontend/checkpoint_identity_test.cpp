@@ -4,7 +4,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/soak/run.h"
 
-namespace sinter::test {
+namespace sinter::test::checkpoint_identity_test {
 namespace {
 
 using testing::HasSubstr;
@@ -214,4 +214,4 @@ TEST(DataDigest, OfMuchDataSpreadsOverAllOfIt) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::checkpoint_identity_test

@@ -16,7 +16,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 
-namespace sinter::test {
+namespace sinter::test::checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -234,4 +234,4 @@ TEST(Checkpoint, OfAnotherRunIsRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::checkpoint_test

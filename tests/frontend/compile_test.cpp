@@ -6,7 +6,7 @@
 #include "ir/graph.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::compile_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -304,4 +304,4 @@ TEST(Compile, PointwiseBeforeEveryKindOfAnchor) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::compile_test

@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::condition_test {
 namespace {
 
 using data::Comparison;
@@ -84,4 +84,4 @@ TEST(Condition, SaysWhichRowsMeetIt) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::condition_test

@@ -9,7 +9,7 @@
 #include "ir/winograd.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::convolution_test {
 namespace {
 
 /// Fails if a result is further from the double reference than the rounding of its sums allows.
@@ -225,4 +225,4 @@ TEST(Convolution, SeveralImagesASample) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::convolution_test

@@ -8,7 +8,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::counters_test {
 namespace {
 
 using serve::Answer;
@@ -99,4 +99,4 @@ TEST(Counters, RefuseWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::counters_test

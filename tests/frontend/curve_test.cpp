@@ -7,7 +7,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::curve_test {
 namespace {
 
 using metric::Bins;
@@ -273,4 +273,4 @@ TEST(AveragePrecision, OfNaNIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::curve_test

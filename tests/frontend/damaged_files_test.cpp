@@ -12,7 +12,7 @@
 #include "tests/support/allocations.h"
 #include "tests/support/faulty_files.h"
 
-namespace sinter::test {
+namespace sinter::test::damaged_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST_P(DamagedFile, OrAPipeIsRefused) {
 INSTANTIATE_TEST_SUITE_P(Each, DamagedFile, testing::ValuesIn(file_kinds()), [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::damaged_files_test

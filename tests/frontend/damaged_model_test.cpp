@@ -6,7 +6,7 @@
 #include "runtime/file/container.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::damaged_model_test {
 namespace {
 
 using runtime::Archive;
@@ -116,4 +116,4 @@ TEST(DamagedCheckpoint, ContradictsTheRun) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::damaged_model_test

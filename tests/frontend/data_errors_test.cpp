@@ -10,7 +10,7 @@
 #include "tests/frontend/mistakes.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::data_errors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ TEST_F(DataErrors, KindsOfFilesAreToldApart) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::data_errors_test

@@ -3,7 +3,7 @@
 #include "frontend/data/mnist.h"
 #include "tests/frontend/data_files.h"
 
-namespace sinter::data {
+namespace sinter::data::data_idx_test {
 namespace {
 
 using Idx = DataFiles;
@@ -114,4 +114,4 @@ TEST_F(MnistFolder, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::data
+}  // namespace sinter::data::data_idx_test

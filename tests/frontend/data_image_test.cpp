@@ -5,7 +5,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/faulty_files.h"
 
-namespace sinter::test {
+namespace sinter::test::data_image_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ TEST(Cifar, IsReadAndChecked) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::data_image_test

@@ -7,7 +7,7 @@
 #include "frontend/data/npy_header.h"
 #include "tests/frontend/data_files.h"
 
-namespace sinter::data {
+namespace sinter::data::data_npy_test {
 namespace {
 
 using Npy = DataFiles;
@@ -120,4 +120,4 @@ TEST_F(Npy, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::data
+}  // namespace sinter::data::data_npy_test

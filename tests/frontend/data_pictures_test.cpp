@@ -8,7 +8,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::data_pictures_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ TEST(Pictures, WithADamagedTransparencyAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::data_pictures_test

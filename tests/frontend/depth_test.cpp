@@ -1,7 +1,7 @@
 // Graphs so deep that the code of a step is divided into several functions, and operands so many that grouping looks at a part of them.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::depth_test {
 namespace {
 
 constexpr int layers = 70;
@@ -56,4 +56,4 @@ TEST(Depth, ALongChainIsRight) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::depth_test

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::derivative_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
@@ -343,4 +343,4 @@ INSTANTIATE_TEST_SUITE_P(Mode, Derivative, testing::ValuesIn(modes()),
                          [](const auto& info) { return std::string(info.param == Mode::eager ? "eager" : "graph"); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::derivative_test

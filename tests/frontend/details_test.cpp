@@ -5,7 +5,7 @@
 #include "frontend/nn/summary.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::details_test {
 namespace {
 
 using testing::AllOf;
@@ -209,4 +209,4 @@ TEST(Details, TheTableOfOtherDefaultsNamesSettingsThatThereAre) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::details_test

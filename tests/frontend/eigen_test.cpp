@@ -6,7 +6,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::eigen_test {
 namespace {
 
 using testing::ElementsAre;
@@ -265,4 +265,4 @@ TEST(EigenStep, PredictOneIsThatOfSpansAndAllocatesNothing) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::eigen_test

@@ -5,7 +5,7 @@
 #include "frontend/data/record_encoder.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::encoder_steps_test {
 namespace {
 
 using data::Encoder;
@@ -170,4 +170,4 @@ TEST(EncoderSteps, DamagedDescriptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::encoder_steps_test

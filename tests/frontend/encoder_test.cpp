@@ -5,7 +5,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::encoder_test {
 namespace {
 
 using testing::AllOf;
@@ -270,4 +270,4 @@ TEST(Encoder, DamagedDescriptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::encoder_test

@@ -9,7 +9,7 @@
 #include "tests/frontend/sample_graph.h"
 #include "tests/ir/op_types.h"
 
-namespace sinter::test {
+namespace sinter::test::every_op_test {
 namespace {
 
 /// Numbers of the sample's range in the shape that the graph declares.
@@ -172,4 +172,4 @@ TEST(EveryOpSamples, AreLeftOutWhereTheBatchIsInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::every_op_test

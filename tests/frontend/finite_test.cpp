@@ -5,7 +5,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::finite_test {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
@@ -46,4 +46,4 @@ TEST(NonFinite, IsFoundAgainAfterAStateWasWrittenInPlace) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::finite_test

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::fit_test {
 namespace {
 
 using testing::ElementsAre;
@@ -348,4 +348,4 @@ TEST_F(EverythingAtOnce, ResumedTrainingHasTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::fit_test

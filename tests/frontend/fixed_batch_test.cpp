@@ -4,7 +4,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::fixed_batch_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -78,4 +78,4 @@ TEST(FixedBatch, Mistakes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::fixed_batch_test

@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::fixture_test {
 namespace {
 
 const std::string folder = SINTER_TEST_FIXTURES;
@@ -65,4 +65,4 @@ TEST(Fixture, SquaredErrorRMSprop) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::fixture_test

@@ -6,7 +6,7 @@
 #include "frontend/core/warn.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::function_test {
 namespace {
 
 using testing::ElementsAre;
@@ -200,4 +200,4 @@ TEST(FunctionParameters, AreNamedAndFrozen) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::function_test

@@ -10,7 +10,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::golden_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,4 +100,4 @@ TEST(GoldenTrainer, IsWrittenAsItWas) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::golden_test

@@ -5,7 +5,7 @@
 #include "runtime/buffer.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::grad_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -229,4 +229,4 @@ TEST(Grad, TenThousandEagerStepsRunInFlatMemory) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::grad_test

@@ -10,7 +10,7 @@
 #include "tests/frontend/report_helpers.h"
 #include "tests/ir/mlp_graph.h"
 
-namespace sinter::test {
+namespace sinter::test::graph_drawing_test {
 namespace {
 
 using testing::AllOf;
@@ -129,7 +129,7 @@ TEST(Drawing, ALoopOverTimeIsABoxWithItsSteps) {
       std::find_if(boxes.begin(), boxes.end(), [](const report::GraphBox& box) { return !box.ops.empty() && box.ops[0].text == "scan"; });
   ASSERT_NE(loop, boxes.end());
   std::vector<std::string> ops;
-  for (const report::Mark& mark : loop->ops) ops.push_back(mark.text);
+  for (const report::BoxMark& mark : loop->ops) ops.push_back(mark.text);
   EXPECT_THAT(ops, testing::ElementsAre("scan", "{", "mul", "add", "tanh", "}"));
   EXPECT_EQ(loop->ops[1].tip, "for each of 7 steps, from the last to the first");
   EXPECT_THAT(loop->ops.back().tip, testing::StartsWith("the end of a step"));
@@ -154,4 +154,4 @@ TEST(Drawing, OfDeepAndEmptyAndOddlyNamedGraphs) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::graph_drawing_test

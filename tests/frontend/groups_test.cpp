@@ -1,7 +1,7 @@
 // Groups of parameters that are trained in another way than the rest.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::groups_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(Callbacks, ThatMonitorWhatWillNotBeAreRefusedBeforeTheFirstStep) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::groups_test

@@ -12,7 +12,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::hdf5_test {
 namespace {
 
 using testing::HasSubstr;
@@ -340,4 +340,4 @@ TEST_F(Hdf5, WhatIsNoFileOfKerasIsNamed) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::hdf5_test

@@ -14,7 +14,7 @@
 #include "tests/support/allocations.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::hostile_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ TEST(HostileFile, ManyColumnsOfACsvAreReadInGoodTime) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::hostile_files_test

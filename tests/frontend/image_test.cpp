@@ -1,7 +1,7 @@
 // Functions and layers on images and series, and LeNet.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::image_test {
 namespace {
 
 using testing::ElementsAre;
@@ -180,4 +180,4 @@ TEST(ImageLayers, Mistakes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::image_test

@@ -4,7 +4,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::infinite_logit_test {
 namespace {
 
 using testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(Softplus, HasHalfAGradientAtZero) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::infinite_logit_test

@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::integer_sum_test {
 namespace {
 
 using testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(IntegerSum, IsExactInAMeanOverAxes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::integer_sum_test

@@ -4,7 +4,7 @@
 #include "frontend/data/encoder.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::json_depth_test {
 namespace {
 
 using testing::HasSubstr;
@@ -30,4 +30,4 @@ TEST(JsonDepth, OfAnEncoderIsLimited) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::json_depth_test

@@ -7,7 +7,7 @@
 #include "tests/frontend/judged_helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::judged_pictures_test {
 namespace {
 
 using report::Judgement;
@@ -140,4 +140,4 @@ TEST_F(JudgedPictures, HaveAShape) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::judged_pictures_test

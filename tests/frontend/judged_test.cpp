@@ -10,7 +10,7 @@
 #include "tests/frontend/judged_helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::judged_test {
 namespace {
 
 using report::Judgement;
@@ -316,4 +316,4 @@ TEST_F(JudgedPage, HasASectionForEachOutput) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::judged_test

@@ -9,7 +9,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::keras2_weights_test {
 namespace {
 
 using testing::ElementsAre;
@@ -190,4 +190,4 @@ TEST_F(Keras2File, DamagedListsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::keras2_weights_test

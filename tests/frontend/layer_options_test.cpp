@@ -4,7 +4,7 @@
 
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::layer_options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -215,4 +215,4 @@ TEST(LayerErrors, OfInputs) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::layer_options_test

@@ -1,7 +1,7 @@
 // The layers of a PyTorch file are matched by what their names say of their order, or not at all.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::layer_order_test {
 namespace {
 
 using ::testing::AllOf;
@@ -54,4 +54,4 @@ TEST(LayerOrder, IsThatOfShapes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::layer_order_test

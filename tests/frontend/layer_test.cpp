@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::layer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -237,4 +237,4 @@ TEST(Layer, SummaryIsATable) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::layer_test

@@ -1,7 +1,7 @@
 // Lazy optimizers: elements whose gradient is 0 stay as they are.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::lazy_test {
 namespace {
 
 using optim::Common;
@@ -105,4 +105,4 @@ TEST(LazyOptimizer, MayBeThatOfAGroup) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::lazy_test

@@ -2,7 +2,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::length_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -138,4 +138,4 @@ TEST(LengthErrors, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::length_test

@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::linalg_gradient_test {
 namespace {
 
 using testing::HasSubstr;
@@ -163,4 +163,4 @@ TEST(LinalgGradient, TrainsAParameter) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::linalg_gradient_test

@@ -9,7 +9,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::test {
+namespace sinter::test::linalg_test {
 namespace {
 
 using testing::AllOf;
@@ -225,4 +225,4 @@ TEST(LinalgErrors, OfATrace) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::linalg_test

@@ -3,7 +3,7 @@
 #include "ir/graph.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::loaded_trainer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -158,4 +158,4 @@ TEST(Freezing, ByPattern) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::loaded_trainer_test

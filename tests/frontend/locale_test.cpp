@@ -16,7 +16,7 @@
 #include "tests/frontend/report_helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::locale_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ TEST(Locale, ChangesNothingThatIsRead) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::locale_test

@@ -1,7 +1,7 @@
 // save_state and load_state: a loop written by hand continues as if it had not stopped.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::loop_state_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -121,4 +121,4 @@ TEST(LoopState, OfAnOptimizerIsLoadedByName) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::loop_state_test

@@ -8,7 +8,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::loss_test {
 namespace {
 
 using testing::HasSubstr;
@@ -162,4 +162,4 @@ TEST(Loss, TakesAClassForEachStepOrPixel) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::loss_test

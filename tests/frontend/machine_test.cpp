@@ -11,7 +11,7 @@
 #include "frontend/machine/peak.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::machine_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ TEST(Machine, IsMeasured) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::machine_test

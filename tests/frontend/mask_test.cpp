@@ -5,7 +5,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::mask_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -213,4 +213,4 @@ TEST(Mask, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::mask_test

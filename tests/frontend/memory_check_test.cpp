@@ -6,7 +6,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::memory_check_test {
 namespace {
 
 using testing::AllOf;
@@ -154,4 +154,4 @@ TEST_F(MemoryCheck, AStepNeedsMoreForMoreSamples) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::memory_check_test

@@ -2,7 +2,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::test {
+namespace sinter::test::memory_error_test {
 namespace {
 
 using ::testing::AllOf;
@@ -41,4 +41,4 @@ TEST(MemoryError, NamesTheStepAndLeavesItUsable) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::memory_error_test

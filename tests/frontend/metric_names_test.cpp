@@ -1,7 +1,7 @@
 // Metrics of a Trainer: weighted or not, each with a name of its own and a direction.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::metric_names_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -106,4 +106,4 @@ TEST(MonitorMode, IsAskedForWhereNobodySays) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::metric_names_test

@@ -6,7 +6,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::metric_test {
 namespace {
 
 using testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST(Metric, RefusesWhatItCannotJudge) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::metric_test

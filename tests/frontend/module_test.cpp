@@ -1,7 +1,7 @@
 // Modules are values: copies, moved ones, members of what moves, and what containers hold share one state.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::module_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -201,4 +201,4 @@ TEST(OptimizerCopies, ShareTheirSlots) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::module_test

@@ -1,7 +1,7 @@
 // Names are checked where they enter: whatever has one can be written to every kind of file and read again.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::name_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(NamedModule, StaysUsableWhenMovedFrom) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::name_test

@@ -5,7 +5,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::nan_constant_test {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -42,4 +42,4 @@ TEST(NanConstant, OfIntegersIsAnError) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::nan_constant_test

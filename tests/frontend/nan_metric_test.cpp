@@ -5,7 +5,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::nan_metric_test {
 namespace {
 
 using testing::HasSubstr;
@@ -157,4 +157,4 @@ TEST(NanMetric, TakesNoTargetBetweenClasses) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::nan_metric_test

@@ -4,7 +4,7 @@
 #include "frontend/core/finite.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::non_finite_step_test {
 namespace {
 
 using ::testing::AllOf;
@@ -66,4 +66,4 @@ TEST(FindNonFinite, RunGoesStepByStep) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::non_finite_step_test

@@ -3,7 +3,7 @@
 
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::number_test {
 namespace {
 
 using testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(Number, OfAnInitializerIsFinite) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::number_test

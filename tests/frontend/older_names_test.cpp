@@ -5,7 +5,7 @@
 #include "runtime/file/container.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::older_names_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -137,4 +137,4 @@ TEST(OlderNames, OfCheckpointsAreRead) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::older_names_test

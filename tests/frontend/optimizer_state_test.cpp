@@ -1,7 +1,7 @@
 // The states of optimizers in files: none is lost, and each has a name of its own.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::optimizer_state_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -118,4 +118,4 @@ TEST(OptimizerState, IsNamedLikeItsOwner) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::optimizer_state_test

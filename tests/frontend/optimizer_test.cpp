@@ -7,7 +7,7 @@
 #include "tests/frontend/mistakes.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::optimizer_test {
 namespace {
 
 using testing::HasSubstr;
@@ -236,4 +236,4 @@ TEST(Optimizer, AdamWWithoutDecayIsAdam) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::optimizer_test

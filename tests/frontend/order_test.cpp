@@ -8,7 +8,7 @@
 #include "tests/frontend/mistakes.h"
 #include "tests/frontend/verbs.h"
 
-namespace sinter::test {
+namespace sinter::test::order_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -151,4 +151,4 @@ TEST(OrderErrors, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::order_test

@@ -7,7 +7,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::other_defaults_test {
 namespace {
 
 using nlohmann::json;
@@ -226,4 +226,4 @@ TEST(OtherDefaults, OnlyDifferencesAreSaid) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::other_defaults_test

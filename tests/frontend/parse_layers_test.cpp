@@ -5,7 +5,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::parse_layers_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST(ParseLayers, SaysWhereAMistakeIs) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::parse_layers_test

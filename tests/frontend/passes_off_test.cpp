@@ -4,7 +4,7 @@
 #include "passes/pipeline.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::passes_off_test {
 namespace {
 
 /// A model with what the passes look for: convolutions with bias, relu and pool, a loop over time, long rows and a softmax before a logarithm.
@@ -109,4 +109,4 @@ TEST(PassesOff, AnUnknownPassIsAnErrorOfTheFirstCall) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::passes_off_test

@@ -7,7 +7,7 @@
 #include "tests/frontend/scaler_fixture.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::pca_test {
 namespace {
 
 using testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(PCA, DamagedDescriptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::pca_test

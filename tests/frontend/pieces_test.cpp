@@ -10,7 +10,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::pieces_test {
 namespace {
 
 using testing::AllOf;
@@ -223,4 +223,4 @@ TEST(NonFiniteFinder, NamesAState) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::pieces_test

@@ -3,7 +3,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::test {
+namespace sinter::test::position_test {
 namespace {
 
 using testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(Position, SamplesBeyondI32AreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::position_test

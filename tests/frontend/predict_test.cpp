@@ -1,7 +1,7 @@
 // Trainer::predict in batches.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::predict_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -78,4 +78,4 @@ TEST(Predict, OfBytesIsScaled) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::predict_test

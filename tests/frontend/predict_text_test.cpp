@@ -4,7 +4,7 @@
 #include "tests/frontend/sentencepiece_fixtures.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::predict_text_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -87,4 +87,4 @@ TEST_F(PredictText, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::predict_text_test

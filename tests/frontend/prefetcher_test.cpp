@@ -2,7 +2,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::prefetcher_test {
 namespace {
 
 using testing::HasSubstr;
@@ -19,4 +19,4 @@ TEST(Prefetcher, GivesWhatIsMadeInOrderWhateverIsMadeAhead) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::prefetcher_test

@@ -4,7 +4,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::printing_test {
 namespace {
 
 TimeReport times() {
@@ -64,4 +64,4 @@ TEST(Printing, OfReportsIsTheSameOnEveryStream) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::printing_test

@@ -9,7 +9,7 @@
 #include "ir/graph.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::profile_test {
 namespace {
 
 using testing::AllOf;
@@ -295,4 +295,4 @@ TEST(TrainerProfile, PrintsATable) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::profile_test

@@ -7,7 +7,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::publish_test {
 namespace {
 
 using testing::Each;
@@ -310,4 +310,4 @@ TEST(PublishError, WhileAStepOnAnotherThreadAssigns) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::publish_test

@@ -10,7 +10,7 @@
 #include "frontend/train/order.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::ragged_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -322,4 +322,4 @@ TEST(Ragged, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::ragged_test

@@ -6,7 +6,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::record_encoder_test {
 namespace {
 
 using testing::AllOf;
@@ -149,4 +149,4 @@ TEST(RecordEncoder, AllocatesNothing) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::record_encoder_test

@@ -9,7 +9,7 @@
 #include "frontend/serve/plain_number.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::record_format_test {
 namespace {
 
 using serve::Format;
@@ -211,4 +211,4 @@ TEST(DelimitedRecord, WhatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::record_format_test

@@ -8,7 +8,7 @@
 #include "tests/frontend/served_models.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::record_scorer_test {
 namespace {
 
 using serve::Format;
@@ -273,4 +273,4 @@ TEST_F(Records, BatchesAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::record_scorer_test

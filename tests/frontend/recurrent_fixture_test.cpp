@@ -7,7 +7,7 @@
 #include "frontend/nn/recurrent.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::recurrent_fixture_test {
 namespace {
 
 constexpr std::int64_t classes = 3, words = 9;
@@ -297,4 +297,4 @@ TEST(RecurrentFixture, StatesOfPyTorch) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::recurrent_fixture_test

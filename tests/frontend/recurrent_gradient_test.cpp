@@ -8,7 +8,7 @@
 #include "ir/reference.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::recurrent_gradient_test {
 namespace {
 
 using ir::Array;
@@ -126,4 +126,4 @@ TEST(RecurrentGradient, OfACellOfOnesOwn) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::recurrent_gradient_test

@@ -4,7 +4,7 @@
 #include "frontend/data/npy.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::recurrent_weights_test {
 namespace {
 
 using testing::ElementsAre;
@@ -258,4 +258,4 @@ TEST(RecurrentWeights, NeedNoShapeOfAnImage) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::recurrent_weights_test

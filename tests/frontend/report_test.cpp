@@ -10,7 +10,7 @@
 #include "tests/frontend/report_helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -224,4 +224,4 @@ TEST_F(ReportFiles, TensorBoardGetsKerasLayout) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::report_test

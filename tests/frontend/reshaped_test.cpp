@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::reshaped_test {
 
 namespace {
 
@@ -67,4 +67,4 @@ TEST(Reshaped, IsCapturedUnderBothShapes) {
 
 }  // namespace
 
-}  // namespace sinter::test
+}  // namespace sinter::test::reshaped_test

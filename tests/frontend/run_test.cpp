@@ -1,6 +1,6 @@
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::run_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST(Run, CannotBeTraced) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::run_test

@@ -6,7 +6,7 @@
 #include "tests/frontend/scaler_fixture.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::scaler_test {
 namespace {
 
 using testing::ElementsAre;
@@ -155,4 +155,4 @@ TEST(Scaler, DamagedDescriptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::scaler_test

@@ -4,7 +4,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::scan_test {
 namespace {
 
 /// A cell of two carries with weights that are parameters, over elements of 3 columns.
@@ -261,4 +261,4 @@ TEST(Scan, RefusesToMixSamples) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::scan_test

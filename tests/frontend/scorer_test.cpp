@@ -11,7 +11,7 @@
 #include "tests/frontend/served_models.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::test {
+namespace sinter::test::scorer_test {
 namespace {
 
 using serve::Scorer;
@@ -274,4 +274,4 @@ TEST_F(Scoring, CallsAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::scorer_test

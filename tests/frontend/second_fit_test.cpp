@@ -3,7 +3,7 @@
 
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::second_fit_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST(ShortEpochs, ResumeWithTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::second_fit_test

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::seed_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(Seed, TrainingsInThreadsAreThoseOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::seed_test

@@ -6,7 +6,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::test {
+namespace sinter::test::sequences_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -132,4 +132,4 @@ TEST(Columns, OfDataSetsArePickedAlike) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::sequences_test

@@ -4,7 +4,7 @@
 #include "frontend/checkpoint/saved_state.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::settings_test {
 namespace {
 
 using testing::ElementsAre;
@@ -51,4 +51,4 @@ TEST(SavedState, ListsWhatItHas) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::settings_test

@@ -1,7 +1,7 @@
 // Models of several inputs and outputs.
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::several_test {
 namespace {
 
 using testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST(Several, Mistakes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::several_test

@@ -4,7 +4,7 @@
 #include "frontend/train/piece_queue.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::shuffle_buffer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -182,4 +182,4 @@ TEST(ShuffleBuffer, OfACheckpointMustBeTheSame) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::shuffle_buffer_test

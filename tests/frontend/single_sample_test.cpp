@@ -2,7 +2,7 @@
 #include "frontend/core/apply.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::single_sample_test {
 namespace {
 
 using testing::HasSubstr;
@@ -146,4 +146,4 @@ TEST(SingleSample, SeveralPiecesOfAWeightGradientInACall) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::single_sample_test

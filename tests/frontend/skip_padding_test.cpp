@@ -5,7 +5,7 @@
 #include "frontend/nn/recurrent.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::skip_padding_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -126,4 +126,4 @@ TEST(SkipPadding, WhatStandsInPaddingDoesNotReachGradients) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::skip_padding_test

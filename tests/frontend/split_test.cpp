@@ -11,7 +11,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::split_test {
 namespace {
 
 using testing::ElementsAre;
@@ -196,4 +196,4 @@ TEST(Split, RefusesWhatCannotBeParted) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::split_test

@@ -2,7 +2,7 @@
 #include "frontend/nn/normalization.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::statistics_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -123,4 +123,4 @@ TEST(Statistics, ScopesAreNested) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::statistics_test

@@ -5,7 +5,7 @@
 #include "ir/graph.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::step_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST(SettingErrors, UnwritableFolders) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::step_test

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/served_models.h"
 
-namespace sinter::test {
+namespace sinter::test::stream_reader_test {
 namespace {
 
 using serve::Format;
@@ -157,4 +157,4 @@ TEST_F(Streams, EachDamagedLineIsAnsweredOnce) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::stream_reader_test

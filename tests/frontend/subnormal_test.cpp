@@ -6,7 +6,7 @@
 #include "frontend/core/interpret.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::subnormal_test {
 namespace {
 
 constexpr float least = 0x1p-126f;  // that is normal
@@ -102,4 +102,4 @@ TEST(Subnormal, CountsAsZeroInConstants) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::subnormal_test

@@ -14,7 +14,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::subwords_test {
 namespace {
 
 using data::SubwordOptions;
@@ -369,4 +369,4 @@ TEST(PrefixTree, FindsWhatATextBeginsWith) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::subwords_test

@@ -6,7 +6,7 @@
 #include "tests/support/allocations.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::table_test {
 namespace {
 
 using testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST_F(CsvFile, IsQuotedWhereItMustBe) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::table_test

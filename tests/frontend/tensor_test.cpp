@@ -1,7 +1,7 @@
 #include "ir/ops.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::tensor_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -280,4 +280,4 @@ TEST(InitialValues, HaveTheirVariance) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::tensor_test

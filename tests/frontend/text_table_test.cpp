@@ -7,7 +7,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::text_table_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -108,4 +108,4 @@ TEST_F(TextTable, OfTabsWithoutQuotes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::text_table_test

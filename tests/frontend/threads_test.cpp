@@ -8,7 +8,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::threads_test {
 namespace {
 
 const Dataset& blobs() {
@@ -180,4 +180,4 @@ TEST(Threads, AForkedChildCompilesAndComputesTheSame) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::threads_test

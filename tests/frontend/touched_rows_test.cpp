@@ -2,7 +2,7 @@
 #include "frontend/nn/mask.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::touched_rows_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST(TouchedRows, OfPaddingAreNotTouched) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::touched_rows_test

@@ -2,7 +2,7 @@
 #include "ir/verify.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::trace_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(TraceErrors, NoTableWithoutGather) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::trace_test

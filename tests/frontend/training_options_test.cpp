@@ -6,7 +6,7 @@
 #include "frontend/checkpoint/run_state.h"
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::training_options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -377,4 +377,4 @@ TEST(TrainerCallErrors, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::training_options_test

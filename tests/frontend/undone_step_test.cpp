@@ -1,7 +1,7 @@
 // A step that throws leaves every state as it was, and eager steps keep the rules of compiled ones.
 #include "tests/frontend/mistakes.h"
 
-namespace sinter::test {
+namespace sinter::test::undone_step_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -187,4 +187,4 @@ TEST(EagerRules, LetAFunctionLookAtItsValues) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::undone_step_test

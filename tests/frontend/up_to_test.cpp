@@ -3,7 +3,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::up_to_test {
 namespace {
 
 using testing::ElementsAre;
@@ -225,4 +225,4 @@ TEST(UpTo, OfAModelThatLooksAtValues) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::up_to_test

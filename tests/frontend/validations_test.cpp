@@ -5,7 +5,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::validations_test {
 namespace {
 
 using testing::AllOf;
@@ -207,4 +207,4 @@ TEST(Validations, OfAGenerator) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::validations_test

@@ -6,7 +6,7 @@
 #include "tests/frontend/mistakes.h"
 #include "tests/frontend/verbs.h"
 
-namespace sinter::test {
+namespace sinter::test::verb_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -326,4 +326,4 @@ TEST(Assignment, WithAnOperatorMakesANewValue) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::verb_test

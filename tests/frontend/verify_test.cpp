@@ -8,7 +8,7 @@
 #include "ir/print.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::verify_test {
 namespace {
 
 using ::testing::AllOf;
@@ -210,4 +210,4 @@ TEST(Verify, AllowsASoftmaxTheRoundingOfItsGreatestElement) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::verify_test

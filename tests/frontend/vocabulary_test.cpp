@@ -3,7 +3,7 @@
 #include "frontend/data/words.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::vocabulary_test {
 namespace {
 
 using data::Vocabulary;
@@ -122,4 +122,4 @@ TEST(Vocabulary, RefusesWhatItCannotBe) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::vocabulary_test

@@ -5,7 +5,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::weight_statistics_test {
 namespace {
 
 TEST(WeightStatistics, OfNumbersThatAreKnown) {
@@ -63,4 +63,4 @@ TEST(WeightStatistics, OfAModelAfterEachEpoch) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::weight_statistics_test

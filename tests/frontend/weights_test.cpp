@@ -8,7 +8,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::weights_test {
 namespace {
 
 using testing::ElementsAre;
@@ -333,4 +333,4 @@ TEST(Weights, AFileOfOurOwnHasTheNamesOfTheParameters) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::weights_test

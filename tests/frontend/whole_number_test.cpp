@@ -4,7 +4,7 @@
 #include "tests/frontend/mistakes.h"
 #include "tests/frontend/verbs.h"
 
-namespace sinter::test {
+namespace sinter::test::whole_number_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -119,4 +119,4 @@ TEST(WholeNumbers, AreCountedExactlyInLargeBatches) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::whole_number_test

@@ -6,7 +6,7 @@
 
 #include "tests/frontend/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::winograd_range_test {
 namespace {
 
 using testing::HasSubstr;
@@ -161,4 +161,4 @@ INSTANTIATE_TEST_SUITE_P(Target, WinogradRange, testing::Values("", "x86-64-v3")
                          [](const auto& info) { return std::string(*info.param ? "v3" : "native"); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::winograd_range_test

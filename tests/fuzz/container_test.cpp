@@ -10,7 +10,7 @@
 #include "ir/error.h"
 #include "runtime/file/container.h"
 
-namespace sinter::fuzz {
+namespace sinter::fuzz::container_test {
 namespace {
 
 std::string some_file() { return model_seeds().front().second; }
@@ -111,4 +111,4 @@ TEST(Targets, HaveSeedsAndAnswerThem) {
 }
 
 }  // namespace
-}  // namespace sinter::fuzz
+}  // namespace sinter::fuzz::container_test

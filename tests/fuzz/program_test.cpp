@@ -8,7 +8,7 @@
 #include "ir/print.h"
 #include "tests/frontend/helpers.h"
 
-namespace sinter::fuzz {
+namespace sinter::fuzz::program_test {
 namespace {
 
 Program program_of_seed(std::uint64_t seed) { return make_program(bytes_of_seed(seed)); }
@@ -212,4 +212,4 @@ TEST(Comparison, FindsAFaultyKernelAndPrintsTheGraph) {
 }
 
 }  // namespace
-}  // namespace sinter::fuzz
+}  // namespace sinter::fuzz::program_test

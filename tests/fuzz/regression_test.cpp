@@ -6,7 +6,7 @@
 #include "tests/frontend/helpers.h"
 #include "tests/ir/random_arrays.h"
 
-namespace sinter::fuzz {
+namespace sinter::fuzz::regression_test {
 namespace {
 
 using ir::Graph;
@@ -345,4 +345,4 @@ TEST(Regression, GroupedWeightGradientOfSeveralImagesASample) {
 }
 
 }  // namespace
-}  // namespace sinter::fuzz
+}  // namespace sinter::fuzz::regression_test

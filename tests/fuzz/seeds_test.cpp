@@ -4,7 +4,7 @@
 #include "fuzz/target.h"
 #include "ir/error.h"
 
-namespace sinter::fuzz {
+namespace sinter::fuzz::seeds_test {
 namespace {
 
 TEST(Seeds, OfModelsWeightsEncodersAndStreamsAreAccepted) {
@@ -20,4 +20,4 @@ TEST(Seeds, OfModelsWeightsEncodersAndStreamsAreAccepted) {
 }
 
 }  // namespace
-}  // namespace sinter::fuzz
+}  // namespace sinter::fuzz::seeds_test

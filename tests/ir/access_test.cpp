@@ -11,7 +11,7 @@
 #include "tests/ir/expect_error.h"
 #include "tests/ir/random_arrays.h"
 
-namespace sinter::ir {
+namespace sinter::ir::access_test {
 namespace {
 
 struct Sampled {
@@ -235,4 +235,4 @@ TEST(Access, OwnUnits) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::access_test

@@ -7,7 +7,7 @@
 #include "tests/ir/expect_error.h"
 #include "tests/ir/mlp_graph.h"
 
-namespace sinter::ir {
+namespace sinter::ir::differentiate_test {
 namespace {
 
 const Dim n = Dim::batch();
@@ -106,4 +106,4 @@ TEST(Differentiate, WholeTrainingStepLowersItsLoss) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::differentiate_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::error_test {
 namespace {
 
 template <class E>
@@ -42,4 +42,4 @@ TEST(TextStream, WritesNumbersAsStrDoes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::error_test

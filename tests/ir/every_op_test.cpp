@@ -10,7 +10,7 @@
 #include "tests/ir/op_types.h"
 #include "tests/ir/random_arrays.h"
 
-namespace sinter::ir {
+namespace sinter::ir::every_op_test {
 namespace {
 
 template <class O>
@@ -146,4 +146,4 @@ TEST(MakeOp, RefusesUnknownNames) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::every_op_test

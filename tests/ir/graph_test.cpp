@@ -6,7 +6,7 @@
 #include "ir/print.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::ir {
+namespace sinter::ir::graph_test {
 namespace {
 
 const Dim n = Dim::batch();
@@ -45,6 +45,13 @@ TEST_F(GraphTest, StatesHaveNoBatchAndKeepTheirType) {
   EXPECT_USER_ERROR(graph.add_state({"w", {DType::f32, {n, 3}}}), "[w] a state cannot have a batch dimension, got f32[N,3]");
   const Value w = graph.add_state({"w", {DType::f32, {2, 3}}});
   EXPECT_USER_ERROR(graph.set_update(0, sum(w, 0, 1).id), "cannot assign f32[3] to 'w', which is f32[2,3]");
+}
+
+TEST_F(GraphTest, GivesAnOpOfTheKindThatIsAskedFor) {
+  const Value y = sum(input("x", {n, 7}), 1, 2);
+  ASSERT_TRUE(graph.op_as<Sum>(y.id));
+  EXPECT_EQ(graph.op_as<Sum>(y.id)->first, 1);
+  EXPECT_FALSE(graph.op_as<Mul>(y.id));
 }
 
 TEST_F(GraphTest, CountsAndReplacesUses) {
@@ -179,4 +186,4 @@ TEST_F(GraphTest, AScanTakesAnotherBodyOfTheSameTypes) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::graph_test

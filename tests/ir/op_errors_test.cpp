@@ -5,7 +5,7 @@
 #include "ir/graph.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::ir {
+namespace sinter::ir::op_errors_test {
 namespace {
 
 const Dim n = Dim::batch();
@@ -77,4 +77,4 @@ TEST(OpErrors, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::op_errors_test

@@ -5,7 +5,7 @@
 #include "ir/printable.h"
 #include "ir/utf8.h"
 
-namespace sinter {
+namespace sinter::printable_test {
 namespace {
 
 using namespace std::string_literals;
@@ -55,4 +55,4 @@ TEST(Utf8, FirstCharacter) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::printable_test

@@ -7,7 +7,7 @@
 
 #include "tests/ir/random_arrays.h"
 
-namespace sinter::ir {
+namespace sinter::ir::ranks_test {
 namespace {
 
 /// A graph whose nodes may be merged; a merged node is empty and has no neighbours.
@@ -102,4 +102,4 @@ TEST(Ranks, ANodeThatIsAddedAndRemovedLeavesNoTrace) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::ranks_test

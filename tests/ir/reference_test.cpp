@@ -7,7 +7,7 @@
 #include "ir/attributes.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::ir {
+namespace sinter::ir::reference_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
@@ -87,4 +87,4 @@ TEST(Attributes, NumbersPrintShortAndExact) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::reference_test

@@ -7,7 +7,7 @@
 #include "ir/verify.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::ir {
+namespace sinter::ir::scan_rules_test {
 namespace {
 
 const Dim n = Dim::batch(), T = Dim::length();
@@ -194,4 +194,4 @@ TEST(ScanRules, BodiesAreEqualThatComputeTheSame) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::scan_rules_test

@@ -14,7 +14,7 @@
 #include "tests/ir/expect_error.h"
 #include "tests/ir/random_arrays.h"
 
-namespace sinter::ir {
+namespace sinter::ir::scan_test {
 namespace {
 
 const Dim n = Dim::batch(), T = Dim::length();
@@ -346,4 +346,4 @@ TEST(ScanNodes, ComputesTheGradientsOfWeightsOutside) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::scan_test

@@ -7,7 +7,7 @@
 #include "ir/polynomial.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter {
+namespace sinter::type_test {
 namespace {
 
 const Dim n = Dim::batch(), t = Dim::length();
@@ -127,4 +127,4 @@ TEST(DType, OfAnIndex) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::type_test

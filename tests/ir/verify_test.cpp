@@ -6,7 +6,7 @@
 #include "tests/ir/expect_error.h"
 #include "tests/ir/mlp_graph.h"
 
-namespace sinter::ir {
+namespace sinter::ir::verify_test {
 namespace {
 
 const Dim n = Dim::batch();
@@ -157,4 +157,4 @@ TEST_F(VerifyTest, OnlyScalarsAreInlined) {
 }
 
 }  // namespace
-}  // namespace sinter::ir
+}  // namespace sinter::ir::verify_test

@@ -4,7 +4,7 @@
 #include "tests/kafka/consume.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::consume_test {
 namespace {
 
 using testing::AllOf;
@@ -182,4 +182,4 @@ TEST_F(Consume, ServesAModelWithoutEncoderFromArrays) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::consume_test

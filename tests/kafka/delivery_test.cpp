@@ -3,7 +3,7 @@
 
 #include "tests/kafka/consume.h"
 
-namespace sinter::test {
+namespace sinter::test::delivery_test {
 namespace {
 
 using testing::AllOf;
@@ -148,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Moving, testing::Values("range", "cooperati
                          [](const auto& info) { return std::string(info.param) == "range" ? "Range" : "Cooperative"; });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::delivery_test

@@ -9,7 +9,7 @@
 #include "tests/kafka/consume.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::training_test {
 namespace {
 
 using testing::AllOf;
@@ -134,4 +134,4 @@ TEST_F(Learning, RefusesFoldersAndOptionsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::training_test

@@ -2,7 +2,7 @@
 #include "ir/differentiate.h"
 #include "tests/passes/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::folds_test {
 namespace {
 
 using namespace ir;
@@ -246,4 +246,4 @@ TEST_F(PoolTest, ReluThatIsReadElsewhereStays) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::folds_test

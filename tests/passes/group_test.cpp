@@ -3,7 +3,7 @@
 #include "tests/ir/expect_error.h"
 #include "tests/passes/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::group_test {
 namespace {
 
 using namespace ir;
@@ -255,4 +255,4 @@ TEST_F(GroupTest, VerifyNamesShapesAndPrologues) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::group_test

@@ -7,7 +7,7 @@
 #include "tests/passes/helpers.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::pipeline_test {
 namespace {
 
 using namespace ir;
@@ -212,4 +212,4 @@ TEST(Pipeline, LeavesAsResults) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::pipeline_test

@@ -2,7 +2,7 @@
 #include "ir/differentiate.h"
 #include "tests/passes/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::random_graph_test {
 namespace {
 
 using namespace ir;
@@ -118,4 +118,4 @@ TEST(RandomGraphs, KeepRulesAndNumbers) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::random_graph_test

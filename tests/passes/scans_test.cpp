@@ -5,7 +5,7 @@
 #include "tests/ir/random_arrays.h"
 #include "tests/passes/helpers.h"
 
-namespace sinter::passes {
+namespace sinter::passes::scans_test {
 namespace {
 
 using ir::Value;
@@ -115,4 +115,4 @@ TEST(Scans, StepsAreOptimizedAndGrouped) {
 }
 
 }  // namespace
-}  // namespace sinter::passes
+}  // namespace sinter::passes::scans_test

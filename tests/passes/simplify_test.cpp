@@ -1,7 +1,7 @@
 // Identities, each as text before and after; run() also compares the numbers.
 #include "tests/passes/helpers.h"
 
-namespace sinter::test {
+namespace sinter::test::simplify_test {
 namespace {
 
 using namespace ir;
@@ -153,4 +153,4 @@ TEST_F(ReshapeTest, StaysBeforeSumsOfSplitAxes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::simplify_test

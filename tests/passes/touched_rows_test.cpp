@@ -1,7 +1,7 @@
 // Which tables change only in the rows to which a gradient is added.
 #include "tests/passes/helpers.h"
 
-namespace sinter::passes {
+namespace sinter::passes::touched_rows_test {
 namespace {
 
 using ir::Value;
@@ -98,4 +98,4 @@ TEST(TablesOfTouchedRows, ArePrinted) {
 }
 
 }  // namespace
-}  // namespace sinter::passes
+}  // namespace sinter::passes::touched_rows_test

@@ -6,7 +6,7 @@
 #include "tests/runtime/helpers.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::allocations_test {
 namespace {
 
 using test::allocations, test::allocations_are_counted;
@@ -87,4 +87,4 @@ TEST(Allocations, TheInterpreterNeedsNoneAfterWarmUp) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::allocations_test

@@ -13,7 +13,7 @@
 #include "tests/support/faulty_files.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::atomic_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -205,4 +205,4 @@ TEST_F(AtomicFileTest, AnInputFileGivesItsDescriptorAndAnother) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::atomic_file_test

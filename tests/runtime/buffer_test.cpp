@@ -13,7 +13,7 @@
 #include "ir/error.h"
 #include "tests/support/sanitizers.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::buffer_test {
 namespace {
 
 TEST(Buffer, IsAlignedAndSlackIsReadable) {
@@ -138,4 +138,4 @@ TEST(Buffer, HandlesMayBeCopiedAndDroppedByManyThreads) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::buffer_test

@@ -12,7 +12,7 @@
 #include "runtime/executor.h"
 #include "tests/runtime/helpers.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::checker_test {
 namespace {
 
 using testing::AllOf;
@@ -176,4 +176,4 @@ TEST(Checker, TellsOfAccessesOutside) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::checker_test

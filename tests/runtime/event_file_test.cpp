@@ -14,7 +14,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::event_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST_F(EventFileTest, TellsWhyItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::event_file_test

@@ -4,7 +4,7 @@
 #include "runtime/eval/eval.h"
 #include "tests/runtime/helpers.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::every_op_test {
 namespace {
 
 /// Fails if an element of what the interpreter made is further from the double reference than verify() allows.
@@ -259,4 +259,4 @@ TEST(Gemm, AgreesWithTheReferenceAndLeavesThePadsAlone) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::every_op_test

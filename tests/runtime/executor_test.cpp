@@ -12,7 +12,7 @@
 #include "tests/runtime/helpers.h"
 #include "tests/support/allocations.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::executor_test {
 namespace {
 
 constexpr std::int64_t features = 20, outputs = 24, rows_a_chunk = 8, table_rows = 6;
@@ -285,4 +285,4 @@ TEST(Executor, AllocatesNothingAfterWarmUp) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::executor_test

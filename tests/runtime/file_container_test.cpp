@@ -10,7 +10,7 @@
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::file_container_test {
 namespace {
 
 using testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(Checksum, DoesNotDependOnThePieces) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::file_container_test

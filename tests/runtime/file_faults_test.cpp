@@ -9,7 +9,7 @@
 #include "runtime/file/graph.h"
 #include "tests/runtime/file_bytes.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::file_faults_test {
 namespace {
 
 using testing::HasSubstr;
@@ -381,4 +381,4 @@ TEST(FileFault, AsMuchAsTheLimitsAllowIsReadInGoodTime) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::file_faults_test

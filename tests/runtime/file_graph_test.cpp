@@ -7,7 +7,7 @@
 #include "runtime/file/graph.h"
 #include "tests/ir/expect_error.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::file_graph_test {
 namespace {
 
 /// An input of any type: where N does not lead, an input that it leads is reshaped.
@@ -202,4 +202,4 @@ TEST(GraphFile, TheWriterKeepsTheLimits) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::file_graph_test

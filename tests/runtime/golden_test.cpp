@@ -9,7 +9,7 @@
 #include "tests/runtime/file_bytes.h"
 #include "tests/support/bytes.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::golden_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,4 +153,4 @@ TEST(Golden, OpsAreReadAndWrittenAsEver) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::golden_test

@@ -13,7 +13,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::mapped_file_test {
 namespace {
 
 class MappedFiles : public testing::Test {
@@ -171,4 +171,4 @@ TEST_F(MappedFiles, AFileThatIsShortenedWhileItIsReadIsAnError) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::mapped_file_test

@@ -3,7 +3,7 @@
 
 #include "tests/runtime/helpers.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::meaning_test {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -232,4 +232,4 @@ TEST(Copies, DenseMemoryRoundTrips) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::meaning_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::memory_limits_test {
 namespace {
 
 constexpr std::int64_t giga = std::int64_t{1} << 30;
@@ -83,4 +83,4 @@ TEST(MemoryLimits, OfTheAddressSpace) {
 TEST(MemoryLimits, OfThisMachine) { EXPECT_GT(memory_limits().most(), 0); }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::memory_limits_test

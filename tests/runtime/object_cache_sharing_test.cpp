@@ -8,7 +8,7 @@
 
 #include "tests/runtime/object_cache.h"
 
-namespace sinter::test {
+namespace sinter::test::object_cache_sharing_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ TEST_F(ObjectCacheSharing, ManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::object_cache_sharing_test

@@ -15,7 +15,7 @@
 #include "tests/runtime/object_cache.h"
 #include "tests/support/faulty_files.h"
 
-namespace sinter::test {
+namespace sinter::test::object_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -293,4 +293,4 @@ TEST_F(ObjectCacheTest, WhatFitsNoCacheIsNotKept) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::object_cache_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::runtime {
+namespace sinter::runtime::parallelism_test {
 namespace {
 
 /// Phases of loops of 8 units a chunk; each loop is a kernel.
@@ -49,4 +49,4 @@ TEST(Parallelism, FollowsWhatIsMeasured) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::parallelism_test

@@ -14,7 +14,7 @@
 #include "tests/support/faulty_files.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::stream_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ TEST(ErrorText, NamesTheLimitOnTheSizeOfFiles) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::stream_file_test

@@ -22,7 +22,7 @@
 #include "tests/support/sanitizers.h"
 #include "tests/support/temporary_folder.h"
 
-namespace sinter::runtime {
+namespace sinter::runtime::team_test {
 namespace {
 
 /// Phases of so many chunks, each of which calls f(phase, chunk, thread).
@@ -325,4 +325,4 @@ TEST_F(ControlGroups, OldQuota) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::team_test

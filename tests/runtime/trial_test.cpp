@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::runtime {
+namespace sinter::runtime::trial_test {
 namespace {
 
 /// Of so many runs, how many were shared, if each way takes so long; every tenth run a thread is put aside.
@@ -72,4 +72,4 @@ TEST(CallTrial, KeepsThreadsThatAreSlowButFasterThanOne) {
 }
 
 }  // namespace
-}  // namespace sinter::runtime
+}  // namespace sinter::runtime::trial_test
