@@ -200,12 +200,13 @@ bool is_pattern(std::string_view pass) { return pass != "group" && pass != "dead
 }  // namespace
 
 std::span<const std::string_view> pattern_names() {
-  static const std::vector<std::string_view> names = [] {
-    static const std::vector<std::string> passes = passes::pass_names();
-    std::vector<std::string_view> all;
+  // Never destroyed: the fuzzer prints its summary when the program ends.
+  static const auto& passes = *new std::vector<std::string>(passes::pass_names());
+  static const auto& names = *[] {
+    auto* all = new std::vector<std::string_view>;
     for (const std::string& pass : passes)
-      if (is_pattern(pass)) all.push_back(pass);
-    for (const Pattern& pattern : kernel_patterns) all.push_back(pattern.name);
+      if (is_pattern(pass)) all->push_back(pass);
+    for (const Pattern& pattern : kernel_patterns) all->push_back(pattern.name);
     return all;
   }();
   return names;
