@@ -1,5 +1,5 @@
-# Headers that most sources of a target read are compiled once, and several of its sources as one file (CMake's UNITY_BUILD), which is done in a third of
-# the time. The preset debug builds without: sources include what they use, and each compiles alone.
+# Headers that most sources of a target read are compiled once, and several of its sources as one file (CMake's UNITY_BUILD), which takes little more
+# than half of the time. The preset debug builds without: sources include what they use, and each compiles alone.
 option(SINTER_FAST_BUILD "Precompile headers and compile several sources as one file" ON)
 
 # sinter_fast_build(target folder [other]): the target reads the headers of <folder>/precompiled.h; as compiled for another target of the same flags, if
