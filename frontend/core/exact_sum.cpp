@@ -11,7 +11,7 @@ namespace sinter {
 
 namespace {
 
-/// The greatest_of number of a narrow type; none of the others.
+/// The greatest number of a narrow type; none of the others.
 std::optional<std::int64_t> greatest_of(DType dtype) {
   if (dtype == DType::u8) return std::numeric_limits<std::uint8_t>::max();
   return dtype == DType::boolean ? std::optional<std::int64_t>(1) : std::nullopt;

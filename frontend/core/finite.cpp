@@ -10,7 +10,7 @@ namespace sinter {
 
 namespace {
 
-constexpr std::uint32_t infinity_bits = 0x7f800000, sign_bit = 0x80000000;  // NaN is above infinity_bits
+constexpr std::uint32_t infinity_bits = 0x7f800000, sign_bit = 0x80000000;  // NaN is above infinity
 
 bool is_finite(std::uint32_t bits) { return (bits & ~sign_bit) < infinity_bits; }
 
