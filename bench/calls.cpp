@@ -41,7 +41,7 @@ std::vector<Job> calls(const RunSettings& settings) {
   const auto fitted = std::make_shared<Fitted>(settings);
   Fitted* f = fitted.get();
   // The same step on its own.
-  std::vector<Job> jobs = training("calls", {network(), {}}, loss::mean_squared_error,
+  std::vector<Job> jobs = training("calls", nn::share(network()), loss::mean_squared_error,
                                    std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = 1e-5}), {{f->one.x[0], f->one.y[0]}}, settings);
   jobs = {job("step_us", 1, jobs[0].call)};
   jobs.push_back(job("train_on_batch_us", 1, [fitted] { fitted->trainer.train_on_batch(fitted->one.x, fitted->one.y); }));

@@ -6,37 +6,32 @@ namespace sinter::bench {
 
 namespace {
 
-Network lenet() {
+std::shared_ptr<nn::Module> lenet() {
   seed(3);
-  return {nn::Sequential{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}), nn::MaxPool2D({2}), nn::Flatten(),
-                         nn::Dense(800, 500, nn::Activation::relu), nn::Dense(500, 10)},
-          {24 * 24 * 25 * 20, 8 * 8 * 25 * 20 * 50 + 800 * 500 + 500 * 10}};
+  return nn::share(nn::Sequential{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}), nn::MaxPool2D({2}), nn::Flatten(),
+                                  nn::Dense(800, 500, nn::Activation::relu), nn::Dense(500, 10)});
 }
 
-Network vgg() {
+std::shared_ptr<nn::Module> vgg() {
   seed(3);
   const auto conv = [](std::int64_t channels, std::int64_t features, nn::Activation activation) {
     return nn::Conv2D(channels, features, {3}, activation, {.padding = Padding::same()});
   };
   using enum nn::Activation;
-  return {nn::Sequential{conv(3, 50, relu), conv(50, 50, none), nn::MaxPool2D({2}), nn::Lambda([](const Tensor& x) { return sinter::relu(x); }),
-                         nn::Dropout(0.25), conv(50, 100, relu), conv(100, 100, none), nn::MaxPool2D({2}),
-                         nn::Lambda([](const Tensor& x) { return sinter::relu(x); }), nn::Dropout(0.25), nn::Flatten(), nn::Dense(6400, 512, relu),
-                         nn::Dropout(0.5), nn::Dense(512, 10)},
-          {32 * 32 * 27 * 50, 32 * 32 * 450.0 * 50 + 16 * 16 * (450.0 + 900) * 100 + 6400 * 512 + 512 * 10}};
+  return nn::share(nn::Sequential{conv(3, 50, relu), conv(50, 50, none), nn::MaxPool2D({2}), nn::ReLU(), nn::Dropout(0.25), conv(50, 100, relu),
+                                  conv(100, 100, none), nn::MaxPool2D({2}), nn::ReLU(), nn::Dropout(0.25), nn::Flatten(), nn::Dense(6400, 512, relu),
+                                  nn::Dropout(0.5), nn::Dense(512, 10)});
 }
 
-Network series(std::int64_t length) {
+std::shared_ptr<nn::Module> series() {
   seed(3);
-  const double first = static_cast<double>(length - 8) * 9 * 30 * 40, second = static_cast<double>(length - 14) * 7 * 40 * 80;
-  return {nn::Sequential{nn::Conv1D(30, 40, 9, nn::Activation::relu), nn::Conv1D(40, 80, 7, nn::Activation::relu), nn::GlobalAveragePool(),
-                         nn::Dropout(0.3), nn::Dense(80, 1)},
-          {first, second + 80}};
+  return nn::share(nn::Sequential{nn::Conv1D(30, 40, 9, nn::Activation::relu), nn::Conv1D(40, 80, 7, nn::Activation::relu), nn::GlobalAveragePool(),
+                                  nn::Dropout(0.3), nn::Dense(80, 1)});
 }
 
-std::vector<std::pair<Tensor, Tensor>> image_batches(const Shape& shape, std::uint64_t stream) {
-  std::vector<std::pair<Tensor, Tensor>> batches;
-  for (std::uint64_t i = 0; i < 4; ++i) batches.emplace_back(uniform(shape, 0, 1, stream + i), labels(shape[0].factor(), 10, stream + 10 + i));
+std::vector<Batch> image_batches(const Shape& shape, std::uint64_t stream) {
+  std::vector<Batch> batches;
+  for (std::uint64_t i = 0; i < 4; ++i) batches.push_back({uniform(shape, 0, 1, stream + i), labels(shape[0].factor(), 10, stream + 10 + i)});
   return batches;
 }
 
@@ -49,7 +44,7 @@ std::vector<Job> lenet_step(const RunSettings& settings) {
 }
 
 std::vector<Job> lenet_inference(std::int64_t batch, const RunSettings& settings) {
-  return inference("lenet_infer", lenet(), uniform({batch, 28, 28, 1}, 0, 1, 75), settings);
+  return inference("lenet_infer", lenet(), {uniform({batch, 28, 28, 1}, 0, 1, 75)}, settings);
 }
 
 std::vector<Job> vgg_step(const RunSettings& settings) {
@@ -59,14 +54,14 @@ std::vector<Job> vgg_step(const RunSettings& settings) {
 }
 
 std::vector<Job> vgg_inference(std::int64_t batch, const RunSettings& settings) {
-  return inference("vgg_infer", vgg(), uniform({batch, 32, 32, 3}, 0, 1, 85), settings);
+  return inference("vgg_infer", vgg(), {uniform({batch, 32, 32, 3}, 0, 1, 85)}, settings);
 }
 
 std::vector<Job> conv1d_step(std::int64_t length, const RunSettings& settings) {
-  std::vector<std::pair<Tensor, Tensor>> batches;
-  for (std::uint64_t i = 0; i < (length > 10000 ? 1 : 4); ++i) batches.emplace_back(uniform({32, length, 30}, 0, 1, 90 + i), labels(32, 2, 95 + i));
-  return training("conv1d", series(length), loss::binary_crossentropy_from_logits,
-                  std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = 1e-4}), std::move(batches), settings);
+  std::vector<Batch> batches;
+  for (std::uint64_t i = 0; i < (length > 10000 ? 1 : 4); ++i) batches.push_back({uniform({32, length, 30}, 0, 1, 90 + i), labels(32, 2, 95 + i)});
+  return training("conv1d", series(), loss::binary_crossentropy_from_logits, std::make_shared<optim::Adam>(optim::AdamOptions{.learning_rate = 1e-4}),
+                  std::move(batches), settings);
 }
 
 }  // namespace sinter::bench

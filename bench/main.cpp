@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "bench/networks/networks.h"
 #include "bench/pin.h"
 #include "bench/workload.h"
 #include "frontend/machine/peak.h"
@@ -52,9 +53,9 @@ void measure(const Workload& workload, const Job& job, const RunSettings& settin
                {"n", times.size()},
                {"calls_per_repeat", inner},
                {"compile_s", std::round(std::max(0.0, warm - job.warm_up * median) * 1e4) / 1e4}});
-  if (job.products > 0) {
+  if (job.products) {
     static const double peak = machine::peak_gflops(settings.threads);
-    const double gflops = job.products / times.front() * 1e-9;
+    const double gflops = job.products() / times.front() * 1e-9;
     line["gflops"] = std::round(gflops * 10) / 10;
     if (peak > 0) line["of_peak"] = std::round(gflops / peak * 1000) / 1000;
   }
@@ -69,10 +70,11 @@ int main(int argc, char** argv) {
   RunSettings settings;
   int repeats = 5;
   double seconds = 0.4;
-  bool list = false, peak = false;
+  bool list = false, networks = false, peak = false;
   CLI::App app{"Times Sinter on the workloads that its peers are timed on"};
   app.add_option("workload", names, "names, or 'all'");
   app.add_flag("--list", list, "print the names and exit");
+  app.add_flag("--networks", networks, "print the names of the networks that Sinter was not tuned for, which can be timed too, and exit");
   app.add_flag("--peak", peak, "print the multiply-adds that the processor can do at most, in GFLOP/s, and exit");
   app.add_option("--mode", mode, "eager or graph")->capture_default_str()->check(CLI::IsMember({"eager", "graph"}));
   app.add_option("--threads", settings.threads)->capture_default_str()->check(CLI::Range(1, 256));
@@ -86,8 +88,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   std::string known;
   for (const Workload& workload : workloads()) known += (known.empty() ? "" : " ") + workload.name;
-  if (list) {
-    for (const Workload& workload : workloads()) std::cout << workload.name << "\n";
+  if (list || networks) {
+    for (const Workload& workload : list ? workloads() : network_workloads()) std::cout << workload.name << "\n";
     return 0;
   }
   if (peak) {
@@ -102,15 +104,23 @@ int main(int argc, char** argv) {
   settings.mode = mode == "eager" ? Mode::eager : Mode::graph;
   pin(settings.threads);
   try {
+    const auto run = [&](const Workload& workload) {
+      for (const Job& job : workload.make(settings)) measure(workload, job, settings, repeats, seconds);
+    };
     for (const std::string& name : names) {
       bool found = false;
       for (const Workload& workload : workloads()) {
         if (name != workload.name && (name != "all" || workload.name == "cold_start")) continue;  // that one needs a process of its own
         found = true;
-        for (const Job& job : workload.make(settings)) measure(workload, job, settings, repeats, seconds);
+        run(workload);
+      }
+      for (const Workload& network : network_workloads()) {
+        if (name != network.name) continue;
+        found = true;
+        run(network);
       }
       if (!found) {
-        std::cerr << "no workload '" << name << "'; there are " << known << "\n";
+        std::cerr << "no workload '" << name << "'; there are " << known << ", and those that --networks prints\n";
         return 2;
       }
     }

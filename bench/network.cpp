@@ -1,8 +1,47 @@
 #include "bench/network.h"
 
+#include <type_traits>
+#include <utility>
+
+#include "bench/show.h"
 #include "frontend/core/random.h"
+#include "ir/cost.h"
 
 namespace sinter::bench {
+
+namespace {
+
+/// A step of one output on batches in turn.
+struct Calls {
+  std::shared_ptr<StepCore> step;
+  std::vector<Batch> batches;
+  std::size_t next = 0;
+  Tensor out;
+  std::vector<const Tensor*> in;
+
+  void call() {
+    const Batch& batch = batches[next++ % batches.size()];
+    for (std::size_t i = 0; i < batch.size(); ++i) in[i] = &batch[i];
+    step->call(in, {&out, 1});
+  }
+};
+
+/// A call of the function on the next of the batches. Its products are counted where it is compiled.
+Job job_of(StepCore::Function function, const char* name, std::vector<Batch> batches, const RunSettings& settings) {
+  const StepOptions options{.name = name, .mode = settings.mode, .threads = settings.threads};
+  auto calls = std::make_shared<Calls>();
+  calls->step = std::make_shared<StepCore>(std::move(function), options, std::source_location::current());
+  calls->batches = std::move(batches);
+  for (const Tensor& x : calls->batches.front()) calls->in.push_back(&x);
+  show(settings, *calls->step, calls->in);
+  Job job;
+  job.call = [calls] { calls->call(); };
+  const Sizes sizes = calls->batches.front().front().shape()[0].factor();
+  if (settings.mode == Mode::graph) job.products = [step = calls->step, sizes] { return products_of(step->graph(), sizes); };
+  return job;
+}
+
+}  // namespace
 
 Tensor uniform(const Shape& shape, double low, double high, std::uint64_t stream) {
   RandomStream random(0, stream);
@@ -18,50 +57,32 @@ Tensor labels(std::int64_t count, std::uint32_t classes, std::uint64_t stream) {
   return {data, {count}};
 }
 
-std::vector<Job> training(const char* name, Network network, const Loss& loss, std::shared_ptr<optim::Optimizer> optimizer, Batches batches,
-                          const RunSettings& settings) {
-  struct State {
-    Network network;
-    std::vector<Parameter> parameters;
-    std::shared_ptr<optim::Optimizer> optimizer;
-    Batches batches;
-    std::size_t next = 0;
-    Step<Tensor(Tensor, Tensor)> step;
+double products_of(const ir::Graph& graph, Sizes sizes) {
+  double total = 0;
+  const auto add = [&]<class O>(ir::NodeId id, const O& op) {
+    if constexpr (ir::IsConvolution<O> || std::is_same_v<O, ir::Matmul> || std::is_same_v<O, ir::Dense> || std::is_same_v<O, ir::BatchMatmul>)
+      total += ir::flops(graph, id).at(sizes);
+    if constexpr (std::is_same_v<O, ir::Scan>) total += products_of(op.body.graph(), sizes) * static_cast<double>(op.length.extent(sizes));
   };
-  auto state = std::make_shared<State>(State{std::move(network), {}, std::move(optimizer), std::move(batches), 0, {}});
-  state->parameters = state->network.model.trainable_parameters();
-  state->step = compile(
-      [s = state.get(), loss](const Tensor& x, const Tensor& y) {
-        const nn::TrainingScope scope;
-        const Tensor total = loss(s->network.model(x), y);
-        s->optimizer->update(s->parameters, grad(total, s->parameters));
-        return total;
-      },
-      {.name = name, .mode = settings.mode, .threads = settings.threads});
-  show(settings, state->step, state->batches[0].first, state->batches[0].second);
-  Job job;
-  job.products = state->network.products.training() * static_cast<double>(state->batches[0].first.shape()[0].factor());
-  job.call = [state] {
-    const auto& [x, y] = state->batches[state->next++ % state->batches.size()];
-    state->step(x, y);
-  };
-  return {job};
+  for (ir::NodeId id = 0; id < graph.size(); ++id)
+    if (!graph.node(id).dead) std::visit([&](const auto& op) { add(id, op); }, graph.node(id).op);
+  return total;
 }
 
-std::vector<Job> inference(const char* name, Network network, const Tensor& x, const RunSettings& settings) {
-  struct State {
-    Network network;
-    Tensor x;
-    Step<Tensor(Tensor)> step;
+std::vector<Job> training(const char* name, std::shared_ptr<nn::Module> model, const Loss& loss, std::shared_ptr<optim::Optimizer> optimizer,
+                          std::vector<Batch> batches, const RunSettings& settings) {
+  const auto step = [model, loss, optimizer, parameters = model->trainable_parameters()](std::span<const Tensor> in) {
+    const nn::TrainingScope scope;
+    const Tensor total = loss(model->call_all(in.first(in.size() - 1))[0], in.back());
+    optimizer->update(parameters, grad(total, parameters));
+    return std::vector<Tensor>{total};
   };
-  auto state = std::make_shared<State>(State{std::move(network), x, {}});
-  state->step = compile([s = state.get()](const Tensor& in) { return s->network.model(in); },
-                        {.name = name, .mode = settings.mode, .threads = settings.threads});
-  show(settings, state->step, state->x);
-  Job job;
+  return {job_of(step, name, std::move(batches), settings)};
+}
+
+std::vector<Job> inference(const char* name, std::shared_ptr<nn::Module> model, Batch inputs, const RunSettings& settings) {
+  Job job = job_of([model](std::span<const Tensor> in) { return model->call_all(in); }, name, {std::move(inputs)}, settings);
   job.metric = "call_s";
-  job.products = state->network.products.forward() * static_cast<double>(x.shape()[0].factor());
-  job.call = [state] { state->step(state->x); };
   return {job};
 }
 

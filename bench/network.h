@@ -2,31 +2,22 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include "bench/workload.h"
 
 namespace sinter::bench {
 
-/// Multiply-adds of one sample: those of the first layer, which passes no gradient on, and those of the others.
-struct Products {
-  double first = 0, others = 0;
-  double forward() const { return 2 * (first + others); }
-  double training() const { return 4 * first + 6 * others; }
-};
-
-struct Network {
-  nn::Sequential model;
-  Products products;
-};
-
-/// Batches of inputs and targets.
-using Batches = std::vector<std::pair<Tensor, Tensor>>;
+/// The inputs of the network and, of a training step, the target.
+using Batch = std::vector<Tensor>;
 
 /// A training step on batches that lie in memory, used in turn.
-std::vector<Job> training(const char* name, Network network, const Loss& loss, std::shared_ptr<optim::Optimizer> optimizer, Batches batches,
-                          const RunSettings& settings);
-std::vector<Job> inference(const char* name, Network network, const Tensor& x, const RunSettings& settings);
+std::vector<Job> training(const char* name, std::shared_ptr<nn::Module> model, const Loss& loss, std::shared_ptr<optim::Optimizer> optimizer,
+                          std::vector<Batch> batches, const RunSettings& settings);
+std::vector<Job> inference(const char* name, std::shared_ptr<nn::Module> model, Batch inputs, const RunSettings& settings);
+
+/// Floating-point operations of the matrix products and convolutions of a graph, two a multiply-add: convolutions as if computed directly.
+double products_of(const ir::Graph& graph, Sizes sizes);
 
 /// Uniform numbers, and class numbers: functions of the stream.
 Tensor uniform(const Shape& shape, double low, double high, std::uint64_t stream);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "bench/network.h"
+#include "bench/show.h"
 
 namespace sinter::bench {
 
@@ -17,21 +18,20 @@ double of_states(double steps, double units, double gates) { return steps * unit
 
 /// Class of sequences of 150 word numbers.
 template <class Layer>
-std::vector<Job> words_step(const char* name, double gates, const RunSettings& settings) {
+std::vector<Job> words_step(const char* name, const RunSettings& settings) {
   constexpr std::int64_t batch = 64, words = 150, vocabulary = 30000;
   seed(3);
-  Network network{nn::Sequential{nn::Embedding(vocabulary, 125), Layer(125, 100), nn::Dense(100, 2)},
-                  {0, of_inputs(words, 125, 100, gates) + of_states(words, 100, gates) + 100 * 2}};  // the table needs the gradient of the inputs
-  Batches batches;
+  std::vector<Batch> batches;
   for (std::uint64_t i = 0; i < 4; ++i)
-    batches.emplace_back(reshape(labels(batch * words, vocabulary, 100 + i), {batch, words}), labels(batch, 2, 105 + i));
-  return training(name, std::move(network), loss::sparse_categorical_crossentropy_from_logits, adam(1e-3), std::move(batches), settings);
+    batches.push_back({reshape(labels(batch * words, vocabulary, 100 + i), {batch, words}), labels(batch, 2, 105 + i)});
+  return training(name, nn::share(nn::Sequential{nn::Embedding(vocabulary, 125), Layer(125, 100), nn::Dense(100, 2)}),
+                  loss::sparse_categorical_crossentropy_from_logits, adam(1e-3), std::move(batches), settings);
 }
 
 }  // namespace
 
-std::vector<Job> gru_step(const RunSettings& settings) { return words_step<nn::GRU>("gru_b64", 3, settings); }
-std::vector<Job> lstm_step(const RunSettings& settings) { return words_step<nn::LSTM>("lstm_b64", 4, settings); }
+std::vector<Job> gru_step(const RunSettings& settings) { return words_step<nn::GRU>("gru_b64", settings); }
+std::vector<Job> lstm_step(const RunSettings& settings) { return words_step<nn::LSTM>("lstm_b64", settings); }
 
 std::vector<Job> ragged_step(const RunSettings& settings) {
   constexpr std::int64_t batch = 64, words = 150, least = 15, vocabulary = 30000;
@@ -82,7 +82,7 @@ std::vector<Job> ragged_step(const RunSettings& settings) {
   const Batch first = ordered(state->batches[0]);
   show(settings, state->step, first.words, first.lengths, first.classes);
   Job job;
-  job.products = 6 * (of_inputs(steps, 125, 100, 3) + of_states(steps, 100, 3) + batch * 100 * 2);
+  job.products = [steps] { return 6 * (of_inputs(steps, 125, 100, 3) + of_states(steps, 100, 3) + batch * 100 * 2); };
   job.call = [state, ordered] {
     const Batch one = ordered(state->batches[state->next++ % state->batches.size()]);
     state->step(one.words, one.lengths, one.classes);
@@ -93,11 +93,11 @@ std::vector<Job> ragged_step(const RunSettings& settings) {
 std::vector<Job> bidirectional_step(const RunSettings& settings) {
   constexpr std::int64_t batch = 32, steps = 140;
   seed(3);
-  Network network{nn::Sequential{nn::Bidirectional(nn::LSTM(30, 512, {.return_sequences = true})), nn::LSTM(1024, 512), nn::Dense(512, 1)},
-                  {2 * of_inputs(steps, 30, 512, 4), 3 * of_states(steps, 512, 4) + of_inputs(steps, 1024, 512, 4) + 512}};
-  Batches batches;
-  for (std::uint64_t i = 0; i < 4; ++i) batches.emplace_back(uniform({batch, steps, 30}, 0, 1, 110 + i), labels(batch, 2, 115 + i));
-  return training("bilstm512_b32", std::move(network), loss::binary_crossentropy_from_logits, adam(1e-4), std::move(batches), settings);
+  std::vector<Batch> batches;
+  for (std::uint64_t i = 0; i < 4; ++i) batches.push_back({uniform({batch, steps, 30}, 0, 1, 110 + i), labels(batch, 2, 115 + i)});
+  return training("bilstm512_b32",
+                  nn::share(nn::Sequential{nn::Bidirectional(nn::LSTM(30, 512, {.return_sequences = true})), nn::LSTM(1024, 512), nn::Dense(512, 1)}),
+                  loss::binary_crossentropy_from_logits, adam(1e-4), std::move(batches), settings);
 }
 
 std::vector<Job> question_step(const RunSettings& settings) {
@@ -109,14 +109,18 @@ std::vector<Job> question_step(const RunSettings& settings) {
     taps += static_cast<double>(std::min(place * stride - before + width, steps) - std::max<std::int64_t>(place * stride - before, 0));
   seed(3);
   const nn::RecurrentOptions options{.activation = relu, .return_sequences = true};
-  Network network{
-      nn::Sequential{nn::Bidirectional(nn::LSTM(channels, 512, options)), nn::LSTM(1024, 512, options),
-                     nn::Conv1D(512, 128, width, none, {.strides = {stride}, .padding = Padding::same()}), nn::Flatten(),
-                     nn::Dense(places * 128, 256, relu), nn::Dropout(0.5), nn::Dense(256, 128, relu), nn::Dense(128, 64, relu), nn::Dense(64, 1)},
-      {2 * of_inputs(steps, channels, 512, 4),
-       3 * of_states(steps, 512, 4) + of_inputs(steps, 1024, 512, 4) + taps * 512 * 128 + places * 128 * 256 + 256 * 128 + 128 * 64 + 64}};
-  return training("lstm_question", std::move(network), loss::binary_crossentropy_from_logits, adam(1e-4),
-                  {{uniform({batch, steps, channels}, -1.7, 1.7, 120), labels(batch, 2, 121)}}, settings);
+  std::vector<Job> jobs = training("lstm_question",
+                                   nn::share(nn::Sequential{nn::Bidirectional(nn::LSTM(channels, 512, options)), nn::LSTM(1024, 512, options),
+                                                            nn::Conv1D(512, 128, width, none, {.strides = {stride}, .padding = Padding::same()}),
+                                                            nn::Flatten(), nn::Dense(places * 128, 256, relu), nn::Dropout(0.5),
+                                                            nn::Dense(256, 128, relu), nn::Dense(128, 64, relu), nn::Dense(64, 1)}),
+                                   loss::binary_crossentropy_from_logits, adam(1e-4),
+                                   {{uniform({batch, steps, channels}, -1.7, 1.7, 120), labels(batch, 2, 121)}}, settings);
+  jobs[0].products = [taps] {
+    return batch * (4 * 2 * of_inputs(steps, channels, 512, 4) + 6 * (3 * of_states(steps, 512, 4) + of_inputs(steps, 1024, 512, 4) +
+                                                                      taps * 512 * 128 + places * 128 * 256 + 256 * 128 + 128 * 64 + 64));
+  };
+  return jobs;
 }
 
 std::vector<Job> gru_stream(const RunSettings& settings) {
@@ -141,7 +145,7 @@ std::vector<Job> gru_stream(const RunSettings& settings) {
   job.metric = "call_us";
   job.unit = "us";
   job.scale = 1e6;
-  job.products = 2.0 * (of_inputs(1, 125, 100, 3) + of_states(1, 100, 3));
+  job.products = [] { return 2 * (of_inputs(1, 125, 100, 3) + of_states(1, 100, 3)); };
   job.call = [state] { state->step.predict_one(state->in, state->out); };
   return {job};
 }

@@ -17,6 +17,7 @@
 #include "bench/convolutional.h"
 #include "bench/network.h"
 #include "bench/recurrent.h"
+#include "bench/show.h"
 
 namespace sinter::bench {
 
@@ -117,8 +118,8 @@ std::vector<Job> mlp(const char* name, std::vector<std::int64_t> sizes, std::int
   // Forward and weight gradient of each layer, input gradient of all but the first: two operations a multiply-add (bench/peers/common.py).
   double flops = 0;
   for (std::size_t i = 0; i + 1 < mlp->sizes.size(); ++i) flops += (i ? 6.0 : 4.0) * static_cast<double>(mlp->sizes[i] * mlp->sizes[i + 1]);
-  jobs[0].products = flops * static_cast<double>(mlp->batch);
-  jobs[1].products = flops * static_cast<double>(mlp->data.size());
+  jobs[0].products = [flops, samples = mlp->batch] { return flops * static_cast<double>(samples); };
+  jobs[1].products = [flops, samples = mlp->data.size()] { return flops * static_cast<double>(samples); };
   jobs[1].metric = "epoch_s";
   jobs[1].call = [mlp] { mlp->trainer->fit(mlp->data, {.epochs = 1, .batch_size = mlp->batch, .verbose = false}); };
   jobs[1].warm_up = 1;
@@ -162,10 +163,10 @@ std::vector<Job> text_average(const RunSettings& settings) {
 /// A row of 32 of a million for each sample, and a dense layer: of the table, a step changes what the batch has.
 std::vector<Job> table_step(const char* name, std::shared_ptr<optim::Optimizer> optimizer, const RunSettings& settings) {
   constexpr std::int64_t batch = 1024, rows = 1'000'000, features = 32, batches = 4;
-  Batches all;
-  for (std::uint64_t i = 0; i < batches; ++i) all.emplace_back(labels(batch, rows, 50 + i), labels(batch, 2, 60 + i));
-  Network network{nn::Sequential{nn::Embedding(rows, features), nn::Dense(features, 1)}, {.first = 0, .others = features}};
-  return training(name, std::move(network), loss::binary_crossentropy_from_logits, std::move(optimizer), std::move(all), settings);
+  std::vector<Batch> all;
+  for (std::uint64_t i = 0; i < batches; ++i) all.push_back({labels(batch, rows, 50 + i), labels(batch, 2, 60 + i)});
+  return training(name, nn::share(nn::Sequential{nn::Embedding(rows, features), nn::Dense(features, 1)}), loss::binary_crossentropy_from_logits,
+                  std::move(optimizer), std::move(all), settings);
 }
 
 // ---- from nothing ----
@@ -335,7 +336,7 @@ std::vector<Job> gemm(std::int64_t n, const RunSettings& settings) {
   show(settings, state->step, state->a, state->b);
   Job job;
   job.metric = "call_s";
-  job.products = 2.0 * static_cast<double>(n * n * n);
+  job.products = [n] { return 2.0 * static_cast<double>(n * n * n); };
   job.call = [state] { state->step(state->a, state->b); };
   return {job};
 }
