@@ -83,7 +83,7 @@ void add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print what completes commands and options in a shell");
   command->add_option("shell", *shell, "The shell")->required()->check(one_of({"bash"}));
-  command->callback([&app] { std::cout << bash_script(app); });
+  command->callback([&app, shell] { std::cout << bash_script(app); });
 }
 
 }  // namespace sinter::cli
