@@ -348,7 +348,9 @@ class Order {
     }
     if (loop.pace == Pace::images) {
       loop.limits = {.least = 1, .most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most), 1, 64), .granule = 1};
-      return set_parts(loop);
+      set_parts(loop);
+      for (const std::size_t k : loop.kernels) s_.kernels[k].kind->limit(graph_, s_.kernels[k], loop.domain, loop.limits);
+      return;
     }
     const bool batch = loop.domain.units.is_batch();
     std::int64_t fewest = !batch ? 8 : loop.domain.samples ? 16 : least_divided_rows;

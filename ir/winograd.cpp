@@ -43,6 +43,9 @@ constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) /
 constexpr std::int64_t most_tiles_a_row = 72, most_kernel_numbers = 4 * 1024 * 1024;
 /// The least channels and features that use the lanes well.
 constexpr std::int64_t least_channels = 8;
+/// What each number of a kernel of so many costs, in multiply-adds for each image of a batch of some: where all of them do not stay in the
+/// second-level cache, it is transformed, stored, and read for every few images.
+constexpr double use_of_kernel(double numbers) { return numbers > 256 * 1024 ? 12 : 0; }
 /// The most operations, as a share of the direct convolution's.
 constexpr double paying = 0.8;
 
@@ -66,7 +69,11 @@ const Winograd* winograd_of(const Convolution& c, bool adjoint) {
   };
   if (c.groups != 1 || c.channels < least_channels || c.features < least_channels) return nullptr;
   const auto channels = static_cast<double>(c.channels), features = static_cast<double>(c.features);
-  double least = paying * static_cast<double>(h.out * w.out * h.size * w.size) * channels * features;
+  const auto cost_of = [&](double products, std::int64_t numbers) {
+    const double kernel = static_cast<double>(numbers) * channels * features;
+    return products * channels * features + use_of_kernel(kernel) * kernel;
+  };
+  double least = paying * cost_of(static_cast<double>(h.out * w.out * h.size * w.size), h.size * w.size);
   const Winograd* best = nullptr;
   // A transform loads and stores its numbers and adds along rows and columns: about so many operations for each number of the larger side.
   constexpr double transform = 7;
@@ -75,7 +82,7 @@ const Winograd* winograd_of(const Convolution& c, bool adjoint) {
     const std::int64_t numbers = form.size() * form.size(), tiles_a_row = up(adjoint ? w.in : w.out, form.results),
                        tiles = up(adjoint ? h.in : h.out, form.results) * tiles_a_row;
     if (tiles_a_row > most_tiles_a_row || numbers * c.channels * c.features > most_kernel_numbers) continue;
-    const double cost = static_cast<double>(tiles * numbers) * (channels * features + transform * (channels + features));
+    const double products = static_cast<double>(tiles * numbers), cost = cost_of(products, numbers) + products * transform * (channels + features);
     if (cost < least) least = cost, best = &form;
   }
   return best;

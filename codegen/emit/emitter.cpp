@@ -34,7 +34,8 @@ llvm::Function* Emitter::declare() {
   function_->addFnAttr(llvm::Attribute::NoInline);
   if (of_step) return function_;  // a checked kernel has its code in it
   if (context_.checked) function_->addFnAttr(checked_kernel);
-  if (context_.checked && (kernel_.is<Kernel::Pack>() || kernel_.cut.every_range)) function_->addFnAttr(strided_kernel);
+  if (context_.checked && (kernel_.is<Kernel::Pack>() || kernel_.cut.every_range || kernel_.cut.along == Cut::Along::columns))
+    function_->addFnAttr(strided_kernel);
   return function_;
 }
 

@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 
 #include "codegen/emit/step.h"
 #include "codegen/instrument/origin.h"
@@ -37,6 +38,8 @@ class KernelChecker {
         throw InternalError("codegen", str("a checked kernel calls ", called->getName().str(), ", which is not checked"));
     }
     make_outside();
+    for (const Access& access : accesses)
+      if (access.store) stored_.insert(origins_.of(access.pointer).begin(), origins_.of(access.pointer).end());
     for (const Access& access : accesses) check(access);
     for (llvm::ReturnInst* at : returns) tell(at);
   }
@@ -107,7 +110,7 @@ class KernelChecker {
       const auto* argument = llvm::dyn_cast<llvm::Argument>(origin);
       if (!argument || !origins_.is_buffer(origin)) continue;
       const Span& span = touched(argument->getArgNo(), access.store);
-      if (access.store && is_strided()) begin_span(access.at, span, argument->getArgNo(), offset, end);
+      if (is_strided() && stored_.contains(origin)) begin_span(access, span, argument->getArgNo(), offset, end);
       Value *first = b_.CreateLoad(number(), span.first), *last = b_.CreateLoad(number(), span.last);
       Value *lower = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, first, offset),
             *upper = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, last, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, region.bytes));
@@ -118,12 +121,13 @@ class KernelChecker {
     }
   }
 
-  /// Where a store is not adjacent to those before it, they are reported and reset.
-  void begin_span(llvm::Instruction* at, const Span& span, unsigned argument, Value* offset, Value* end) {
+  /// Where an access is not adjacent to those before it, they are reported and reset.
+  void begin_span(const Access& access, const Span& span, unsigned argument, Value* offset, Value* end) {
+    llvm::Instruction* at = access.at;
     Value* adjoins =
         b_.CreateAnd(b_.CreateICmpSLE(offset, b_.CreateLoad(number(), span.last)), b_.CreateICmpSGE(end, b_.CreateLoad(number(), span.first)));
     b_.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(b_.CreateNot(adjoins), at, false));
-    tell_span(argument, true, span);
+    tell_span(argument, access.store, span);
     Value* ctx = kernel_.getArg(kernel_.arg_size() - 2);
     b_.CreateCall(llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false),
                   field(field(ctx, offsetof(StepContext, checks), b_.getPtrTy()), offsetof(CheckHooks, leave), b_.getPtrTy()), {ctx, check_});
@@ -167,6 +171,7 @@ class KernelChecker {
   llvm::BasicBlock* outside_ = nullptr;
   std::vector<llvm::PHINode*> what_;  ///< begin of the buffer, offset, bytes, whether it is a store
   std::map<std::pair<unsigned, bool>, Span> spans_;
+  std::set<Value*> stored_;  ///< origins of memory that the kernel stores to
 };
 
 }  // namespace

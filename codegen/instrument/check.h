@@ -12,7 +12,7 @@ namespace sinter::codegen {
 
 /// The attribute of functions with the arguments of a checked kernel (codegen/emit/emitter.h).
 inline constexpr const char* checked_kernel = "sinter-checked-kernel";
-/// The attribute of those whose chunks store to separate ranges: each range is reported on its own.
+/// The attribute of those whose chunks store to separate ranges: each range of the memory to which they store is reported on its own.
 inline constexpr const char* strided_kernel = "sinter-strided-kernel";
 
 /// Puts a check before every load and store of the kernels of a module that is not optimized yet. Each pointer is followed back to the

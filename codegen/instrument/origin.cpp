@@ -129,6 +129,17 @@ Region Origins::region(Value* pointer) {
     const auto either = [&](Value* a, Value* b) { return b_.CreateSelect(choice->getCondition(), a, b); };
     return regions_[pointer] = {either(yes.begin, no.begin), either(yes.bytes, no.bytes), either(yes.is_buffer, no.is_buffer)};
   }
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(pointer)) {  // from a list of pointers: it is of that memory in which it lies
+    Region chosen = region(origins[0]);
+    for (std::size_t i = 1; i < origins.size(); ++i) {
+      const Region other = region(origins[i]);
+      b_.SetInsertPoint(load->getNextNode());
+      Value* lies = b_.CreateICmpULT(b_.CreateSub(b_.CreatePtrToInt(load, b_.getInt64Ty()), other.begin), other.bytes);
+      const auto either = [&](Value* a, Value* b) { return b_.CreateSelect(lies, a, b); };
+      chosen = {either(other.begin, chosen.begin), either(other.bytes, chosen.bytes), either(other.is_buffer, chosen.is_buffer)};
+    }
+    return regions_[pointer] = chosen;
+  }
   if (auto* phi = llvm::dyn_cast<llvm::PHINode>(pointer)) {
     b_.SetInsertPoint(phi);
     const unsigned ways = phi->getNumIncomingValues();

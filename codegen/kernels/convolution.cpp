@@ -4,6 +4,7 @@
 #include "codegen/kernels/convolution_emit.h"
 #include "codegen/kernels/convolution_grouped.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/product_emit.h"
 #include "codegen/kernels/winograd.h"
 
 namespace sinter::codegen {
@@ -27,6 +28,18 @@ Type direct_sums(const ir::Graph& graph, ir::NodeId anchor) {
   return features == 1 ? chain_sums(1, taps) : chain_sums(taps, symbolic_layout(Shape{taps, features}).stride.factor());
 }
 
+void plan_window_product(Planner& planner, Kernel kernel) {
+  const Product product = product_of(planner.graph(), kernel.anchor);
+  const WindowBlock block = plan_window_block(plan_windows(planner.graph(), kernel.anchor));
+  const ConvolutionPlan plan = plan_windows(planner.graph(), kernel.anchor);
+  const std::int64_t elements = block.rows < plan.h.windows ? plan.block_elements(block.rows) : block.images * block.image_elements;
+  kernel.memory.push_back({Memory::staging, planner.temporary({DType::f32, {elements}}, str("images of ", kernel.anchor)), true});
+  const Shape packed{product.sizes.k, product.sizes.f};
+  planner.add_pack(kernel, packed, planner.domain_of(packed));
+  planner.cut_single_sample(kernel, Cut::Along::columns, divide_up(product.result_layout.stride.factor(), window_columns));
+  planner.add(std::move(kernel));
+}
+
 }  // namespace
 
 void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
@@ -34,12 +47,13 @@ void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   plan_samples(planner, kernel);
   plan_memory_in_place(planner, kernel);
   if (!tiles_convolution(graph, kernel.anchor)) return planner.add(std::move(kernel));
+  if (is_window_product(graph, kernel.anchor)) return plan_window_product(planner, std::move(kernel));
   const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(kernel.anchor).op);
   const ConvolutionPlan plan = plan_convolution(graph, kernel.anchor);
   const std::optional<WinogradPlan> winograd = plan_winograd(graph, kernel.anchor);
   plan_staging(planner, kernel);
   if (winograd) {
-    planner.add_pack(kernel, {winograd->numbers() * winograd->channels, winograd->columns}, {Dim(winograd->channels), false});
+    planner.add_pack(kernel, {winograd->numbers() * winograd->kernel_number()}, {Dim(winograd->channels), false});
   } else if (adjoint) {
     const Shape packed{plan.h.size * plan.runs_a_row() * convolution_of(graph, kernel.anchor).features, plan.run()};
     planner.add_pack(kernel, packed, planner.domain_of(packed));
@@ -48,18 +62,42 @@ void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   planner.add(std::move(kernel));
 }
 
+void ConvolutionKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const {
+  if (!kernel.is<Kernel::Group>() || !domain.samples || !tiles_convolution(graph, kernel.anchor)) return;
+  std::int64_t windows = 0, elements = 0;  // of an image; of the kernel
+  if (const std::optional<WinogradPlan> winograd = plan_winograd(graph, kernel.anchor)) {
+    windows = winograd->strips * winograd->tiles_a_strip;
+    elements = winograd->numbers() * winograd->kernel_number();
+  } else if (is_window_product(graph, kernel.anchor)) {
+    const ConvolutionPlan plan = plan_windows(graph, kernel.anchor);
+    windows = plan.h.windows * plan.w.windows;
+    elements = plan.taps() * symbolic_layout(kernel.shape).stride.factor();
+  }
+  if (elements < much_kernel) return;
+  limits.least = std::max(limits.least, least_images(windows));
+  limits.most = std::max(limits.most, limits.least);
+}
+
 void ConvolutionKernel::emit(Emitter& e) const {
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
   if (!tiles_convolution(e.graph(), e.kernel().anchor)) {
     collect_grouped(e);
     return e.store_results(e.rows());
   }
+  if (is_window_product(e.graph(), e.kernel().anchor)) return e.kernel().is<Kernel::Pack>() ? emit_product_pack(e) : emit_product(e);
   if (e.kernel().is<Kernel::Pack>()) return emit_convolution_pack(e);
   if (std::holds_alternative<ir::Conv2DTranspose>(e.anchor().op)) return emit_convolution_adjoint(e);
   emit_convolution(e);
 }
 
 void ConvolutionWeightKernel::plan(Planner& planner, Kernel kernel) const {
+  if (is_transposed_window_product(planner.graph(), kernel.anchor)) {
+    const Product product = product_of(planner.graph(), kernel.anchor);
+    plan_memory(planner, kernel);
+    const Type sums = chain_sums(product.sizes.m, product.result_layout.stride.factor());
+    kernel.memory.push_back({Memory::sums, planner.temporary(sums, str("sums ", kernel.anchor))});
+    return planner.add(std::move(kernel));
+  }
   Planner::Parts parts = planner.split(kernel);
   parts.partial.pace = Pace::slots;
   if (!parts.partial.domain.samples) parts.partial.domain = {};
@@ -73,8 +111,13 @@ void ConvolutionWeightKernel::plan(Planner& planner, Kernel kernel) const {
   planner.add(std::move(parts), kernel.shape.insert(0, most_slots(kernel.shape)));
 }
 
+void ConvolutionWeightKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Domain&, ChunkLimits& limits) const {
+  if (kernel.is<Kernel::Group>()) limit_matrix_rows(product_of(graph, kernel.anchor), limits);
+}
+
 void ConvolutionWeightKernel::emit(Emitter& e) const {
   if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, Combine::sum);
+  if (e.kernel().is<Kernel::Group>()) return emit_product(e);
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
   if (tiles_convolution(e.graph(), e.kernel().anchor)) emit_convolution_weight(e);
   else sum_grouped_weight(e);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/long_sum.h"
+#include "ir/winograd.h"
 
 namespace sinter::codegen {
 
@@ -65,6 +66,52 @@ bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) { return convo
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
   return {plan_axis(c.sliding.h), plan_axis(c.sliding.w), c.channels};
+}
+
+bool is_window_product(const ir::Graph& graph, ir::NodeId anchor) {
+  constexpr std::int64_t large_kernel = 32 * 1024, most_row_windows = 1024;
+  const ir::Op& op = graph.node(anchor).op;
+  const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(op);
+  if (!adjoint && !std::holds_alternative<ir::Conv2D>(op)) return false;
+  const ir::Convolution c = convolution_of(graph, anchor);
+  if (c.groups != 1 || ir::winograd_of(c, adjoint)) return false;
+  for (const ir::SlidingAxis& axis : {c.sliding.h, c.sliding.w})
+    if (adjoint && (axis.stride != 1 || axis.dilation != 1 || axis.before >= axis.size)) return false;
+  const SymbolicLayout result = symbolic_layout(graph.node(anchor).type.shape);
+  const ConvolutionPlan plan = plan_windows(graph, anchor);
+  return result.stride.factor() > window_columns && plan.taps() * result.stride.factor() >= large_kernel && plan.w.windows <= most_row_windows;
+}
+
+bool is_transposed_window_product(const ir::Graph& graph, ir::NodeId anchor) {
+  constexpr std::int64_t large_kernel = 128 * 1024, most_windows = 256, least_channels = 32;
+  const ir::Convolution c = convolution_of(graph, anchor);
+  if (!std::holds_alternative<ir::Conv2DWeight>(graph.node(anchor).op) || c.groups != 1 || ir::winograd_of(c, false)) return false;
+  const SymbolicLayout result = symbolic_layout(graph.node(anchor).type.shape);
+  return c.sliding.h.out * c.sliding.w.out <= most_windows && c.channels >= least_channels && c.features > 1 &&
+         result.rows.factor() * result.stride.factor() >= large_kernel;
+}
+
+ConvolutionPlan plan_windows(const ir::Graph& graph, ir::NodeId anchor) {
+  if (!std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op)) return plan_convolution(graph, anchor);
+  const ir::Convolution c = convolution_of(graph, anchor);
+  const auto axis = [](const ir::SlidingAxis& a) {
+    return ConvolutionPlan::Axis{{a.out, a.in + a.size - 1, ir::adjoint_pad(a)}, a.in, a.size, 1, 1};
+  };
+  return {axis(c.sliding.h), axis(c.sliding.w), c.features};
+}
+
+WindowBlock plan_window_block(const ConvolutionPlan& plan) {
+  constexpr std::int64_t most_elements = 128 * 1024, wanted_windows = 128, most_windows = 1024;
+  const std::int64_t windows = plan.h.windows * plan.w.windows;
+  WindowBlock block{1, plan.h.windows, divide_up(plan.copy_elements(), 16) * 16};
+  if (plan.block() < plan.h.windows || windows > most_windows) block.rows = std::clamp<std::int64_t>(most_windows / plan.w.windows, 1, plan.block());
+  else block.images = std::clamp<std::int64_t>(most_elements / block.image_elements, 1, divide_up(wanted_windows, windows));
+  return block;
+}
+
+std::int64_t least_images(std::int64_t windows) {
+  constexpr std::int64_t wanted = 64;
+  return divide_up(wanted, windows);
 }
 
 RowTiles tile_rows(std::int64_t count, std::int64_t most) {

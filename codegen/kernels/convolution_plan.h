@@ -65,6 +65,25 @@ struct ConvolutionPlan {
 };
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
 
+/// Whether a conv2d, or a conv2d_transpose of stride 1, is computed as one product of the windows of several images and the kernel: where that is so
+/// large that it should be read for as many windows as possible.
+bool is_window_product(const ir::Graph& graph, ir::NodeId anchor);
+/// Its windows: over the images or, of a conv2d_transpose, over the gradients, with the kernel rotated by 180 degrees.
+ConvolutionPlan plan_windows(const ir::Graph& graph, ir::NodeId anchor);
+/// Whether a conv2d_weight is computed as one product of windows, as columns, and all gradients: where the kernel is so large, and the images so
+/// small, that chunks of its rows cost less than a slot of all of it for each chunk of samples.
+bool is_transposed_window_product(const ir::Graph& graph, ir::NodeId anchor);
+/// What is copied together for the rows of such a product.
+struct WindowBlock {
+  std::int64_t images = 1;          ///< whole ones
+  std::int64_t rows = 1;            ///< or of a large image so many rows of windows
+  std::int64_t image_elements = 0;  ///< floats of the copy of one
+};
+WindowBlock plan_window_block(const ConvolutionPlan& plan);
+/// Images of a chunk that reads so much of a kernel that it should be used for many windows or tiles, of which an image has this number.
+inline constexpr std::int64_t much_kernel = 256 * 1024;
+std::int64_t least_images(std::int64_t windows);
+
 /// `count` rows cut into tiles of two sizes that differ by one: `large` of `size`, then `small` of `size - 1`.
 struct RowTiles {
   unsigned size = 1;

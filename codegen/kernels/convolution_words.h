@@ -8,8 +8,8 @@ namespace sinter::codegen {
 /// The copy of an image and the tiles over it.
 class ConvolutionWords : protected ImageWords {
  protected:
-  explicit ConvolutionWords(Emitter& emitter)
-      : ImageWords(emitter), node_(emitter.anchor()), plan_(plan_convolution(emitter.graph(), emitter.kernel().anchor)) {}
+  explicit ConvolutionWords(Emitter& emitter) : ConvolutionWords(emitter, plan_convolution(emitter.graph(), emitter.kernel().anchor)) {}
+  ConvolutionWords(Emitter& emitter, const ConvolutionPlan& plan) : ImageWords(emitter), node_(emitter.anchor()), plan_(plan) {}
 
   llvm::Value* copy_at(llvm::Value* offset) { return float_at(e_.pointer(e_.memory(Memory::staging)), offset); }
   /// Tiles for `rows` rows of a stride of `stride` floats.

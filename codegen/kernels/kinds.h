@@ -99,6 +99,7 @@ class ConvolutionKernel final : public CollectedKernel {
   template <class O>
   static constexpr bool computes = is_one_of<O, ir::Conv2D, ir::Conv2DTranspose>;
   void plan(Planner& planner, Kernel kernel) const override;
+  void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
   void emit(Emitter& e) const override;
 };
 
@@ -146,12 +147,14 @@ class TopKKernel final : public CollectedFirstKernel {
   void collect(Emitter& e) const override;
 };
 
-/// The adjoint of a convolution in its kernel: a sum over samples as large as a weight, parts in slots, then their sum and what follows.
-class ConvolutionWeightKernel final : public KernelKind {
+/// The adjoint of a convolution in its kernel: a sum over samples as large as a weight, parts in slots, then their sum and what follows; or, of a
+/// large kernel, a product whose rows are divided.
+class ConvolutionWeightKernel final : public CollectedKernel {
  public:
   template <class O>
   static constexpr bool computes = is_one_of<O, ir::Conv2DWeight>;
   void plan(Planner& planner, Kernel kernel) const override;
+  void limit(const ir::Graph& graph, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const override;
   void emit(Emitter& e) const override;
 };
 

@@ -15,13 +15,6 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-namespace {
-
-/// Bytes of the sums of a chunk of rows of a matrix, which each pass over contracted indices reads and writes again.
-constexpr std::int64_t sums_bytes = 512 * 1024;
-
-}  // namespace
-
 void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   if (!ir::fits_tiles(graph, kernel.anchor)) return planner.add(std::move(kernel));
@@ -78,12 +71,7 @@ void ProductKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Do
     const bool much = right.rows.is_fixed() && right.cols.is_fixed() && right.rows.factor() * right.stride.factor() >= much_elements;
     if (kernel.is<Kernel::Group>() && collects && !batched && much) limits.least = std::max(limits.least, much_rows);
   } else if (std::holds_alternative<ir::Matmul>(anchor.op)) {
-    // So does each chunk of the rows of a matrix, where it may be as long as the batch.
-    const auto parts = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(domain.units.factor()) / 64));
-    limits.most_parts = std::clamp<std::int64_t>(parts, 8, 64);
-    // Few threads join chunks to as many rows as have their sums in the second-level cache.
-    const std::int64_t row_bytes = product_of(graph, kernel.anchor).result_layout.stride.factor() * 4;
-    limits.joined = std::max<std::int64_t>(1, std::clamp<std::int64_t>(sums_bytes / row_bytes, 8, 64) / limits.most);
+    limit_matrix_rows(product_of(graph, kernel.anchor), limits);
   }
 }
 

@@ -28,9 +28,16 @@ class ProductEmitter : ProductWords {
 
   void emit() {
     begin();
-    e_.note(to_text(plan_, product_));
+    const std::string form = product_.of_windows() ? ", windows " : ", transposed windows ";
+    e_.note(str(product_.run ? str(ir::name(e_.anchor().op), form) : "", to_text(plan_, product_)));
     left_.emplace(e_, product_, most_k(), most_rows());
     if (e_.kernel().is<Kernel::Partial>()) return emit_parts();
+    if (product_.of_transposed_windows()) return emit_places();
+    if (product_.of_windows())
+      return left_->for_each_block([&](Range rows) {
+        set_rows(rows.first, rows.last);
+        emit_rows();
+      });
     if (product_.leading) {
       const auto [first, last] = e_.indices(product_.leading);
       return e_.loop(first, last, 1, [&](Value* matrix) {
@@ -50,11 +57,17 @@ class ProductEmitter : ProductWords {
 
   /// Rows [begin, end) of the right operand, panel after panel.
   void emit_pack() {
+    constexpr std::int64_t pack_rows = 64;
     begin();
     const Rows rows = e_.rows();
     e_.when(reads_packed(), [&] {
-      for_each_panel(
-          [&](const Panels& panels, Value* column) { copy(panels, column, rows.first, rows.last, packed_at(panels, column, rows.first)); });
+      e_.loop(rows.first, rows.last, pack_rows, [&](Value* first) {  // that stay in the cache while panels pass
+        const Rows some{first, least(b_.CreateAdd(first, number(pack_rows)), rows.last)};
+        for_each_panel([&](const Panels& panels, Value* column) {
+          if (product_.rotated) copy_rotated(panels, column, some);
+          else copy(panels, column, some.first, some.last, packed_at(panels, column, some.first));
+        });
+      });
     });
   }
 
@@ -62,7 +75,8 @@ class ProductEmitter : ProductWords {
   void begin() {
     k_begin_ = number(0);
     k_end_ = k_all_ = e_.extent(product_.sizes.k);
-    plan_ = plan_product(product_, {e_.memory(Memory::packed) != no_value, divided_, e_.context().schedule.is_step}, e_.unit());
+    plan_ =
+        plan_product(product_, {e_.memory(Memory::packed) != no_value, divided_ || product_.of_windows(), e_.context().schedule.is_step}, e_.unit());
   }
 
   /// The chunk's terms of its pieces, into its slot.
@@ -74,6 +88,18 @@ class ProductEmitter : ProductWords {
     const auto row_of = [&](Value* piece) { return least(b_.CreateMul(piece, number(parts_.piece_rows)), e_.extent(product_.sizes.m)); };
     e_.loop(e_.piece_begin(), e_.piece_end(), 1, [&](Value* piece) {  // the last tile of a piece has rows of its own
       set_rows(row_of(piece), row_of(b_.CreateAdd(piece, number(1))));
+      emit_rows();
+    });
+  }
+
+  /// The chunk's rows, each of which has the numbers of a channel at a place of all windows.
+  void emit_places() {
+    const Rows rows = e_.rows();
+    Value* channels = number(product_.run);
+    e_.loop(b_.CreateUDiv(rows.first, channels), b_.CreateUDiv(b_.CreateAdd(rows.last, number(product_.run - 1)), channels), 1, [&](Value* place) {
+      Value* first = b_.CreateMul(place, channels);
+      left_->set_place(place);
+      set_rows(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows.first, first), least(rows.last, b_.CreateAdd(first, channels)));
       emit_rows();
     });
   }
@@ -91,11 +117,14 @@ class ProductEmitter : ProductWords {
       chain_ = first;
       const auto block = [&](Value* k, Value* k_stop) { pass(k, k_stop); };
       if (e_.kernel().mask && slot_row_) for_each_masked_block_of_k(first, last, block);
+      else if (product_.of_windows())
+        e_.loop(first, last, product_.run,
+                [&](Value* run) { for_each_block_of_k(run, b_.CreateAdd(run, number(product_.run)), plan_.k_block, block); });
       else for_each_block_of_k(first, last, plan_.k_block, block);
       return Range{begin_, end_};
     });
     if (slot_row_) return;
-    if (divided_) e_.loop(begin_, end_, 1, [&](Value* row) { e_.store_results_of_row(row, first_column(), last_column()); });
+    if (has_columns_) e_.loop(begin_, end_, 1, [&](Value* row) { e_.store_results_of_row(row, first_column(), last_column()); });
     else if (!plan_.one_pass()) e_.store_results({begin_, end_});
   }
 
@@ -160,8 +189,9 @@ class ProductEmitter : ProductWords {
 
   // ---- helpers ----
   /// The columns of the call's pieces.
-  Value* first_column() { return b_.CreateMul(e_.piece_begin(), number(piece_columns)); }
-  Value* last_column() { return least(b_.CreateMul(e_.piece_end(), number(piece_columns)), number(product_.result_layout.stride.factor())); }
+  Value* first_column() { return b_.CreateMul(e_.piece_begin(), number(columns_of_piece())); }
+  Value* last_column() { return least(b_.CreateMul(e_.piece_end(), number(columns_of_piece())), number(product_.result_layout.stride.factor())); }
+  std::int64_t columns_of_piece() const { return product_.of_windows() ? window_columns : piece_columns; }
   /// The most contracted indices of a pass, if known.
   std::int64_t most_k() const { return plan_.k_block ? plan_.k_block : product_.sizes.k.is_fixed() ? product_.sizes.k.factor() : 0; }
   /// The most rows of the result of a call.
@@ -175,7 +205,7 @@ class ProductEmitter : ProductWords {
   /// Whether the call has enough rows: a condition at run time where their number is N and the operand could be read in place.
   Value* reads_packed() {
     const Dim m = product_.sizes.m;
-    if (op_.transpose_b || m.is_fixed() || packs_for_later_calls()) return b_.getTrue();
+    if (op_.transpose_b || product_.of_windows() || m.is_fixed() || packs_for_later_calls()) return b_.getTrue();
     return b_.CreateICmpSGE(e_.extent(m), number(paying_rows));
   }
 
@@ -187,10 +217,22 @@ class ProductEmitter : ProductWords {
     return floats_at(panel, k, panels.columns, number(0));
   }
 
+  /// Rows of a kernel that is rotated by 180 degrees, with channels and features exchanged.
+  void copy_rotated(const Panels& panels, Value* column, Rows rows) {
+    Value* features = number(product_.rotated);
+    Value *first = b_.CreateUDiv(rows.first, features), *last = b_.CreateUDiv(b_.CreateAdd(rows.last, number(product_.rotated - 1)), features);
+    e_.loop(first, last, 1, [&](Value* place) {
+      Value *begin = b_.CreateMul(place, features), *places = b_.CreateUDiv(k_all_, features);
+      Value *from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows.first, begin), *to = least(rows.last, b_.CreateAdd(begin, features));
+      right_first_ = b_.CreateMul(b_.CreateSub(b_.CreateSub(places, number(1)), place), e_.extent(product_.sizes.f));
+      copy(panels, column, b_.CreateSub(from, begin), b_.CreateSub(to, begin), packed_at(panels, column, from));
+    });
+  }
+
   /// Copies rows [k, k_stop) of the columns of a panel, contiguously, to `to`.
   void copy(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* to) {
     const ValueId right = e_.value_of(product_.right);
-    if (!op_.transpose_b) {
+    if (!op_.transpose_b && !product_.rotated) {
       e_.loop(k, k_stop, 1, [&](Value* i) {
         std::int64_t j = 0;
         for (const unsigned width : panels.widths) {
@@ -230,7 +272,7 @@ class ProductEmitter : ProductWords {
     for (const Panels& panels : plan_.panels) {
       const auto each = [&](Value* column) { body(panels, column); };
       Value *first = number(panels.column), *last = number(panels.column + panels.count * panels.columns);
-      if (divided_ && !e_.kernel().is<Kernel::Pack>())
+      if (has_columns_)
         e_.loop(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, first_column()), least(last, last_column()), panels.columns, each);
       else if (panels.count == 1) each(first);
       else e_.loop(first, last, panels.columns, each);
@@ -254,7 +296,7 @@ class ProductEmitter : ProductWords {
         break;
     }
     Value *b = packed_at(panels, column, k), *ldb = number(panels.columns);
-    if (!op_.transpose_b) {
+    if (!op_.transpose_b && !product_.of_windows()) {
       b = b_.CreateSelect(reads_packed(), b, e_.address(right, k, column));
       ldb = b_.CreateSelect(reads_packed(), ldb, number(right_stride()));
     }
@@ -279,19 +321,31 @@ class ProductEmitter : ProductWords {
       left_->add_to(arguments, row, rows, k, k_stop);
       b_.CreateCall(function, arguments);
       if (op_.transpose_a && plan_.k_block && !product_.leading) {
-        if (panels.column == 0) left_->fetch_share(row, panels.rows, k_stop, k_end_, plan_.k_block);
+        if (panels.column == 0 && !product_.run) left_->fetch_share(row, panels.rows, k_stop, k_end_, plan_.k_block);
         if (plan_.right == ProductPlan::Right::in_place) fetch_next_panel(panels, column, row, k, k_stop);
       }
+      if (product_.of_windows()) fetch_next_packed(panels, column, row, k, k_stop);
       if (plan_.one_pass()) e_.store_results({row, least(b_.CreateAdd(row, number(rows)), end_)});
     };
     const auto whole_tile = [&](Value* row) { tile(row, panels.rows); };
-    if (!slot_row_) return e_.loop(begin_, end_, panels.rows, whole_tile);
-    // Behind the rows of a piece, the slot has those of the next.
+    if (!slot_row_ && !product_.of_windows()) return e_.loop(begin_, end_, panels.rows, whole_tile);
+    // Behind the rows of a piece, the slot has those of the next; behind windows are those of another chunk.
     Value *rest = b_.CreateURem(b_.CreateSub(end_, begin_), number(panels.rows)), *row = b_.CreateSub(end_, rest);
     e_.loop(begin_, row, panels.rows, whole_tile);
-    const std::int64_t last_rows = product_.sizes.m.factor() - (parts_.pieces - 1) * parts_.piece_rows;
-    for (const std::int64_t rows : std::set{parts_.piece_rows % panels.rows, last_rows % panels.rows})
+    for (const std::int64_t rows : rests(panels.rows))
       if (rows) e_.when(b_.CreateICmpEQ(rest, number(rows)), [&] { tile(row, static_cast<unsigned>(rows)); });
+  }
+
+  /// How many rows may be left behind whole tiles.
+  std::set<std::int64_t> rests(std::int64_t tile) const {
+    if (slot_row_) return {parts_.piece_rows % tile, (product_.sizes.m.factor() - (parts_.pieces - 1) * parts_.piece_rows) % tile};
+    std::set<std::int64_t> all;
+    const ConvolutionPlan plan = plan_windows(e_.graph(), e_.kernel().anchor);
+    const WindowBlock block = plan_window_block(plan);
+    const bool whole = block.rows == plan.h.windows;
+    const std::int64_t each = plan.w.windows * (whole ? block.rows : 1);
+    for (std::int64_t count = 1; count <= (whole ? block.images : block.rows); ++count) all.insert(count * each % tile);
+    return all;
   }
 
   /// Prefetches a tile's share of what the next panel reads in place: its rows lie apart, and tiles are too short to wait for them.
@@ -305,9 +359,23 @@ class ProductEmitter : ProductWords {
     });
   }
 
+  /// Prefetches a tile's share of what the next panel has packed, or the first one of the next pass.
+  void fetch_next_packed(const Panels& panels, Value* column, Value* row, Value* k, Value* k_stop) {
+    Value* next = b_.CreateAdd(column, number(panels.columns));
+    Value* is_last = b_.CreateICmpSGE(next, has_columns_ ? last_column() : number(product_.result_layout.stride.factor()));
+    Value* first = has_columns_ ? first_column() : number(0);
+    Value* from_k = b_.CreateSelect(is_last, b_.CreateSelect(b_.CreateICmpSGE(k_stop, k_end_), k_begin_, k_stop), k);
+    Value* from = packed_at(panels, b_.CreateSelect(is_last, first, next), from_k);
+    const std::int64_t lines = divide_up(plan_.k_block * panels.columns, 16);
+    share(row, panels.rows, {begin_, end_}, number(0), lines, number(lines),
+          [&](Value* line) { fetch(b_.CreateGEP(b_.getFloatTy(), from, {b_.CreateMul(line, number(16))})); });
+  }
+
   const Product product_;
   const ir::Matmul op_ = product_.op;
   const bool divided_ = is_divided(e_.kernel());
+  /// Whether a call may have some of the columns of its rows.
+  const bool has_columns_ = e_.kernel().cut.along == Cut::Along::columns && (divided_ || product_.of_windows());
   ProductPlan plan_;
   std::optional<LeftOperand> left_;
   llvm::AllocaInst* panel_ = nullptr;  ///< the block of b that a chunk copies

@@ -15,9 +15,21 @@ LeftOperand::LeftOperand(Emitter& emitter, const Product& product, std::int64_t 
       node_(product.left),
       picked_from_(ir::picked_rows(emitter.graph(), product.left)),
       transposed_(product.op.transpose_a) {
+  const auto make_list = [&] { list_ = e_.variable(llvm::ArrayType::get(b_.getPtrTy(), static_cast<std::uint64_t>(most_k)), "rows", 64); };
+  if (product.of_transposed_windows()) {
+    kind_ = Kind::place;
+    pixels_.emplace(emitter);
+    make_list();
+    return;
+  }
+  if (product.of_windows()) {
+    kind_ = Kind::windows;
+    windows_.emplace(emitter);
+    return;
+  }
   if (!ir::is_row_view(e_.graph(), node_)) return;
   kind_ = node_ == picked_from_ && e_.type_of(node_).dtype == DType::f32 ? Kind::picked : Kind::converted;
-  if (transposed_ && kind_ == Kind::picked) list_ = e_.variable(llvm::ArrayType::get(b_.getPtrTy(), static_cast<std::uint64_t>(most_k)), "rows", 64);
+  if (transposed_ && kind_ == Kind::picked) make_list();
   if (kind_ != Kind::converted) return;
   // Transposed: the call's columns of a block of rows. Else: the rows of a tile. Whole vectors in each row.
   copy_stride_ = divide_up(transposed_ ? most_rows : most_k, lanes) * lanes;
@@ -33,7 +45,7 @@ void LeftOperand::set_rows(Value* begin, Value* end, Value* first) {
 
 Tile::Walk LeftOperand::walk() const {
   if (!transposed_) return Tile::Walk::rows;
-  return kind_ == Kind::picked ? Tile::Walk::list : Tile::Walk::columns;
+  return kind_ == Kind::picked || kind_ == Kind::place ? Tile::Walk::list : Tile::Walk::columns;
 }
 
 /// Element in place, or of the leaf that rows are picked from.
@@ -58,10 +70,11 @@ void LeftOperand::convert(Value* row, Value* column, Value* stop, Value* to) {
 }
 
 void LeftOperand::begin_pass(Value* k, Value* k_stop) {
+  if (windows_) windows_->begin_pass(k);
   if (!transposed_ || kind_ == Kind::stored) return;
   e_.loop(k, k_stop, 1, [&](Value* i) {
     Value* place = b_.CreateSub(i, k);
-    if (kind_ == Kind::picked) b_.CreateStore(at(i, number(0)), b_.CreateInBoundsGEP(b_.getPtrTy(), list_, {place}));
+    if (list_) b_.CreateStore(pixels_ ? pixels_->at(place_, i) : at(i, number(0)), b_.CreateInBoundsGEP(b_.getPtrTy(), list_, {place}));
     else convert(i, begin_, end_, floats_at(copy_, place, copy_stride_, number(0)));
   });
 }
@@ -69,8 +82,13 @@ void LeftOperand::begin_pass(Value* k, Value* k_stop) {
 void LeftOperand::add_to(std::vector<Value*>& arguments, Value* row, unsigned rows, Value* k, Value* k_stop) {
   if (transposed_) {
     if (kind_ == Kind::picked) arguments.insert(arguments.end(), {list_, row});
+    else if (kind_ == Kind::place) arguments.insert(arguments.end(), {list_, b_.CreateURem(row, number(product_.run))});
     else if (kind_ == Kind::converted) arguments.push_back(floats_at(copy_, number(0), copy_stride_, b_.CreateSub(row, begin_)));
     else arguments.push_back(at(after(first_, k), first_ ? b_.CreateSub(row, begin_) : row));
+    return;
+  }
+  if (windows_) {
+    for (unsigned i = 0; i < rows; ++i) arguments.push_back(windows_->at(b_.CreateAdd(b_.CreateSub(row, begin_), number(i), "", true, true)));
     return;
   }
   // Rows past the last are computed from the last and written to memory that is never read.

@@ -1,11 +1,13 @@
 // The left operand of a product, as its tiles read it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "codegen/kernels/product_plan.h"
 #include "codegen/kernels/product_tile.h"
 #include "codegen/kernels/product_words.h"
+#include "codegen/kernels/window_rows.h"
 
 namespace sinter::codegen {
 
@@ -14,8 +16,12 @@ class LeftOperand : ProductWords {
   /// `most_k`: the most contracted indices of a pass. `most_rows`: the most rows of the result of a call, if the operand is transposed.
   LeftOperand(Emitter& emitter, const Product& product, std::int64_t most_k, std::int64_t most_rows);
 
+  /// Of windows of images: calls body with the rows of the result of which the windows are at hand.
+  void for_each_block(const std::function<void(Range)>& body) { windows_->for_each_block(body); }
   /// The rows of the result that follow, [begin, end); and, of several products, the first row of the matrix.
   void set_rows(llvm::Value* begin, llvm::Value* end, llvm::Value* first);
+  /// Of transposed windows: the place in them whose numbers the rows that follow have.
+  void set_place(llvm::Value* place) { place_ = place; }
   /// How a tile walks over it, and its elements from one contracted index to the next, or from row to row.
   Tile::Walk walk() const;
   std::int64_t stride() const { return kind_ == Kind::converted ? copy_stride_ : product_.left_layout.stride.factor(); }
@@ -32,8 +38,9 @@ class LeftOperand : ProductWords {
   void fetch_share(llvm::Value* row, unsigned rows, llvm::Value* k_stop, llvm::Value* k_end, std::int64_t block);
 
  private:
-  /// In place; rows that an index picks from a leaf; or such rows with arithmetic on them, converted into the kernel's own memory.
-  enum class Kind : std::uint8_t { stored, picked, converted };
+  /// In place; rows that an index picks from a leaf; such rows with arithmetic on them, converted into the kernel's own memory; windows of images,
+  /// or the numbers of all windows at a place.
+  enum class Kind : std::uint8_t { stored, picked, converted, windows, place };
 
   llvm::Value* at(llvm::Value* row, llvm::Value* column);
   void convert(llvm::Value* row, llvm::Value* column, llvm::Value* stop, llvm::Value* to);
@@ -45,7 +52,10 @@ class LeftOperand : ProductWords {
   const bool transposed_;
   Kind kind_ = Kind::stored;
   std::int64_t copy_stride_ = 0;
-  llvm::AllocaInst* list_ = nullptr;  ///< pointers to the picked rows of a pass
+  std::optional<WindowRows> windows_;
+  std::optional<WindowPlace> pixels_;
+  llvm::Value* place_ = nullptr;
+  llvm::AllocaInst* list_ = nullptr;  ///< pointers to the picked rows of a pass, or pixels
   llvm::AllocaInst* copy_ = nullptr;  ///< converted rows
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *last_ = nullptr, *first_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/kernels/convolution_plan.h"
 #include "codegen/schedule.h"
 #include "ir/error.h"
 #include "ir/kernel.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr std::int64_t pass_bytes = 288 * 1024;
 /// Contracted indices per pass where a block of b is copied, or where each is another row (another page) of a.
 constexpr std::int64_t copied_block = 256, transposed_block = 64;
+/// Contracted indices per pass over windows: of so many a panel stays in the second-level cache.
+constexpr std::int64_t window_block = 128;
 /// The least stride of b, in elements, that is worth packing: each row is in another page. So is a transposed b of so many elements.
 constexpr std::int64_t long_stride = 512, many_elements = 16 * 1024;
 
@@ -30,6 +33,24 @@ unsigned tile_rows(std::size_t vectors, VectorUnit unit) {
 bool is_single_product(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Op& op = graph.node(anchor).op;
   return (std::holds_alternative<ir::Matmul>(op) || std::holds_alternative<ir::Dense>(op)) && ir::fits_tiles(graph, anchor);
+}
+
+/// Of a convolution: windows times the kernel; or, for the adjoint in that, windows as columns times gradients.
+Product product_of_windows(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Node& node = graph.node(anchor);
+  const ConvolutionPlan plan = plan_windows(graph, anchor);
+  Product product;
+  product.op.transpose_a = std::holds_alternative<ir::Conv2DWeight>(node.op);
+  product.run = product.op.transpose_a ? plan.channels : plan.run();
+  if (std::holds_alternative<ir::Conv2DTranspose>(node.op)) product.rotated = plan.channels;
+  product.left = node.inputs[0];
+  product.right = node.inputs[1];
+  product.result_layout = symbolic_layout(node.type.shape);
+  const Dim terms = product.op.transpose_a ? symbolic_layout(graph.node(product.right).type.shape).rows : Dim(plan.taps());
+  product.sizes = {product.result_layout.rows, terms, product.result_layout.cols};
+  product.left_layout = ir::layout_of(graph, product.left);
+  product.right_layout = symbolic_layout(graph.node(product.right).type.shape);
+  return product;
 }
 
 }  // namespace
@@ -56,6 +77,7 @@ std::int64_t ProductPlan::widest() const {
 
 Product product_of(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Node& node = graph.node(anchor);
+  if (is_convolution(node.op)) return product_of_windows(graph, anchor);
   Product product;
   if (const auto* matmul = std::get_if<ir::Matmul>(&node.op)) product.op = *matmul;
   if (const auto* several = std::get_if<ir::BatchMatmul>(&node.op)) product.op = {several->transpose_a, several->transpose_b};
@@ -87,7 +109,9 @@ bool divides_columns(const ir::Graph& graph, ir::NodeId anchor) {
          right.rows.factor() * right.stride.factor() >= much_elements && p.result_layout.stride.factor() > 2 * piece_columns;
 }
 
-bool is_long(const Product& product) { return !product.sizes.k.is_fixed() || product.sizes.k.factor() > ir::chain_products; }
+bool is_long(const Product& product) {
+  return !product.of_windows() && (!product.sizes.k.is_fixed() || product.sizes.k.factor() > ir::chain_products);
+}
 
 ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor) {
   constexpr std::int64_t least_elements = 4096, most_elements = 128 * 1024, least_rows = 32, chunks = 128;
@@ -105,6 +129,14 @@ ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor) {
   parts.piece_rows = divide_up(rows, parts.pieces);
   parts.pieces = divide_up(rows, parts.piece_rows);
   return parts;
+}
+
+void limit_matrix_rows(const Product& product, ChunkLimits& limits) {
+  constexpr std::int64_t sums_bytes = 512 * 1024;  // of a chunk, which each pass over contracted indices reads and writes again
+  const auto parts = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(product.sizes.m.factor()) / 64));
+  limits.most_parts = std::clamp<std::int64_t>(parts, 8, 64);
+  const std::int64_t row_bytes = product.result_layout.stride.factor() * 4;
+  limits.joined = std::max<std::int64_t>(1, std::clamp<std::int64_t>(sums_bytes / row_bytes, 8, 64) / limits.most);
 }
 
 namespace {
@@ -154,6 +186,8 @@ ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit
   static_assert(ir::chain_products % transposed_block == 0 && ir::chain_products % copied_block == 0);  // a pass lies in one chain
   // The tiles of a step stream over all of b, which is read once: blocks of it would only store their sums more often.
   if (use.of_step && plan.right == Right::packed && !is_long(product)) plan.k_block = 0;
+  // A pass is a part of a run: all are of about the same size.
+  if (product.of_windows()) plan.k_block = divide_up(product.run, divide_up(product.run, window_block));
   if (k.is_fixed() && k.factor() <= plan.k_block) plan.k_block = 0;
   return plan;
 }

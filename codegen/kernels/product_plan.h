@@ -8,12 +8,20 @@
 #include "ir/graph.h"
 #include "ir/layout.h"
 #include "ir/ops/contraction.h"
+#include "ir/step.h"
 
 namespace sinter::codegen {
 
-/// The operands of a product: a matmul, the product of a dense, or those of a batch_matmul.
+/// The operands of a product: a matmul, the product of a dense, those of a batch_matmul; the windows and the kernel of a convolution; or, transposed,
+/// windows and the gradients of their results.
 struct Product {
   ir::Matmul op;
+  /// The left rows, or columns if transposed, are windows of images (is_window_product), in runs of so many adjacent numbers; 0: those of a matrix.
+  std::int64_t run = 0;
+  /// The right one is a kernel rotated by 180 degrees, with so many channels and features exchanged; 0: it is as it is stored.
+  std::int64_t rotated = 0;
+  bool of_windows() const { return run && !op.transpose_a; }
+  bool of_transposed_windows() const { return run && op.transpose_a; }
   std::size_t leading = 0;  ///< dimensions before those of the matrices
   ir::NodeId left = ir::no_node, right = ir::no_node;
   ir::ProductExtents sizes;
@@ -30,6 +38,8 @@ inline constexpr std::int64_t much_rows = 32;
 /// Whether every chunk of the product is cut into pieces of piece_columns columns: where the right operand is so large that each chunk of rows would
 /// read all of it from memory, and there are few chunks of rows.
 bool divides_columns(const ir::Graph& graph, ir::NodeId anchor);
+/// The columns of a piece of a product of windows.
+inline constexpr std::int64_t window_columns = 64;
 /// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
 inline constexpr std::int64_t most_tile_rows = 8;
 
@@ -42,6 +52,9 @@ struct ProductParts {
   std::int64_t pieces = 0, piece_rows = 0;
 };
 ProductParts parts_of(const ir::Graph& graph, ir::NodeId anchor);
+/// Chunks of the rows of a matrix, each of which reads the whole right operand: the longer that may be, the more rows a chunk should have. Few
+/// threads join chunks to as many rows as have their sums in the second-level cache.
+void limit_matrix_rows(const Product& product, ChunkLimits& limits);
 /// The least terms of a slot.
 inline constexpr std::int64_t least_terms = 1024;
 /// The least rows of the result for which a product that can also read the right operand in place reads it packed.

@@ -1,6 +1,8 @@
 // The innermost loop of a product: a tile of rows × vectors in registers, one function for all products that share its form.
 #include <llvm/IR/Intrinsics.h>
 
+#include <functional>
+
 #include "codegen/emit/emitter.h"
 #include "codegen/kernels/product_tile.h"
 
@@ -41,12 +43,27 @@ void define(EmitContext& context, const Tile& tile) {
     return at(function->getArg(0), i * tile.ldc + static_cast<std::int64_t>(j) * tile.widths.front());
   };
   std::vector<Value*> sums;
-  Value* first = build.CreateICmpEQ(function->getArg(4), build.getInt64(0));
-  for (unsigned i = 0; i < tile.rows; ++i)
-    for (std::size_t j = 0; j < vectors; ++j) {
-      Value* zero = llvm::ConstantFP::get(vector(j), 0);
-      sums.push_back(tile.accumulate ? build.CreateSelect(first, zero, build.CreateAlignedLoad(vector(j), c_at(i, j), llvm::Align(4))) : zero);
+  const auto for_each_sum = [&](const std::function<void(unsigned, std::size_t)>& body) {
+    for (unsigned i = 0; i < tile.rows; ++i)
+      for (std::size_t j = 0; j < vectors; ++j) body(i, j);
+  };
+  for_each_sum([&](unsigned, std::size_t j) { sums.push_back(llvm::ConstantFP::get(vector(j), 0)); });
+  if (tile.accumulate) {  // one branch for all of them
+    auto *more = llvm::BasicBlock::Create(llvm, "more", function, body), *begin = llvm::BasicBlock::Create(llvm, "begin", function, body);
+    build.CreateCondBr(build.CreateICmpEQ(function->getArg(4), build.getInt64(0)), begin, more);
+    build.SetInsertPoint(more);
+    std::vector<Value*> stored;
+    for_each_sum([&](unsigned i, std::size_t j) { stored.push_back(build.CreateAlignedLoad(vector(j), c_at(i, j), llvm::Align(4))); });
+    build.CreateBr(begin);
+    build.SetInsertPoint(begin);
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+      llvm::PHINode* sum = build.CreatePHI(sums[s]->getType(), 2);
+      sum->addIncoming(sums[s], before);
+      sum->addIncoming(stored[s], more);
+      sums[s] = sum;
     }
+    before = begin;
+  }
   // The loop-carried values: pointers to b and a, then the sums.
   const bool one_pointer = tile.walk == Tile::Walk::columns || tile.walk == Tile::Walk::spread;
   std::vector<Value*> carried{function->getArg(1), one_pointer ? function->getArg(5) : nullptr};
@@ -103,8 +120,7 @@ void define(EmitContext& context, const Tile& tile) {
     build.CreateCondBr(build.CreateICmpSLT(next[0], function->getArg(6)), run, after);
   }
   build.SetInsertPoint(after);
-  for (unsigned i = 0; i < tile.rows; ++i)
-    for (std::size_t j = 0; j < vectors; ++j) build.CreateAlignedStore(sums[i * vectors + j], c_at(i, j), llvm::Align(4));
+  for_each_sum([&](unsigned i, std::size_t j) { build.CreateAlignedStore(sums[i * vectors + j], c_at(i, j), llvm::Align(4)); });
   build.CreateRetVoid();
 }
 

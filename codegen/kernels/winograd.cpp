@@ -22,7 +22,7 @@ class WinogradEmitter : ImageWords {
   /// Channels [begin, end) of the transformed kernel: by (number of the tile, channel) and feature.
   void emit_pack() {
     const ValueId w = e_.value_of(node_.inputs[1]);
-    const std::int64_t stride = stride_of(w), to_column = plan_.sums_number(), taps = plan_.form->taps;
+    const std::int64_t stride = stride_of(w), to_column = plan_.kernel_number(), taps = plan_.form->taps;
     const ir::Matrix& matrix = plan_.form->kernel;
     Value* packed = e_.pointer(e_.memory(Memory::packed));
     const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
@@ -207,7 +207,7 @@ class WinogradEmitter : ImageWords {
                                                             .walk = Tile::Walk::spread,
                                                             .lda = plan_.source_stride(),
                                                             .accumulate = false});
-        Value* b = float_at(e_.pointer(e_.memory(Memory::packed)), add(mul(n, plan_.sums_number()), column));
+        Value* b = float_at(e_.pointer(e_.memory(Memory::packed)), add(mul(n, plan_.kernel_number()), column));
         e_.loop(number(0), tiles, panels.rows, [&](Value* row) {
           b_.CreateCall(tile, {staged(plan_.other_at(), add(add(mul(n, plan_.other_number()), mul(row, plan_.stride)), column)), b,
                                number(plan_.stride), number(plan_.channels), number(0),

@@ -36,6 +36,7 @@ struct WinogradPlan {
   std::int64_t source_number() const { return capacity() * source_stride() + 16; }
   std::int64_t other_number() const { return capacity() * width + 16; }
   std::int64_t sums_number() const { return channels * width; }
+  std::int64_t kernel_number() const { return channels * stride + 16; }  ///< of the transformed kernel
   std::int64_t pieces() const { return stride / width; }
   std::int64_t source_at() const { return (size() * copy_row() + 31) / 16 * 16; }
   std::int64_t other_at() const { return source_at() + numbers() * source_number(); }

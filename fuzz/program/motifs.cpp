@@ -24,6 +24,7 @@ constexpr Motif motifs[] = {
     {motif::transposed_product},
     {motif::image_layer, 3},
     {motif::convolution_of_long_kernel, 3},
+    {motif::convolution_of_large_kernel, 5},
     {motif::rectified_pool},
     {motif::log_of_softmax},
     {motif::reshapes},

@@ -72,6 +72,30 @@ Value convolution_of_long_kernel(Builder& b) {
   return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y, kernel}));
 }
 
+/// A convolution of few pixels whose kernel is so large that it is read for several images together, or one of its gradients; sometimes of many
+/// pixels.
+Value convolution_of_large_kernel(Builder& b) {
+  b.allow(600'000, 1e8);
+  const bool of_kernel = b.choose.one_in(3), large = !of_kernel && b.choose.one_in(5);
+  const std::int64_t size = large       ? 5
+                            : of_kernel ? 3
+                                        : b.number(1, 3),
+                     channels = large ? b.number(20, 30) : b.number(of_kernel ? 110 : 60, of_kernel ? 140 : 200),
+                     features = of_kernel ? b.number(120, 140) : b.number(60, 140);
+  const auto extent = [&] { return large ? b.number(34, 40) : b.number(1, 5); };
+  const auto pad = [&] { return exactly(b) ? size / 2 : b.number(0, static_cast<std::size_t>(size - 1)); };
+  const Shape x{large || b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), extent() + size - 1, extent() + size - 1, channels},
+      w{size, size, channels, features};
+  ir::Conv2D op;
+  op.pads = {pad(), pad(), pad(), pad()};
+  if (!exactly(b)) op.strides = {b.number(1, 2), b.number(1, 2)};
+  const auto y = [&] { return b.leaf({DType::f32, ir::convolution_of(op, x, w).y()}); };
+  if (of_kernel)
+    return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {size, size}}, {b.leaf({DType::f32, x}), y()}));
+  if (b.choose.below(2)) return arithmetic(b, b.add(op, {b.leaf({DType::f32, x}), b.leaf({DType::f32, w})}));
+  return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.leaf({DType::f32, w})}));
+}
+
 /// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.
 Value rectified_pool(Builder& b) {
   const Value image = b.floats(is_image, image_shape(b)), y = b.add(ir::Relu{}, {image});

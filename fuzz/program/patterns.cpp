@@ -57,6 +57,13 @@ struct Site {
   bool has_epilogue() const { return is_group() && kernel.nodes.back() != kernel.anchor; }
   bool is_convolution() const { return kernel.anchor != ir::no_node && codegen::is_convolution(anchor().op); }
   bool is_winograd() const { return is_convolution() && codegen::plan_winograd(graph, kernel.anchor).has_value(); }
+  bool is_window_product() const { return is_convolution() && codegen::is_window_product(graph, kernel.anchor); }
+  bool is_transposed_window_product() const { return is_convolution() && codegen::is_transposed_window_product(graph, kernel.anchor); }
+  /// A convolution in register tiles, image by image.
+  bool is_in_tiles() const {
+    return is_convolution() && codegen::tiles_convolution(graph, kernel.anchor) && !is_winograd() && !is_window_product() &&
+           !is_transposed_window_product();
+  }
   bool writes_state() const {
     return std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const codegen::Write& w) { return is_state(w.value); });
   }
@@ -125,26 +132,33 @@ constexpr Pattern kernel_patterns[] = {
     {"packed for later calls", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.schedule.phases[s.kernel.phase].once; }},
     {"state updated in place", [](const Site& s) { return !s.kernel.is<Kernel::Copy>() && updates_in_place(s); }},
     {"state updated by a copy", [](const Site& s) { return s.kernel.is<Kernel::Copy>() && s.writes_state(); }},
-    {"convolution in tiles",
-     [](const Site& s) { return s.is_convolution() && codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_winograd(); }},
+    {"convolution in tiles", [](const Site& s) { return s.is_in_tiles(); }},
+    {"windows times a large kernel", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_window_product(); }},
+    {"windows times a large kernel, rotated", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_window_product(); }},
+    {"windows times a large kernel, of a part of an image",
+     [](const Site& s) {
+       if (!s.is_window_product()) return false;
+       const codegen::ConvolutionPlan plan = codegen::plan_windows(s.graph, s.kernel.anchor);
+       return codegen::plan_window_block(plan).rows < plan.h.windows;
+     }},
+    {"transposed windows times gradients", [](const Site& s) { return s.is_transposed_window_product(); }},
     {"images copied in blocks",
      [](const Site& s) {
-       if (!s.is_convolution() || s.has_anchor<ir::Conv2DTranspose>() || s.is_winograd() || !codegen::tiles_convolution(s.graph, s.kernel.anchor))
-         return false;
+       if (!s.is_in_tiles() || s.has_anchor<ir::Conv2DTranspose>()) return false;
        const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
        return !s.kernel.is<Kernel::Combine>() && plan.block() < plan.h.windows;
      }},
     {"kernel of a convolution read in parts",
      [](const Site& s) {
-       if (!s.has_anchor<ir::Conv2D>() || s.is_winograd() || !codegen::tiles_convolution(s.graph, s.kernel.anchor)) return false;
+       if (!s.is_in_tiles() || !s.has_anchor<ir::Conv2D>()) return false;
        const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
        return plan.runs_a_row() == 1 && s.kernel.shape[3] != Dim(1) &&
               plan.taps_at_a_time(symbolic_layout(s.kernel.shape).stride.factor()) < plan.w.size;
      }},
     {"gradient added to the image itself",
      [](const Site& s) {
-       return s.has_anchor<ir::Conv2DTranspose>() && s.kernel.is<Kernel::Group>() && !s.is_winograd() &&
-              codegen::tiles_convolution(s.graph, s.kernel.anchor) && codegen::plan_convolution(s.graph, s.kernel.anchor).windows_are_apart();
+       return s.has_anchor<ir::Conv2DTranspose>() && s.kernel.is<Kernel::Group>() && s.is_in_tiles() &&
+              codegen::plan_convolution(s.graph, s.kernel.anchor).windows_are_apart();
      }},
     {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},

@@ -87,12 +87,15 @@ struct Convolutions {
     const auto where = std::source_location::current();
     return {apply(forward, {&in[0], &in[1]}, where), apply(image, {&in[2], &in[1]}, where), apply(weight, {&in[0], &in[2]}, where)};
   }
-  std::vector<Tensor> run(Mode mode, int threads = 1) const {
+  /// `explained`: how it was compiled.
+  std::vector<Tensor> run(Mode mode, int threads = 1, std::string* explained = nullptr) const {
     StepCore step([this](std::span<const Tensor> in) { return (*this)(in); },
                   {.mode = mode, .threads = threads, .force = true, .kinds = {InputKind::batch, InputKind::fixed, InputKind::batch}},
                   std::source_location::current());
     const Tensor* in[] = {&x, &w, &dy};
-    return step.call(in);
+    std::vector<Tensor> results = step.call(in);
+    if (explained) *explained = step.explain();
+    return results;
   }
   void expect(const std::vector<Tensor>& results) const {
     expect_reference(forward, x, w, results[0]);
@@ -166,6 +169,38 @@ TEST(Convolution, FewMultiplications) {
   for (const auto& [form, times] : forms) EXPECT_GT(times, 3) << "F(" << form.first << ", " << form.second << ")";
 }
 
+/// One whose kernel is so large that it is read for the windows of several images; some of images that are copied in parts.
+Case large_kernel(RandomStream& random) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
+  };
+  const std::int64_t size = pick(1, 3), stride = pick(1, 4) == 1 ? 2 : 1, dilation = pick(1, 4) == 1 ? 2 : 1;
+  Case c{pick(1, 9), pick(2, 6), pick(2, 6), pick(64, 300), pick(65, 200), size, pick(1, 3), 1, {stride, pick(1, 2)}, {dilation, 1}, {}};
+  if (pick(1, 6) == 1) c.images = 1, c.height = 40, c.width = pick(28, 40), c.channels = pick(40, 60), c.kernel_h = c.kernel_w = 5;
+  c.pads = {pick(0, c.kernel_h - 1), pick(0, c.kernel_w - 1), pick(0, c.kernel_h - 1), pick(0, c.kernel_w - 1)};
+  if (c.height < 5) c.pads = {dilation * (c.kernel_h - 1), c.kernel_w - 1, dilation * (c.kernel_h - 1), c.kernel_w - 1};
+  return c;
+}
+
+TEST(Convolution, LargeKernels) {
+  NEEDS_CODEGEN();
+  RandomStream random(15, 1);
+  std::map<std::string, int> times;
+  for (int i = 0; i < 40; ++i) {
+    const Case c = large_kernel(random);
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    std::string explained;
+    conv.expect(conv.run(Mode::graph, 1, &explained));
+    if (testing::Test::HasFatalFailure()) return;
+    for (const char* of : {"conv2d, windows", "conv2d_transpose, windows", "conv2d_weight, transposed windows"})
+      times[of] += explained.find(of) != std::string::npos;
+  }
+  EXPECT_GT(times["conv2d, windows"], 10);
+  EXPECT_GT(times["conv2d_transpose, windows"], 5);
+  EXPECT_GT(times["conv2d_weight, transposed windows"], 5);
+}
+
 /// The error against the direct convolution's, both as root mean squares over random numbers: what docs/design.md states.
 TEST(Convolution, FewMultiplicationsRoundLittleMore) {
   NEEDS_CODEGEN();
@@ -189,7 +224,7 @@ TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
   NEEDS_CODEGEN();
   RandomStream random(12, 1);
   for (int i = 0; i < 40; ++i) {
-    Case c = i < 30 ? random_case(random) : i < 37 ? small_kernel(random) : long_kernel(random);
+    Case c = i < 30 ? random_case(random) : i < 35 ? small_kernel(random) : i < 37 ? long_kernel(random) : large_kernel(random);
     c.images = 9;
     SCOPED_TRACE(c.text());
     const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
