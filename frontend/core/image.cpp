@@ -6,6 +6,7 @@
 #include "frontend/core/any_length.h"
 #include "frontend/core/apply.h"
 #include "frontend/core/origin.h"
+#include "frontend/core/spatial.h"
 
 namespace sinter {
 
@@ -42,23 +43,10 @@ std::array<std::int64_t, 2> Padding::along(std::size_t axis, std::size_t axes, s
 
 namespace {
 
-/// One number per axis, given one per axis or one for all.
-std::vector<std::int64_t> by_axis(const char* what, const std::vector<std::int64_t>& numbers, std::size_t axes) {
-  if (numbers.size() == axes) return numbers;
-  if (numbers.size() != 1) throw UserError(what, str("must be one number or one for each of ", axes, " axes, got ", numbers.size()));
-  return std::vector<std::int64_t>(axes, numbers[0]);
-}
-
 Shape pair(const std::vector<std::int64_t>& numbers) {
   for (const std::int64_t n : numbers)
     if (n < 1) throw UserError("window", str("sizes, strides and dilations must be at least 1, got ", n));
   return {numbers[0], numbers[1]};
-}
-
-void require_image(const Tensor& x, std::size_t rank, const char* form) {
-  if (x.rank() != rank) throw UserError("image", str("the input must be ", form, ", got ", x.type()));
-  for (std::size_t axis = 1; axis < rank; ++axis)
-    if (!x.shape()[axis].is_fixed()) throw UserError("image", str("only the first dimension may be N, got ", x.type()));
 }
 
 /// {top, left, bottom, right} for windows of these extents over an image of those.
@@ -86,10 +74,6 @@ ConvOptions in_two_dimensions(const ConvOptions& options) {
   result.dilations = {1, by_axis("dilations", options.dilations, 1)[0]};
   return result;
 }
-
-/// [N, L, C] as [N, 1, L, C].
-Tensor as_image(const Tensor& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
-Tensor as_series(const Tensor& y) { return reshape(y, {y.dim(0), y.dim(2), y.dim(3)}); }
 
 struct ConvGeometry {
   Shape strides, dilations, pads;

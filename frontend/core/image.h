@@ -1,4 +1,4 @@
-// Convolutions and pools over images [N, H, W, C] and series [N, L, C], channels last.
+// Convolutions, pools and upsampling of images [N, H, W, C] and series [N, L, C], channels last.
 #pragma once
 
 #include <array>
@@ -65,5 +65,26 @@ Tensor average_pool2d(const Arg& x, const std::vector<std::int64_t>& window, con
 /// Over [N, L, C]; over sequences of any length as conv1d.
 Tensor max_pool1d(const Arg& x, std::int64_t window, const PoolOptions& options = {});
 Tensor average_pool1d(const Arg& x, std::int64_t window, const PoolOptions& options = {});
+
+/// Pools whose results have these extents, height and width, or one number for both: window i of an axis of n elements begins at floor(i n / out) and
+/// ends before ceil((i + 1) n / out), as PyTorch's. Where out divides n they are those of max_pool2d and average_pool2d; else adjacent ones may share
+/// an element. The gradient of a maximum goes to the first place that has it. Throws UserError for extents below 1 and for more than 1024 windows
+/// that lie differently, out divided by what it has in common with n.
+Tensor adaptive_max_pool2d(const Arg& x, const std::vector<std::int64_t>& out);
+Tensor adaptive_average_pool2d(const Arg& x, const std::vector<std::int64_t>& out);
+/// Over [N, L, C].
+Tensor adaptive_max_pool1d(const Arg& x, std::int64_t out);
+Tensor adaptive_average_pool1d(const Arg& x, std::int64_t out);
+
+/// How elements between those of an image are found.
+enum class Interpolation {
+  nearest,   ///< each element is repeated
+  bilinear,  ///< on lines between the centres of adjacent elements; beyond the outermost centres it is the outermost element
+};
+/// An image with so many times its height and width, whole numbers, or one for both. Element i of a result lies at (i + 1/2) / scale - 1/2 of the
+/// image, as in Keras and in PyTorch with align_corners=False. Throws UserError for scales below 1, or above 1024 if they are bilinear.
+Tensor upsample2d(const Arg& x, const std::vector<std::int64_t>& scale, Interpolation interpolation = Interpolation::nearest);
+/// Of [N, L, C]; bilinear is linear there.
+Tensor upsample1d(const Arg& x, std::int64_t scale, Interpolation interpolation = Interpolation::nearest);
 
 }  // namespace sinter

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "frontend/core/number.h"
+#include "frontend/nn/mask.h"
 
 namespace sinter::nn {
 
@@ -86,6 +87,54 @@ Tensor LayerNorm::forward(const Tensor& x) {
   require_features(label(), x, features_);
   const Tensor apart = x - mean(x, {-1}, true);
   return scaled(apart * rsqrt(mean(square(apart), {-1}, true) + options_.epsilon), gamma, beta);
+}
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions options) : GroupNorm("group_norm", groups, channels, options) {}
+
+GroupNorm::GroupNorm(std::string kind, std::int64_t groups, std::int64_t channels, GroupNormOptions options)
+    : Module(std::move(kind)), groups_(groups), channels_(channels), options_(options) {
+  const char* layer = this->kind() == "group_norm" ? "GroupNorm" : "InstanceNorm";
+  check(layer, channels, options.epsilon);
+  if (groups < 1 || channels % groups)
+    throw UserError(layer, str("groups must divide channels, got ", groups, " groups for ", channels, " channels"));
+  const Type type{DType::f32, {channels}};
+  if (options.scale) gamma = add("gamma", Tensor::filled(type, 1));
+  if (options.center) beta = add("beta", Tensor::zeros(type));
+}
+
+Tensor GroupNorm::forward(const Tensor& x) {
+  require_features(label(), x, channels_);
+  const Dim samples = x.dim(0), places = x.shape().product(1, x.rank() - 1);
+  const Tensor mask = x.rank() == 3 ? mask_of(x) : Tensor();
+  const Tensor count = mask.defined() ? maximum(sum(cast(reshape(mask, {samples, places, 1}), DType::f32), {1}), 1) : Tensor();
+  // [N, 1, channels]: of each channel the mean of its group, whose channels all have as many elements.
+  const auto mean_of_group = [&](const Tensor& t) {
+    Tensor m = mask.defined() ? sum(where_exists(mask, t), {1}) / count : mean(t, {1});
+    if (groups_ != channels_) {
+      const Tensor of_group = mean(reshape(m, {samples, groups_, channels_ / groups_}), {-1}, true);
+      m = broadcast_to(of_group, {samples, groups_, channels_ / groups_});
+    }
+    return reshape(m, {samples, 1, channels_});
+  };
+  const Tensor rows = reshape(x, {samples, places, channels_}), apart = rows - mean_of_group(rows);
+  const Tensor root = rsqrt(mean_of_group(square(apart)) + options_.epsilon);
+  const Tensor y = reshape(scaled(apart * root, gamma, beta), {x.shape().begin(), x.shape().end()});
+  return mask.defined() ? with_mask(where_exists(mask, y), mask) : y;
+}
+
+Tensor InstanceNorm::forward(const Tensor& x) {
+  require_features(label(), x, channels_);
+  if (x.rank() == 2)
+    throw UserError(label(), str("input must be [batch, ..., ", channels_, "] with axes between these, got ", x.type(),
+                                 ": a channel of one element is its own mean; take LayerNorm or BatchNorm"));
+  return GroupNorm::forward(x);
+}
+
+std::vector<Setting> GroupNorm::settings() const {
+  return {{"groups", groups_}, {"epsilon", options_.epsilon}, {"scale", options_.scale}, {"center", options_.center}};
+}
+std::vector<Setting> InstanceNorm::settings() const {
+  return {{"epsilon", options_.epsilon}, {"scale", options_.scale}, {"center", options_.center}};
 }
 
 }  // namespace sinter::nn

@@ -63,4 +63,37 @@ class LayerNorm : public Module {
   LayerNormOptions options_;
 };
 
+struct GroupNormOptions {
+  double epsilon = 1e-5;  ///< > 0
+  bool scale = true, center = true;
+};
+/// (x - mean) / sqrt(variance + epsilon) · gamma + beta for images [N, H, W, channels], series [N, L, channels] or rows [N, channels], with mean and
+/// variance, divided by the count, of each sample over all places and the channels of a group, in training and prediction alike (Wu and He 2018).
+/// Groups are of adjacent channels; gamma and beta are those of each channel. Steps that a mask leaves out do not count; they become 0, and the mask
+/// is passed on.
+class GroupNorm : public Module {
+ public:
+  /// Throws UserError for fewer than 1 channel, groups that do not divide the channels, or options out of range.
+  GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions options = {});
+  /// Throws UserError unless the last axis of x has `channels` elements.
+  Tensor forward(const Tensor& x) override;
+  std::vector<Setting> settings() const override;
+
+  Parameter gamma, beta;  ///< [channels]; undefined without scale, center
+
+ protected:
+  GroupNorm(std::string kind, std::int64_t groups, std::int64_t channels, GroupNormOptions options);
+  std::int64_t groups_, channels_;
+  GroupNormOptions options_;
+};
+
+/// The same with each channel a group of its own, so over places alone: images or series (Ulyanov et al. 2016).
+class InstanceNorm : public GroupNorm {
+ public:
+  explicit InstanceNorm(std::int64_t channels, GroupNormOptions options = {}) : GroupNorm("instance_norm", channels, channels, options) {}
+  /// Throws UserError for rows [N, channels] too: all of them would become 0.
+  Tensor forward(const Tensor& x) override;
+  std::vector<Setting> settings() const override;
+};
+
 }  // namespace sinter::nn

@@ -54,6 +54,13 @@ class Written {
     throw UserError(name_, str("needs ", what, ", as in '", name_, " 8'"));
   }
   std::int64_t whole(const char* what) { return whole_of(number(what), what); }
+  /// The number, if it is whole and at least 1.
+  std::int64_t whole_of(double value, const char* what) const {
+    constexpr double most = 1e9;
+    if (value != std::floor(value) || value < 1 || value > most)
+      throw UserError(name_, str(what, " must be a whole number from 1 to ", most, ", got ", value));
+    return static_cast<std::int64_t>(value);
+  }
   /// Whether it has this word.
   bool has(std::string_view word) {
     const auto found = std::find(words_.begin(), words_.end(), word);
@@ -118,12 +125,6 @@ class Written {
     const bool is_number = error == std::errc{} && end == word.data() + word.size() && std::isfinite(value);
     return is_number ? std::optional(value) : std::nullopt;
   }
-  std::int64_t whole_of(double value, const char* what) const {
-    constexpr double most = 1e9;
-    if (value != std::floor(value) || value < 1 || value > most)
-      throw UserError(name_, str(what, " must be a whole number from 1 to ", most, ", got ", value));
-    return static_cast<std::int64_t>(value);
-  }
 
   std::string name_;
   std::vector<std::string> words_;
@@ -186,6 +187,36 @@ Layer pool(Written& w, const Type& in, const ParseLayersOptions&) {
   return average ? Layer(std::make_shared<AveragePool2D>(std::vector{size}, with)) : std::make_shared<MaxPool2D>(std::vector{size}, with);
 }
 
+/// One whole number, or one for each of two axes.
+std::vector<std::int64_t> one_or_two(Written& w, const char* what) {
+  std::vector<std::int64_t> numbers{w.whole(what)};
+  if (const std::optional<double> second = w.number()) numbers.push_back(w.whole_of(*second, what));
+  return numbers;
+}
+
+Layer adaptive_pool(Written& w, const Type& in, const ParseLayersOptions&) {
+  require_rank(w, in, {3, 4}, "images [N, height, width, channels] or series [N, length, channels]");
+  const std::vector<std::int64_t> out = one_or_two(w, "the extent of the result");
+  const bool is_max = w.has("max");
+  if (!is_max) (void)w.has("average");
+  if (in.shape.rank() == 4) return is_max ? Layer(std::make_shared<AdaptiveMaxPool2D>(out)) : std::make_shared<AdaptiveAveragePool2D>(out);
+  if (out.size() > 1) throw UserError(w.name(), str("takes one extent for series, got ", out.size()));
+  return is_max ? Layer(std::make_shared<AdaptiveMaxPool1D>(out[0])) : std::make_shared<AdaptiveAveragePool1D>(out[0]);
+}
+
+Layer upsample(Written& w, const Type& in, const ParseLayersOptions&) {
+  require_rank(w, in, {3, 4}, "images [N, height, width, channels] or series [N, length, channels]");
+  const std::vector<std::int64_t> scale = one_or_two(w, "the scale");
+  const bool is_bilinear = w.has("bilinear");
+  if (!is_bilinear) (void)w.has("nearest");
+  return std::make_shared<Upsample>(scale, is_bilinear ? Interpolation::bilinear : Interpolation::nearest);
+}
+
+Layer group_norm(Written& w, const Type& in, const ParseLayersOptions&) {
+  const std::int64_t groups = w.whole("the number of groups");
+  return std::make_shared<GroupNorm>(groups, features_of(w, in));
+}
+
 Layer global_pool(Written& w, const Type&, const ParseLayersOptions&) {
   if (w.has("max")) return std::make_shared<GlobalMaxPool>();
   (void)w.has("average");
@@ -232,13 +263,17 @@ const std::map<std::string, Make>& makers() {
       {"conv", conv},
       {"conv_transpose", conv_transpose},
       {"pool", pool},
+      {"adaptive_pool", adaptive_pool},
       {"global_pool", global_pool},
+      {"upsample", upsample},
       {"flatten", [](Written&, const Type&, const ParseLayersOptions&) { return std::make_shared<Flatten>(); }},
       {"reshape", reshape_to},
       {"dropout", [](Written& w, const Type&, const ParseLayersOptions&) { return std::make_shared<Dropout>(w.number("a rate")); }},
       {"spatial_dropout", [](Written& w, const Type&, const ParseLayersOptions&) { return std::make_shared<SpatialDropout>(w.number("a rate")); }},
       {"batch_norm", [](Written& w, const Type& in, const ParseLayersOptions&) { return std::make_shared<BatchNorm>(features_of(w, in)); }},
       {"layer_norm", [](Written& w, const Type& in, const ParseLayersOptions&) { return std::make_shared<LayerNorm>(features_of(w, in)); }},
+      {"group_norm", group_norm},
+      {"instance_norm", [](Written& w, const Type& in, const ParseLayersOptions&) { return std::make_shared<InstanceNorm>(features_of(w, in)); }},
       {"embedding", embedding},
       {"rnn", recurrent<SimpleRNN>},
       {"gru", recurrent<GRU>},

@@ -20,11 +20,13 @@ struct ParseLayersOptions {
 ///   conv FEATURES SIZE [ACTIVATION] [strides= padding= dilations= groups=]            of images, or of series and sequences
 ///   conv_transpose FEATURES SIZE [ACTIVATION] [strides= padding=]
 ///   pool SIZE [max | average] [strides= padding=]
+///   adaptive_pool EXTENT [EXTENT] [average | max]
 ///   global_pool [average | max]
+///   upsample SCALE [SCALE] [nearest | bilinear]
 ///   flatten
 ///   reshape A B ...
 ///   dropout RATE, spatial_dropout RATE
-///   batch_norm, layer_norm
+///   batch_norm, layer_norm, group_norm GROUPS, instance_norm
 ///   embedding FEATURES [entries=]
 ///   rnn UNITS, gru UNITS, lstm UNITS [ACTIVATION] [sequences] [backwards] [both] [merge=concat | sum | mean | product] [dropout= recurrent_dropout=]
 ///   an activation: relu, tanh, ...

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "frontend/core/any_length.h"
+#include "frontend/core/spatial.h"
 #include "frontend/nn/mask.h"
 
 namespace sinter::nn {
@@ -61,6 +62,14 @@ Tensor AveragePool1D::forward(const Tensor& x) {
   return with_mask(where_exists(mask, total(where_exists(mask, x)) / maximum(total(exists), 1)), mask);
 }
 
+AdaptivePool2D::AdaptivePool2D(std::string kind, std::vector<std::int64_t> out) : Module(std::move(kind)), out_(std::move(out)) {
+  (void)at_least_one_by_axis(this->kind(), "the result's extents", out_, 2);
+}
+
+AdaptivePool1D::AdaptivePool1D(std::string kind, std::int64_t out) : Module(std::move(kind)), out_(out) {
+  (void)at_least_one_by_axis(this->kind(), "the result's length", {out}, 1);
+}
+
 Tensor GlobalMaxPool::forward(const Tensor& x) {
   require_channels_last(label(), x);
   if (!x.mask() || x.rank() != 3) return max(x, middle(x));
@@ -92,6 +101,23 @@ Tensor ZeroPadding::forward(const Tensor& x) {
     if (p > 0) y = pad(y, static_cast<std::int64_t>(i) + 1, p, p);
   }
   return y;
+}
+
+Upsample::Upsample(std::vector<std::int64_t> scale, Interpolation interpolation)
+    : Module("upsample"), scale_(std::move(scale)), interpolation_(interpolation) {
+  if (scale_.empty()) throw UserError("Upsample", "needs a scale for each axis, or one for all");
+  (void)at_least_one_by_axis("Upsample", "the scale", scale_, scale_.size());
+}
+
+Tensor Upsample::forward(const Tensor& x) {
+  require_channels_last(label(), x);
+  if (scale_.size() > 1 && scale_.size() != x.rank() - 2)
+    throw UserError(label(), str("has scales for ", scale_.size(), " axes, but the input is ", x.type()));
+  return x.rank() == 3 ? upsample1d(x, scale_[0], interpolation_) : upsample2d(x, scale_, interpolation_);
+}
+
+std::vector<Setting> Upsample::settings() const {
+  return {{"scale", scale_}, {"interpolation", interpolation_ == Interpolation::nearest ? "nearest" : "bilinear"}};
 }
 
 SpatialDropout::SpatialDropout(double rate) : Module("spatial_dropout"), rate_(rate), stream_(init::next_stream()) {

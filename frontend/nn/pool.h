@@ -64,6 +64,54 @@ class AveragePool1D : public Pool1D {
   Tensor forward(const Tensor& x) override;
 };
 
+/// Base of the pools of images whose results have given extents: height and width, or one number for both.
+class AdaptivePool2D : public Module {
+ protected:
+  AdaptivePool2D(std::string kind, std::vector<std::int64_t> out);
+  std::vector<std::int64_t> out_;
+
+ public:
+  std::vector<Setting> settings() const override { return {{"out", out_}}; }
+};
+
+/// adaptive_max_pool2d. Throws UserError for extents below 1.
+class AdaptiveMaxPool2D : public AdaptivePool2D {
+ public:
+  explicit AdaptiveMaxPool2D(std::vector<std::int64_t> out) : AdaptivePool2D("adaptive_max_pool2d", std::move(out)) {}
+  Tensor forward(const Tensor& x) override { return adaptive_max_pool2d(x, out_); }
+};
+
+/// adaptive_average_pool2d. Throws UserError for extents below 1.
+class AdaptiveAveragePool2D : public AdaptivePool2D {
+ public:
+  explicit AdaptiveAveragePool2D(std::vector<std::int64_t> out) : AdaptivePool2D("adaptive_average_pool2d", std::move(out)) {}
+  Tensor forward(const Tensor& x) override { return adaptive_average_pool2d(x, out_); }
+};
+
+/// Base of the pools of series [N, L, C] whose results have a given length.
+class AdaptivePool1D : public Module {
+ protected:
+  AdaptivePool1D(std::string kind, std::int64_t out);
+  std::int64_t out_;
+
+ public:
+  std::vector<Setting> settings() const override { return {{"out", out_}}; }
+};
+
+/// adaptive_max_pool1d. Throws UserError for a length below 1.
+class AdaptiveMaxPool1D : public AdaptivePool1D {
+ public:
+  explicit AdaptiveMaxPool1D(std::int64_t out) : AdaptivePool1D("adaptive_max_pool1d", out) {}
+  Tensor forward(const Tensor& x) override { return adaptive_max_pool1d(x, out_); }
+};
+
+/// adaptive_average_pool1d. Throws UserError for a length below 1.
+class AdaptiveAveragePool1D : public AdaptivePool1D {
+ public:
+  explicit AdaptiveAveragePool1D(std::int64_t out) : AdaptivePool1D("adaptive_average_pool1d", out) {}
+  Tensor forward(const Tensor& x) override { return adaptive_average_pool1d(x, out_); }
+};
+
 /// [N, H, W, C] or [N, L, C] as [N, C]: the greatest element of each channel; of the steps that a mask has, and 0 if it has none.
 class GlobalMaxPool : public Module {
  public:
@@ -88,6 +136,19 @@ class ZeroPadding : public Module {
 
  private:
   std::vector<std::int64_t> padding_;
+};
+
+/// upsample2d, or upsample1d of series: so many times the extent of each axis between the first and the last, or one number for all.
+class Upsample : public Module {
+ public:
+  /// Throws UserError for numbers below 1.
+  explicit Upsample(std::vector<std::int64_t> scale, Interpolation interpolation = Interpolation::nearest);
+  Tensor forward(const Tensor& x) override;
+  std::vector<Setting> settings() const override;
+
+ private:
+  std::vector<std::int64_t> scale_;
+  Interpolation interpolation_;
 };
 
 /// Dropout of whole channels: one draw for all elements of a channel of a sample (Tompson et al. 2015).

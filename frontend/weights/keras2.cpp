@@ -59,7 +59,7 @@ std::optional<std::string_view> kind_of(const Part& part) {
     return {};
   }
   if (part.find("moving_variance")) return "batch_normalization";
-  if (part.find("gamma") || part.find("beta")) return "layer_normalization";
+  if (part.find("gamma") || part.find("beta")) return is_named(part.path, "group_norm") ? "group_normalization" : "layer_normalization";
   if (part.find("embeddings")) return "embedding";
   if (part.find("alpha")) return "p_re_lu";
   const data::ArrayReader* kernel = part.find("kernel");

@@ -9,7 +9,7 @@ namespace sinter::weights {
 
 namespace {
 
-constexpr std::array<Kind, 11> all_kinds{{
+constexpr std::array<Kind, 13> all_kinds{{
     {"dense", "dense", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, Layout::out_first},
     {"conv2d", "conv2d", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, Layout::out_first},
     {"conv1d", "conv1d", {{{"weight", "weight"}, {"bias", "bias"}, {}, {}}}, Layout::out_first},
@@ -18,6 +18,8 @@ constexpr std::array<Kind, 11> all_kinds{{
      "batch_normalization",
      {{{"gamma", "weight"}, {"beta", "bias"}, {"running_mean", "running_mean"}, {"running_variance", "running_var"}}}},
     {"layer_norm", "layer_normalization", {{{"gamma", "weight"}, {"beta", "bias"}, {}, {}}}},
+    {"group_norm", "group_normalization", {{{"gamma", "weight"}, {"beta", "bias"}, {}, {}}}},
+    {"instance_norm", "group_normalization", {{{"gamma", "weight"}, {"beta", "bias"}, {}, {}}}},  // Keras's GroupNormalization(groups=-1)
     {"embedding", "embedding", {{{"weight", "weight"}, {}, {}, {}}}},
     {"prelu", "p_re_lu", {{{"weight", "weight"}, {}, {}, {}}}},
     {"simple_rnn",

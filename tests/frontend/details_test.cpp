@@ -56,10 +56,18 @@ TEST(Details, OfEveryLayer) {
   EXPECT_EQ(settings_of(nn::MaxPool1D(3, {.strides = {2}})), "window 3, strides 2, padding valid");
   EXPECT_EQ(settings_of(nn::AveragePool2D({2, 3}, {.padding = Padding::same()})), "window 2×3, strides the window, padding same, counts padding no");
   EXPECT_EQ(settings_of(nn::AveragePool1D(2)), "window 2, strides the window, padding valid");
+  EXPECT_EQ(settings_of(nn::AdaptiveMaxPool2D({7})), "out 7");
+  EXPECT_EQ(settings_of(nn::AdaptiveAveragePool2D({3, 4})), "out 3×4");
+  EXPECT_EQ(settings_of(nn::AdaptiveMaxPool1D(5)), "out 5");
+  EXPECT_EQ(settings_of(nn::AdaptiveAveragePool1D(6)), "out 6");
+  EXPECT_EQ(settings_of(nn::Upsample({2, 3})), "scale 2×3, interpolation nearest");
+  EXPECT_EQ(settings_of(nn::Upsample({2}, Interpolation::bilinear)), "scale 2, interpolation bilinear");
   EXPECT_EQ(settings_of(nn::ZeroPadding({1, 2})), "padding 1×2");
   EXPECT_EQ(settings_of(nn::SpatialDropout(0.5)), "rate 0.5");
   EXPECT_EQ(settings_of(nn::BatchNorm(2)), "momentum 0.9, epsilon 1e-05, scale yes, center yes, running variance over the count");
   EXPECT_EQ(settings_of(nn::LayerNorm(2, {.epsilon = 0.5, .center = false})), "epsilon 0.5, scale yes, center no");
+  EXPECT_EQ(settings_of(nn::GroupNorm(2, 4, {.scale = false})), "groups 2, epsilon 1e-05, scale no, center yes");
+  EXPECT_EQ(settings_of(nn::InstanceNorm(2)), "epsilon 1e-05, scale yes, center yes");
   EXPECT_EQ(settings_of(nn::Embedding(5, 2, {.weight = init::constant(2), .mask_zero = true})), "weight constant(2), mask_zero yes");
   EXPECT_EQ(settings_of(nn::LeakyReLU(0.25f)), "slope 0.25");
   EXPECT_EQ(settings_of(nn::ELU(2)), "alpha 2");
@@ -183,6 +191,9 @@ TEST(Details, TheTableOfOtherDefaultsNamesSettingsThatThereAre) {
   add_module(nn::AveragePool2D({2}, padded));
   add_module(nn::BatchNorm(1));
   add_module(nn::LayerNorm(1));
+  add_module(nn::GroupNorm(1, 1));
+  add_module(nn::InstanceNorm(1));
+  add_module(nn::Upsample({2}));
   add_module(nn::Embedding(1, 1));
   add_module(nn::LeakyReLU());
   add_module(nn::ELU());

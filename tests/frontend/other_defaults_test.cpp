@@ -52,6 +52,11 @@ Sources keras_sources() {
   Sources sources{{{"batch_norm", "momentum"}, {"BatchNormalization", "momentum"}},
                   {{"batch_norm", "epsilon"}, {"BatchNormalization", "epsilon"}},
                   {{"layer_norm", "epsilon"}, {"LayerNormalization", "epsilon"}},
+                  {{"group_norm", "epsilon"}, {"GroupNormalization", "epsilon"}},
+                  {{"instance_norm", "epsilon"}, {"GroupNormalization", "epsilon"}},
+                  {{"instance_norm", "scale"}, {"GroupNormalization", "scale"}},
+                  {{"instance_norm", "center"}, {"GroupNormalization", "center"}},
+                  {{"upsample", "interpolation"}, {"UpSampling2D", "interpolation"}},
                   {{"embedding", "weight"}, {"Embedding", "embeddings_initializer", by_keras_uniform}},
                   {{"leaky_relu", "slope"}, {"LeakyReLU", "negative_slope"}},
                   {{"elu", "alpha"}, {"ELU", "alpha"}},
@@ -106,6 +111,11 @@ Sources pytorch_sources() {
   Sources sources{{{"batch_norm", "momentum"}, {"BatchNorm1d", "momentum", kept_share}},
                   {{"batch_norm", "epsilon"}, {"BatchNorm1d", "eps"}},
                   {{"layer_norm", "epsilon"}, {"LayerNorm", "eps"}},
+                  {{"group_norm", "epsilon"}, {"GroupNorm", "eps"}},
+                  {{"instance_norm", "epsilon"}, {"InstanceNorm2d", "eps"}},
+                  {{"instance_norm", "scale"}, {"InstanceNorm2d", "affine"}},
+                  {{"instance_norm", "center"}, {"InstanceNorm2d", "affine"}},
+                  {{"upsample", "interpolation"}, {"Upsample", "mode"}},
                   {{"leaky_relu", "slope"}, {"LeakyReLU", "negative_slope"}},
                   {{"elu", "alpha"}, {"ELU", "alpha"}},
                   {{"gelu", "approximate"}, {"GELU", "approximate", exactly}},
@@ -220,6 +230,8 @@ TEST(OtherDefaults, EachIsTheOtherFrameworks) {
 TEST(OtherDefaults, OnlyDifferencesAreSaid) {
   EXPECT_EQ(nn::other_defaults("batch_norm", {{"momentum", 0.9}, {"epsilon", 1e-5}}), "Keras: momentum 0.99, epsilon 0.001");
   EXPECT_EQ(nn::other_defaults("batch_norm", {{"momentum", 0.99}, {"epsilon", 1e-3}}), "PyTorch: momentum 0.9 (its momentum 0.1), epsilon 1e-05");
+  EXPECT_EQ(nn::other_defaults("instance_norm", nn::InstanceNorm(2).settings()),
+            "Keras: epsilon 0.001 (GroupNormalization of groups=-1); PyTorch: scale no (affine=False), center no (affine=False)");
   EXPECT_EQ(nn::other_defaults("elu", {{"alpha", 1}}), "");
   EXPECT_EQ(nn::other_defaults("of my own", {{"alpha", 2}}), "");
   EXPECT_EQ(nn::other_defaults("dense", {{"bias", "none"}}), "");  // there is none to begin in another way

@@ -32,11 +32,17 @@ TEST(ParseLayers, OfImages) {
   EXPECT_EQ(result("conv 8 3 strides=2; global_pool", images), str("f32[N,8] ", 27 * 8 + 8));
   EXPECT_EQ(result("conv 8 3 dilations=2; global_pool max", images), str("f32[N,8] ", 27 * 8 + 8));
   EXPECT_EQ(result("conv_transpose 2 3 relu strides=2 padding=same", images), str("f32[N,24,24,2] ", 27 * 2 + 2));
+  EXPECT_EQ(result("adaptive_pool 5 7", images), "f32[N,5,7,3] 0");
+  EXPECT_EQ(result("adaptive_pool 5 max; upsample 2; upsample bilinear 1 3", images), "f32[N,10,30,3] 0");
+  EXPECT_EQ(result("conv 8 3; group_norm 4; instance_norm; global_pool", images), str("f32[N,8] ", 27 * 8 + 8 + 16 + 16));
   EXPECT_EQ(result("reshape 2 3 1; conv 1 2", rows), str("f32[N,1,2,1] ", 5));
 }
 
 TEST(ParseLayers, OfSeries) {
   EXPECT_EQ(result("conv 8 3 relu; pool 2; flatten; dense 1", series), str("f32[N,1] ", 4 * 3 * 8 + 8 + 9 * 8 + 1));
+  EXPECT_EQ(result("adaptive_pool 7 average; upsample 3 nearest; instance_norm", series), "f32[N,21,4] 8");
+  EXPECT_EQ(result("adaptive_pool max 7", series), "f32[N,7,4] 0");
+  EXPECT_EQ(result("group_norm 2", sequences), "f32[N,T,4] 8");
   EXPECT_EQ(result("conv 8 3 relu padding=causal; gru 5 sequences; lstm 6", sequences),
             str("f32[N,6] ", 4 * 3 * 8 + 8 + 3 * 5 * (8 + 5 + 2) + 4 * 6 * (5 + 6 + 1)));
   EXPECT_EQ(result("rnn 5 relu backwards dropout=0.1 recurrent_dropout=0.2", sequences), str("f32[N,5] ", 5 * (4 + 5 + 1) + 1));
@@ -82,6 +88,13 @@ TEST(ParseLayers, SaysWhereAMistakeIs) {
   EXPECT_THAT(error("gru 8 both backwards", series), HasSubstr("[gru] runs backwards or in both directions, not both"));
   EXPECT_THAT(error("gru 8 both merge=max", series), HasSubstr("[gru] merge must be concat, sum, mean or product, got 'max'"));
   EXPECT_THAT(error("dropout 2"), HasSubstr("character 1, 'dropout 2': "));
+  EXPECT_EQ(error("adaptive_pool 2 3", series), "[layers] character 1, 'adaptive_pool 2 3': [adaptive_pool] takes one extent for series, got 2");
+  EXPECT_THAT(error("adaptive_pool"), HasSubstr("[adaptive_pool] needs the extent of the result, as in 'adaptive_pool 8'"));
+  EXPECT_THAT(error("upsample 2 0.5"), HasSubstr("[upsample] the scale must be a whole number from 1 to 1e+09, got 0.5"));
+  EXPECT_THAT(error("group_norm 2"), HasSubstr("[GroupNorm] groups must divide channels, got 2 groups for 3 channels"));
+  EXPECT_THAT(error("group_norm"), HasSubstr("[group_norm] needs the number of groups, as in 'group_norm 8'"));
+  EXPECT_THAT(error("flatten; upsample 2"),
+              HasSubstr("[upsample] takes images [N, height, width, channels] or series [N, length, channels], but gets f32[N,432]"));
   EXPECT_THAT(error("softmax 2"), HasSubstr("[softmax] does not take '2'"));
 }
 

@@ -130,6 +130,40 @@ TEST(Weights, ImageNetworksOfKerasAndPyTorchLoadAndPredict) {
               HasSubstr("the image that layer 'dense_1' has flattened must be [H, W, C] of "));
 }
 
+/// Of group and instance normalizations, which Keras's files give one name: tests/fixtures/image_layers.py wrote them.
+TEST(Weights, GroupNormsOfKeras3And2LoadAndPredict) {
+  for (const char* file : {"/keras_norms.weights.h5", "/keras2_norms.h5"}) {
+    SCOPED_TRACE(file);
+    nn::Sequential model{nn::Conv2D(2, 6, {3}),
+                         nn::GroupNorm(3, 6, {.epsilon = 1e-3}),
+                         nn::LayerNorm(6, {.epsilon = 1e-3}),
+                         nn::Upsample({2, 3}, Interpolation::bilinear),
+                         nn::InstanceNorm(6, {.epsilon = 1e-3}),
+                         nn::GroupNorm(2, 6, {.epsilon = 1e-3}),
+                         nn::AdaptiveAveragePool2D({3, 4}),
+                         nn::Flatten(),
+                         nn::Dense(72, 3)};
+    weights::load(model, folder + file);
+    expect_predictions(model(data::npy(folder + "/image_x.npy")), "/keras_norms_y.npy");
+    nn::Sequential other{nn::Conv2D(2, 6, {3}), nn::GroupNorm(3, 6), nn::LayerNorm(6), nn::LayerNorm(6), nn::GroupNorm(2, 6), nn::Dense(72, 3)};
+    EXPECT_THAT(error_of([&] { weights::load(other, folder + file); }),
+                HasSubstr("layer 'layer_norm_2' is the model's layer_normalization number 2, but the file has 1"));
+  }
+}
+
+TEST(Weights, GroupNormsOfPyTorchLoadAndPredict) {
+  nn::Sequential model{nn::Conv2D(2, 6, {3}),
+                       nn::GroupNorm(3, 6),
+                       nn::Upsample({2}),
+                       nn::InstanceNorm(6),
+                       nn::InstanceNorm(6, {.scale = false, .center = false}),
+                       nn::AdaptiveMaxPool2D({4, 3}),
+                       nn::Flatten(),
+                       nn::Dense(72, 3)};
+  weights::load(model, folder + "/torch_norms.safetensors", {.convention = weights::Convention::pytorch, .flattened = {{"dense_1", {4, 3, 6}}}});
+  expect_predictions(model(data::npy(folder + "/image_x.npy")), "/torch_norms_y.npy");
+}
+
 /// Names of PyTorch, in the order of the alphabet: norms before convolutions.
 weights::StateDict torch_convolutions() {
   weights::StateDict tensors;
