@@ -4,17 +4,25 @@
 #include <cerrno>
 #include <cstddef>
 
+#if defined(__has_feature)
+#define SINTER_HAS_FEATURE(name) __has_feature(name)
+#else
+#define SINTER_HAS_FEATURE(name) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || SINTER_HAS_FEATURE(address_sanitizer) || SINTER_HAS_FEATURE(thread_sanitizer)
+
+std::optional<std::int64_t> sinter::bench::allocations() { return {}; }
+
+#else
+
 namespace {
 
 std::atomic<std::int64_t> count{0};
 
 }  // namespace
 
-namespace sinter::bench {
-
-std::int64_t allocations() { return count.load(); }
-
-}  // namespace sinter::bench
+std::optional<std::int64_t> sinter::bench::allocations() { return count.load(); }
 
 extern "C" {
 void* __libc_malloc(std::size_t);
@@ -32,3 +40,5 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   return *memory ? 0 : ENOMEM;
 }
 }
+
+#endif

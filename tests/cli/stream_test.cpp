@@ -92,7 +92,7 @@ class StreamCommand : public Cli {
   }
   /// A model of three numbers, from arrays.
   void train_on_arrays() const {
-    const std::string rows = little_endian(0, 36);  // three rows of zeros, whose targets are 0, 0 and 1
+    const std::string rows = std::string(36, '\0');  // three rows of zeros, whose targets are 0, 0 and 1
     const std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3), }",
                       numbers = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1), }";
     const auto npy = [](std::string header, const std::string& data) {

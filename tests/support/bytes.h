@@ -17,7 +17,7 @@ inline std::string read_bytes(const std::filesystem::path& path) {
 }
 inline void write_bytes(const std::filesystem::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-/// The lowest `size` bytes of a number, the lowest first.
+/// The lowest `size` bytes of a number, the lowest first; at most 8.
 inline std::string little_endian(std::uint64_t value, std::size_t size = sizeof(std::uint64_t)) {
   std::string bytes(size, '\0');
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(value >> 8 * i);
