@@ -24,6 +24,12 @@ Value convolution_of_large_image(Builder& b) {
   return b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {size, size}}, {image, y});
 }
 
+/// A convolution with so large a kernel that it is read for several images together; of an image with many pixels, for a part of it.
+Value convolution_of_many_windows(Builder& b) {
+  const Shape x{1, b.number(36, 38), b.number(36, 38), b.number(32, 34)}, w{4, 4, x[3], b.number(66, 70)};
+  return arithmetic(b, b.add(ir::Conv2D{}, {b.leaf({DType::f32, x}), b.leaf({DType::f32, w})}));
+}
+
 }  // namespace
 
 /// Convolution, bias, activation and pool.
@@ -72,20 +78,16 @@ Value convolution_of_long_kernel(Builder& b) {
   return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y, kernel}));
 }
 
-/// A convolution of few pixels whose kernel is so large that it is read for several images together, or one of its gradients; sometimes of many
-/// pixels.
+/// A convolution of few pixels with so large a kernel, or one of its gradients; sometimes of many pixels.
 Value convolution_of_large_kernel(Builder& b) {
-  b.allow(600'000, 1e8);
-  const bool of_kernel = b.choose.one_in(3), large = !of_kernel && b.choose.one_in(5);
-  const std::int64_t size = large       ? 5
-                            : of_kernel ? 3
-                                        : b.number(1, 3),
-                     channels = large ? b.number(20, 30) : b.number(of_kernel ? 110 : 60, of_kernel ? 140 : 200),
-                     features = of_kernel ? b.number(120, 140) : b.number(60, 140);
-  const auto extent = [&] { return large ? b.number(34, 40) : b.number(1, 5); };
+  b.allow(600'000, 1.2e8);
+  if (b.choose.one_in(4)) return convolution_of_many_windows(b);
+  const bool of_kernel = b.choose.one_in(3);
+  const std::int64_t size = of_kernel ? 3 : b.number(1, 3), channels = b.number(of_kernel ? 110 : 60, of_kernel ? 140 : 200),
+                     features = b.number(of_kernel ? 120 : 60, 140);
+  const auto extent = [&] { return b.number(1, 5) + size - 1; };
   const auto pad = [&] { return exactly(b) ? size / 2 : b.number(0, static_cast<std::size_t>(size - 1)); };
-  const Shape x{large || b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), extent() + size - 1, extent() + size - 1, channels},
-      w{size, size, channels, features};
+  const Shape x{b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), extent(), extent(), channels}, w{size, size, channels, features};
   ir::Conv2D op;
   op.pads = {pad(), pad(), pad(), pad()};
   if (!exactly(b)) op.strides = {b.number(1, 2), b.number(1, 2)};

@@ -176,7 +176,7 @@ Case large_kernel(RandomStream& random) {
   };
   const std::int64_t size = pick(1, 3), stride = pick(1, 4) == 1 ? 2 : 1, dilation = pick(1, 4) == 1 ? 2 : 1;
   Case c{pick(1, 9), pick(2, 6), pick(2, 6), pick(64, 300), pick(65, 200), size, pick(1, 3), 1, {stride, pick(1, 2)}, {dilation, 1}, {}};
-  if (pick(1, 6) == 1) c.images = 1, c.height = 40, c.width = pick(28, 40), c.channels = pick(40, 60), c.kernel_h = c.kernel_w = 5;
+  if (pick(1, 6) == 1) c.images = 1, c.height = 40, c.width = pick(28, 40), c.channels = pick(40, 60), c.kernel_h = c.kernel_w = 4;
   c.pads = {pick(0, c.kernel_h - 1), pick(0, c.kernel_w - 1), pick(0, c.kernel_h - 1), pick(0, c.kernel_w - 1)};
   if (c.height < 5) c.pads = {dilation * (c.kernel_h - 1), c.kernel_w - 1, dilation * (c.kernel_h - 1), c.kernel_w - 1};
   return c;
