@@ -53,6 +53,8 @@ bool fold_bias(ir::Graph& graph, PassContext& context);
 bool split_concat(ir::Graph& graph, PassContext& context);
 /// Inputs that would have much padding come without it (ir/layout.h), and what needs it reads a copy: Reshape to the same shape.
 bool unpad_inputs(ir::Graph& graph, PassContext& context);
+/// A few cheap operations on a stored value of the same size, which several kernels read → a copy of them for each: their result need not be stored.
+bool recompute_pointwise(ir::Graph& graph, PassContext& context);
 /// Finds what need not heed the steps of sequences that a mask leaves out (ir::Padding).
 bool skip_padding(ir::Graph& graph, PassContext& context);
 /// Finds tables that change only in the rows to which a scatter_add_rows adds (ir::Node::touched_by): those of an embedding that a batch has.

@@ -43,6 +43,8 @@ std::span<const Pass> pipeline() {
       {"split_concat", split_concat, nullptr, true, true},
       // After all passes that remove reshapes: a copy is one to the same shape.
       {"unpad_inputs", unpad_inputs},
+      // After common_subexpressions, which would merge the copies.
+      {"recompute_pointwise", recompute_pointwise},
       // Before group, after all that changes loops: the groups of a step are part of its body.
       {"step_bodies", step_bodies, plain_step_bodies, true},
       // After all that changes nodes.
