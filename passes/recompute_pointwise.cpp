@@ -1,6 +1,6 @@
 // A value that several kernels read is stored. One that is a few cheap operations away from another stored value of its size is not worth that: x -
 // mean and (x - mean) / deviation of a batch normalization are read by its sums, by what follows and by the gradients, and x itself is in memory.
-// Each kernel gets a copy of these operations: nodes that wait for as many anchors as the readers do, so that one kernel may have all of them.
+// Each reader gets a copy of these operations; in a kernel that has several of them, they are computed once.
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -28,10 +28,11 @@ Type direct_sums(const ir::Graph& graph, ir::NodeId anchor) {
   return features == 1 ? chain_sums(1, taps) : chain_sums(taps, symbolic_layout(Shape{taps, features}).stride.factor());
 }
 
+/// What a product of windows needs: the copies of a block of images, and the kernel in panels.
 void plan_window_product(Planner& planner, Kernel kernel) {
   const Product product = product_of(planner.graph(), kernel.anchor);
-  const WindowBlock block = plan_window_block(plan_windows(planner.graph(), kernel.anchor));
   const ConvolutionPlan plan = plan_windows(planner.graph(), kernel.anchor);
+  const WindowBlock block = plan_window_block(plan);
   const std::int64_t elements = block.rows < plan.h.windows ? plan.block_elements(block.rows) : block.images * block.image_elements;
   kernel.memory.push_back({Memory::staging, planner.temporary({DType::f32, {elements}}, str("images of ", kernel.anchor)), true});
   const Shape packed{product.sizes.k, product.sizes.f};

@@ -80,8 +80,9 @@ struct WindowBlock {
   std::int64_t image_elements = 0;  ///< floats of the copy of one
 };
 WindowBlock plan_window_block(const ConvolutionPlan& plan);
-/// Images of a chunk that reads so much of a kernel that it should be used for many windows or tiles, of which an image has this number.
+/// A kernel of so many numbers does not stay in the second-level cache between chunks.
 inline constexpr std::int64_t much_kernel = 256 * 1024;
+/// The least images of a chunk that reads so much, if one has this number of windows or tiles.
 std::int64_t least_images(std::int64_t windows);
 
 /// `count` rows cut into tiles of two sizes that differ by one: `large` of `size`, then `small` of `size - 1`.

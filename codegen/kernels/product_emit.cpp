@@ -32,7 +32,7 @@ class ProductEmitter : ProductWords {
     e_.note(str(product_.run ? str(ir::name(e_.anchor().op), form) : "", to_text(plan_, product_)));
     left_.emplace(e_, product_, most_k(), most_rows());
     if (e_.kernel().is<Kernel::Partial>()) return emit_parts();
-    if (product_.of_transposed_windows()) return emit_places();
+    if (product_.of_transposed_windows()) return emit_taps();
     if (product_.of_windows())
       return left_->for_each_block([&](Range rows) {
         set_rows(rows.first, rows.last);
@@ -92,13 +92,13 @@ class ProductEmitter : ProductWords {
     });
   }
 
-  /// The chunk's rows, each of which has the numbers of a channel at a place of all windows.
-  void emit_places() {
+  /// The chunk's rows, each of which is of a tap of the kernel and a channel.
+  void emit_taps() {
     const Rows rows = e_.rows();
     Value* channels = number(product_.run);
-    e_.loop(b_.CreateUDiv(rows.first, channels), b_.CreateUDiv(b_.CreateAdd(rows.last, number(product_.run - 1)), channels), 1, [&](Value* place) {
-      Value* first = b_.CreateMul(place, channels);
-      left_->set_place(place);
+    e_.loop(b_.CreateUDiv(rows.first, channels), b_.CreateUDiv(b_.CreateAdd(rows.last, number(product_.run - 1)), channels), 1, [&](Value* tap) {
+      Value* first = b_.CreateMul(tap, channels);
+      left_->set_tap(tap);
       set_rows(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows.first, first), least(rows.last, b_.CreateAdd(first, channels)));
       emit_rows();
     });

@@ -17,7 +17,7 @@ LeftOperand::LeftOperand(Emitter& emitter, const Product& product, std::int64_t 
       transposed_(product.op.transpose_a) {
   const auto make_list = [&] { list_ = e_.variable(llvm::ArrayType::get(b_.getPtrTy(), static_cast<std::uint64_t>(most_k)), "rows", 64); };
   if (product.of_transposed_windows()) {
-    kind_ = Kind::place;
+    kind_ = Kind::tap;
     pixels_.emplace(emitter);
     make_list();
     return;
@@ -45,7 +45,7 @@ void LeftOperand::set_rows(Value* begin, Value* end, Value* first) {
 
 Tile::Walk LeftOperand::walk() const {
   if (!transposed_) return Tile::Walk::rows;
-  return kind_ == Kind::picked || kind_ == Kind::place ? Tile::Walk::list : Tile::Walk::columns;
+  return kind_ == Kind::picked || kind_ == Kind::tap ? Tile::Walk::list : Tile::Walk::columns;
 }
 
 /// Element in place, or of the leaf that rows are picked from.
@@ -74,7 +74,7 @@ void LeftOperand::begin_pass(Value* k, Value* k_stop) {
   if (!transposed_ || kind_ == Kind::stored) return;
   e_.loop(k, k_stop, 1, [&](Value* i) {
     Value* place = b_.CreateSub(i, k);
-    if (list_) b_.CreateStore(pixels_ ? pixels_->at(place_, i) : at(i, number(0)), b_.CreateInBoundsGEP(b_.getPtrTy(), list_, {place}));
+    if (list_) b_.CreateStore(pixels_ ? pixels_->at(tap_, i) : at(i, number(0)), b_.CreateInBoundsGEP(b_.getPtrTy(), list_, {place}));
     else convert(i, begin_, end_, floats_at(copy_, place, copy_stride_, number(0)));
   });
 }
@@ -82,7 +82,7 @@ void LeftOperand::begin_pass(Value* k, Value* k_stop) {
 void LeftOperand::add_to(std::vector<Value*>& arguments, Value* row, unsigned rows, Value* k, Value* k_stop) {
   if (transposed_) {
     if (kind_ == Kind::picked) arguments.insert(arguments.end(), {list_, row});
-    else if (kind_ == Kind::place) arguments.insert(arguments.end(), {list_, b_.CreateURem(row, number(product_.run))});
+    else if (kind_ == Kind::tap) arguments.insert(arguments.end(), {list_, b_.CreateURem(row, number(product_.run))});
     else if (kind_ == Kind::converted) arguments.push_back(floats_at(copy_, number(0), copy_stride_, b_.CreateSub(row, begin_)));
     else arguments.push_back(at(after(first_, k), first_ ? b_.CreateSub(row, begin_) : row));
     return;

@@ -20,8 +20,8 @@ class LeftOperand : ProductWords {
   void for_each_block(const std::function<void(Range)>& body) { windows_->for_each_block(body); }
   /// The rows of the result that follow, [begin, end); and, of several products, the first row of the matrix.
   void set_rows(llvm::Value* begin, llvm::Value* end, llvm::Value* first);
-  /// Of transposed windows: the place in them whose numbers the rows that follow have.
-  void set_place(llvm::Value* place) { place_ = place; }
+  /// Of transposed windows: the tap of the kernel to which the rows that follow belong.
+  void set_tap(llvm::Value* tap) { tap_ = tap; }
   /// How a tile walks over it, and its elements from one contracted index to the next, or from row to row.
   Tile::Walk walk() const;
   std::int64_t stride() const { return kind_ == Kind::converted ? copy_stride_ : product_.left_layout.stride.factor(); }
@@ -39,8 +39,8 @@ class LeftOperand : ProductWords {
 
  private:
   /// In place; rows that an index picks from a leaf; such rows with arithmetic on them, converted into the kernel's own memory; windows of images,
-  /// or the numbers of all windows at a place.
-  enum class Kind : std::uint8_t { stored, picked, converted, windows, place };
+  /// or what a tap of the kernel meets in all windows.
+  enum class Kind : std::uint8_t { stored, picked, converted, windows, tap };
 
   llvm::Value* at(llvm::Value* row, llvm::Value* column);
   void convert(llvm::Value* row, llvm::Value* column, llvm::Value* stop, llvm::Value* to);
@@ -53,8 +53,8 @@ class LeftOperand : ProductWords {
   Kind kind_ = Kind::stored;
   std::int64_t copy_stride_ = 0;
   std::optional<WindowRows> windows_;
-  std::optional<WindowPlace> pixels_;
-  llvm::Value* place_ = nullptr;
+  std::optional<WindowTap> pixels_;
+  llvm::Value* tap_ = nullptr;
   llvm::AllocaInst* list_ = nullptr;  ///< pointers to the picked rows of a pass, or pixels
   llvm::AllocaInst* copy_ = nullptr;  ///< converted rows
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *last_ = nullptr, *first_ = nullptr;

@@ -51,20 +51,20 @@ void WindowRows::begin_pass(Value* k) {
 
 Value* WindowRows::at(Value* row) { return float_at(b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getPtrTy(), list_, {row})), offset_); }
 
-WindowPlace::WindowPlace(Emitter& emitter) : ConvolutionWords(emitter) {
+WindowTap::WindowTap(Emitter& emitter) : ConvolutionWords(emitter) {
   source_ = e_.value_of(node_.inputs[0]);
   const std::int64_t count = divide_up(plan_.channels + most_tile_rows, lanes) * lanes;
   zeros_ = e_.variable(llvm::ArrayType::get(b_.getFloatTy(), static_cast<std::uint64_t>(count)), "zeros", 64);
   zero_from(zeros_, count);
 }
 
-Value* WindowPlace::at(Value* place, Value* window) {
-  const auto inside = [&](const ConvolutionPlan::Axis& axis, Value* index, Value* tap) {
-    return sub(add(mul(index, axis.step), mul(tap, axis.dilation)), number(axis.first));
+Value* WindowTap::at(Value* tap, Value* window) {
+  const auto along = [&](const ConvolutionPlan::Axis& axis, Value* index, Value* step) {
+    return sub(add(mul(index, axis.step), mul(step, axis.dilation)), number(axis.first));
   };
   Value *line = div(window, plan_.w.windows), *image = div(line, plan_.h.windows);
-  Value *h = inside(plan_.h, rem(line, plan_.h.windows), div(place, plan_.w.size)),
-        *w = inside(plan_.w, rem(window, plan_.w.windows), rem(place, plan_.w.size));
+  Value *h = along(plan_.h, rem(line, plan_.h.windows), div(tap, plan_.w.size)),
+        *w = along(plan_.w, rem(window, plan_.w.windows), rem(tap, plan_.w.size));
   Value* exists = b_.CreateAnd(b_.CreateICmpULT(h, number(plan_.h.source)), b_.CreateICmpULT(w, number(plan_.w.source)));
   Value* pixel = add(mul(add(mul(image, plan_.h.source), h), plan_.w.source), w);
   return b_.CreateSelect(exists, e_.address(source_, b_.CreateSelect(exists, pixel, number(0)), number(0)), zeros_);

@@ -26,12 +26,12 @@ class WindowRows : ConvolutionWords {
   llvm::Value* offset_ = nullptr;  ///< of the pass's first number from there
 };
 
-/// The numbers of all windows at one place of them, where they lie in the images.
-class WindowPlace : ConvolutionWords {
+/// What one tap of the kernel meets in all windows, where it lies in the images.
+class WindowTap : ConvolutionWords {
  public:
-  explicit WindowPlace(Emitter& emitter);
-  /// The first channel at a place of window number `window`, counted through all images; zeros if that is padding.
-  llvm::Value* at(llvm::Value* place, llvm::Value* window);
+  explicit WindowTap(Emitter& emitter);
+  /// The first channel that tap number `tap` meets in window number `window`, counted through all images; zeros if that is padding.
+  llvm::Value* at(llvm::Value* tap, llvm::Value* window);
 
  private:
   llvm::AllocaInst* zeros_;
