@@ -87,6 +87,12 @@ void Origins::add(Value* pointer, std::vector<Value*>& found, std::vector<Value*
     if (base == kernel_.getArg(kernel_.arg_size() - 2) && offset == offsetof(StepContext, table_rows)) return is_origin();
     lost(*pointer);
   }
+  // Lanes of a gather whose indices are known are constants.
+  if (auto* lanes = llvm::dyn_cast<llvm::Constant>(pointer); lanes && lanes->getType()->isVectorTy()) {
+    const unsigned count = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
+    for (unsigned i = 0; i < count; ++i) add(lanes->getAggregateElement(i), found, seen);
+    return;
+  }
   if (!llvm::isa<llvm::Argument>(pointer) && !llvm::isa<llvm::AllocaInst>(pointer) && !llvm::isa<llvm::GlobalVariable>(pointer)) lost(*pointer);
   is_origin();
 }
