@@ -309,6 +309,18 @@ std::vector<Bounded> with_stable_results(std::vector<Bounded> reference, const C
   return reference;
 }
 
+/// Throws MemoryError if the machine has less than the double reference takes and a run that keeps every value.
+void require_memory(const StepCore::Impl& step, const Variant& tapped, Sizes sizes) {
+  const int threads = tapped.executor().estimate(sizes, step.options.threads).threads;
+  const double needed = reference_bytes(tapped.compiled().traced.graph, sizes) + static_cast<double>(planned_memory(tapped, sizes, threads).all());
+  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)), all = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > all)
+    throw MemoryError(step.options.name,
+                      str("verify: the reference in double, and a run that keeps every value, take ", size_text(needed), ", and this machine has ",
+                          size_text(all), "; verify a smaller batch, or a smaller model of the same kind"));
+  if (needed > 1e9) warn(step.options.log, str("verify of '", step.options.name, "' takes ", size_text(needed), " of memory"));
+}
+
 }  // namespace
 
 VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
@@ -316,13 +328,6 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   Variant& ordinary = step.variant_for(in);
   const Traced& traced = ordinary.compiled().traced;
   const Sizes sizes = sizes_of(traced.graph, in);
-  const double needed = reference_bytes(traced.graph, sizes);
-  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)), all = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed > all)
-    throw MemoryError(step.options.name, str("verify: the reference in double takes ", size_text(needed), ", and this machine has ", size_text(all),
-                                             "; verify a smaller batch, or a smaller model of the same kind"));
-  if (needed > 1e9) warn(step.options.log, str("verify of '", step.options.name, "' takes ", size_text(needed), " of memory"));
-  const CellSnapshot saved(traced.cells);
 
   // Each step of a scan is judged from the run's own carries, which are further outputs of the tapped run: through many steps a bound says nothing.
   Traced kept = traced;
@@ -331,6 +336,8 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
 
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
   Variant tapped(std::make_shared<CompiledGraph>(compile_graph(kept, {.tap = true, .settings = step.compile_settings(), .log = step.options.log})));
+  require_memory(step, tapped, sizes);
+  const CellSnapshot saved(traced.cells);
   std::vector<Tensor> outputs(tapped.output_count());
   tapped.run(in, outputs, step.options.threads, step.options.force);
   const std::vector<Tensor> kept_outputs = outputs;

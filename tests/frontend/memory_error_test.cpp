@@ -40,5 +40,15 @@ TEST(MemoryError, NamesTheStepAndLeavesItUsable) {
   EXPECT_EQ(count.read().item(), 2);
 }
 
+/// What it keeps of the step counts, too: here all of it is one value.
+TEST(MemoryError, VerifySaysWhatItNeeds) {
+  NEEDS_CODEGEN();
+  const Tensor w = random({1, 1 << 17}, 2);
+  auto step = compile([&](const Tensor& x) { return sum(exp(x * w)); }, {.name = "wide"});
+  EXPECT_THAT(error_of([&] { (void)step.verify(random({1 << 20, 1}, 1)); }),
+              AllOf(HasSubstr("[wide] verify: the reference in double, and a run that keeps every value, take "),
+                    HasSubstr(", and this machine has "), HasSubstr("; verify a smaller batch, or a smaller model of the same kind")));
+}
+
 }  // namespace
 }  // namespace sinter::test::memory_error_test
