@@ -42,7 +42,7 @@ llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigne
   return result;
 }
 
-Accumulator::Accumulator(Emitter& e, Combine how, DType dtype, unsigned turns) : e_(e), how_(how), dtype_(dtype) {
+Accumulator::Accumulator(Emitter& e, Combine how, DType dtype) : e_(e), how_(how), dtype_(dtype) {
   for (unsigned turn = 0; turn < turns; ++turn) wide_.push_back(neutral_variable(e, how, dtype, lanes, "wide"));
   narrow_ = neutral_variable(e, how, dtype, lanes / 2, "narrow");
   one_ = neutral_variable(e, how, dtype, 1, "one");
@@ -64,30 +64,42 @@ Vec Accumulator::total() {
   return combine(vectors, value(one_), how_);
 }
 
-Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::Value* begin, llvm::Value* end, std::int64_t most,
-                   const std::function<Vec(llvm::Value*, llvm::Value*)>& chain) {
+std::vector<Vec> combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, std::size_t count, llvm::Value* begin, llvm::Value* end,
+                                std::int64_t most, const std::function<std::vector<Vec>(llvm::Value*, llvm::Value*)>& chain) {
   Builder& b = e.builder();
   const auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
   const auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
   const bool exact = how != Combine::sum || dtype != DType::f32;
   if (exact || (first && last && last->getSExtValue() - first->getSExtValue() <= most)) return chain(begin, end);
-  const auto variable = [&](const char* name) { return neutral_variable(e, how, dtype, width, name); };
-  llvm::AllocaInst *sum = variable("sum"), *error = variable("error");
+  std::vector<llvm::AllocaInst*> sums, errors;
+  for (std::size_t i = 0; i < count; ++i) {
+    sums.push_back(neutral_variable(e, how, dtype, width, "sum"));
+    errors.push_back(neutral_variable(e, how, dtype, width, "error"));
+  }
   const auto value = [&](llvm::AllocaInst* from) { return Vec(b.CreateLoad(from->getAllocatedType(), from), dtype); };
   e.loop(begin, end, most, [&](llvm::Value* k) {
-    const Vec x = chain(k, b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(k, e.number(most)), end));
-    const auto next = ir::add(ir::LongSum<Vec>{value(sum), value(error)}, x);
-    b.CreateStore(next.sum.value, sum);
-    b.CreateStore(next.error.value, error);
+    const std::vector<Vec> x = chain(k, b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(k, e.number(most)), end));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto next = ir::add(ir::LongSum<Vec>{value(sums[i]), value(errors[i])}, x[i]);
+      b.CreateStore(next.sum.value, sums[i]);
+      b.CreateStore(next.error.value, errors[i]);
+    }
   });
-  return value(sum);
+  std::vector<Vec> totals;
+  for (llvm::AllocaInst* sum : sums) totals.push_back(value(sum));
+  return totals;
 }
 
-Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, unsigned turns,
-                const std::function<Vec(const Site&)>& term) {
+Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::Value* begin, llvm::Value* end, std::int64_t most,
+                   const std::function<Vec(llvm::Value*, llvm::Value*)>& chain) {
+  return combine_chains(e, how, dtype, width, 1, begin, end, most,
+                        [&](llvm::Value* first, llvm::Value* last) { return std::vector{chain(first, last)}; })[0];
+}
+
+Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, const std::function<Vec(const Site&)>& term) {
   return combine_chains(e, how, dtype, 1, e.number(0), e.extent(symbolic_layout(shape).cols), ir::chain_terms * lanes * turns,
                         [&](llvm::Value* first, llvm::Value* last) {
-                          Accumulator part(e, how, dtype, turns);
+                          Accumulator part(e, how, dtype);
                           e.for_each_block_of(shape, row, {first, last}, [&](const Site& site) { part.add(term(site), site); }, turns);
                           return part.total();
                         });

@@ -7,6 +7,9 @@
 
 namespace sinter::codegen {
 
+/// Values that a loop combines independently, to hide the latency of an addition.
+inline constexpr unsigned turns = 4;
+
 enum class Combine : std::uint8_t { sum, max, prod };
 /// The neutral element.
 double identity(Combine how, DType dtype);
@@ -17,10 +20,10 @@ Vec horizontal(const Vec& x, Combine how);
 /// A variable that holds the neutral element.
 llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name);
 
-/// Combines values at sites: those of vectors lane by lane, `turns` of an unrolled loop apart.
+/// Combines values at sites: those of vectors lane by lane, the turns of an unrolled loop apart.
 class Accumulator {
  public:
-  Accumulator(Emitter& e, Combine how, DType dtype, unsigned turns = 1);
+  Accumulator(Emitter& e, Combine how, DType dtype);
   void add(const Vec& x, const Site& site);
   Vec total();
 
@@ -39,9 +42,12 @@ class Accumulator {
 Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::Value* begin, llvm::Value* end, std::int64_t most,
                    const std::function<Vec(llvm::Value* first, llvm::Value* last)>& chain);
 
-/// The values of a row's elements, combined; `turns` vectors in an iteration of the loop over them.
-Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, unsigned turns,
-                const std::function<Vec(const Site&)>& term);
+/// The same for `count` values at once.
+std::vector<Vec> combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, std::size_t count, llvm::Value* begin, llvm::Value* end,
+                                std::int64_t most, const std::function<std::vector<Vec>(llvm::Value* first, llvm::Value* last)>& chain);
+
+/// The values of a row's elements, combined.
+Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, const std::function<Vec(const Site&)>& term);
 
 /// The slots of the kernel that made the parts, in order, then what follows.
 void emit_combined(Emitter& e, Combine how);

@@ -32,9 +32,6 @@ Reduction reduction_of(const ir::Op& op) {
       op);
 }
 
-/// The number of independent sums, to hide the latency of additions.
-constexpr unsigned turns = 4;
-
 /// The operand over whole rows.
 Vec reduce_rows(Emitter& e, const Shape& in, Rows rows) {
   const ir::NodeId operand = e.anchor().inputs[0];
@@ -46,7 +43,7 @@ Vec reduce_rows(Emitter& e, const Shape& in, Rows rows) {
     return e.evaluate(operand, in, site, memo);
   };
   const auto chain = [&](Value* first, Value* last) {
-    Accumulator sum(e, how, dtype, turns);
+    Accumulator sum(e, how, dtype);
     e.for_each_site(in, {first, last}, false, [&](const Site& site) { sum.add(term(site), site); }, {}, turns);
     return sum.total();
   };
@@ -59,7 +56,7 @@ Vec reduce_rows(Emitter& e, const Shape& in, Rows rows) {
     llvm::AllocaInst* total = neutral_variable(e, how, dtype, 1, "total");
     const auto so_far = [&] { return Vec(e.builder().CreateLoad(total->getAllocatedType(), total), dtype); };
     e.loop(first, last, 1,
-           [&](Value* row) { e.builder().CreateStore(combine(so_far(), combine_row(e, how, dtype, in, row, turns, term), how).value, total); });
+           [&](Value* row) { e.builder().CreateStore(combine(so_far(), combine_row(e, how, dtype, in, row, term), how).value, total); });
     return so_far();
   });
 }

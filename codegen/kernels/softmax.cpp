@@ -31,7 +31,7 @@ void SoftmaxKernel::emit(Emitter& e) const {
     return result;
   };
   const auto reduce = [&](Value* row, Combine how, const std::function<Vec(const Site&)>& f) {
-    return is_flat(shape) ? f({e.number(0), row}) : combine_row(e, how, DType::f32, shape, row, 1, f);
+    return is_flat(shape) ? f({e.number(0), row}) : combine_row(e, how, DType::f32, shape, row, f);
   };
   const auto at_row = [&](Value* row) {
     greatest = reduce(row, Combine::max, element);
