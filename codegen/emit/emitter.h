@@ -130,6 +130,8 @@ class Emitter {
   /// Stores the kernel's results at every site of the rows, and zeros in the padding. `anchor`: that node's value at a site; without it, it is
   /// evaluated like others. `scalar`: at single elements, which may be the units of the domain.
   void store_results(Rows rows, bool scalar = false, const std::function<Vec(const Site&)>& anchor = {}, const Body& at_row = {});
+  /// The same at one site.
+  void store_results_at(const Site& site, const Vec* anchor = nullptr);
   /// The same for columns [first, last) of a row; whole vectors from `first`, up to the last column or to a multiple of them.
   void store_results_of_row(llvm::Value* row, llvm::Value* first, llvm::Value* last);
   /// Stores zeros in these rows of a value.
@@ -141,7 +143,6 @@ class Emitter {
   /// Whether the units of the domain are elements of tensors of the kernel's shape.
   bool counts_elements() const;
   bool computes(ir::NodeId id) const;
-  void store_results_at(const Site& site, const Vec* anchor = nullptr);
   Vec perturbed(ir::NodeId id, const Vec& x);
   void zero_pads(llvm::Value* row);
   std::size_t kernel_number() const { return static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data()); }

@@ -1,6 +1,7 @@
 // Kernels of convolutions: what they need, and which code computes them; see codegen/kernels/convolution_plan.h.
 #include "codegen/emit/combine.h"
 #include "codegen/kernels/chains.h"
+#include "codegen/kernels/convolution_depthwise.h"
 #include "codegen/kernels/convolution_emit.h"
 #include "codegen/kernels/convolution_grouped.h"
 #include "codegen/kernels/kinds.h"
@@ -46,6 +47,10 @@ void plan_window_product(Planner& planner, Kernel kernel) {
 void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   plan_samples(planner, kernel);
+  if (tiles_depthwise(graph, kernel.anchor)) {
+    if (kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, kernel.shape[1].factor());
+    return planner.add(std::move(kernel));
+  }
   plan_memory_in_place(planner, kernel);
   if (!tiles_convolution(graph, kernel.anchor)) return planner.add(std::move(kernel));
   if (is_window_product(graph, kernel.anchor)) return plan_window_product(planner, std::move(kernel));
@@ -81,6 +86,7 @@ void ConvolutionKernel::limit(const ir::Graph& graph, const Kernel& kernel, cons
 
 void ConvolutionKernel::emit(Emitter& e) const {
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
+  if (tiles_depthwise(e.graph(), e.kernel().anchor)) return emit_depthwise(e);
   if (!tiles_convolution(e.graph(), e.kernel().anchor)) {
     collect_grouped(e);
     return e.store_results(e.rows());
@@ -120,6 +126,7 @@ void ConvolutionWeightKernel::emit(Emitter& e) const {
   if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, Combine::sum);
   if (e.kernel().is<Kernel::Group>()) return emit_product(e);
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
+  if (tiles_depthwise(e.graph(), e.kernel().anchor)) return emit_depthwise_weight(e);
   if (tiles_convolution(e.graph(), e.kernel().anchor)) emit_convolution_weight(e);
   else sum_grouped_weight(e);
 }

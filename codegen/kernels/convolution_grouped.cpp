@@ -1,4 +1,4 @@
-// Convolutions of several groups: element by element, or on lanes of channels where each has its own kernel (depthwise).
+// Convolutions of several groups: element by element, or on lanes of channels where each has its own kernel, too long to be unrolled.
 #include "codegen/kernels/convolution_grouped.h"
 
 #include <llvm/IR/Intrinsics.h>
@@ -13,8 +13,6 @@ namespace sinter::codegen {
 using llvm::Value;
 
 namespace {
-
-bool is_depthwise(const ir::Convolution& c) { return c.groups == c.channels && c.channels == c.features; }
 
 Vec load_kernel(Emitter& e, ValueId value, const ir::Convolution& c, Value* place, Value* channel, Value* feature, unsigned width) {
   Value* row = e.builder().CreateAdd(e.builder().CreateMul(place, e.number(c.channels_a_group())), channel);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "codegen/kernels/pixel_tiles.h"
 #include "ir/long_sum.h"
 #include "ir/winograd.h"
 
@@ -62,6 +63,13 @@ ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor) {
 }
 
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) { return convolution_of(graph, anchor).groups == 1; }
+
+bool is_depthwise(const ir::Convolution& c) { return c.groups > 1 && c.groups == c.channels && c.channels == c.features; }
+
+bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Convolution c = convolution_of(graph, anchor);
+  return is_depthwise(c) && unrolls_taps(c.sliding.w, std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op));
+}
 
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);

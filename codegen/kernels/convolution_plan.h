@@ -17,8 +17,13 @@ namespace sinter::codegen {
 /// `anchor` is a conv2d, conv2d_transpose or conv2d_weight.
 ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor);
 bool is_convolution(const ir::Op& op);
-/// Whether tiles can compute it: convolutions of one group. The others are computed element by element.
+/// Whether it is a product, which tiles can compute: convolutions of one group.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
+/// Whether each channel has a kernel of its own.
+bool is_depthwise(const ir::Convolution& c);
+/// Whether it is depthwise, and the taps along a row of the kernel are so few that tiles of pixels unroll them. What neither kind of tiles computes
+/// is computed element by element.
+bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor);
 
 /// The most rows of a tile, and the most columns, on any vector unit.
 inline constexpr std::int64_t most_convolution_rows = 14, most_convolution_columns = 5 * 16;

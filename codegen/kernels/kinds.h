@@ -64,6 +64,8 @@ class PoolKernel final : public PointwiseKernel {
  public:
   template <class O>
   static constexpr bool computes = ir::IsPool<O> || ir::IsUnpool<O>;
+  void plan(Planner& planner, Kernel kernel) const override;
+  void emit(Emitter& e) const override;
   Vec element(Emitter& e, ir::NodeId anchor, const Site& site) const override;
 };
 

@@ -1,10 +1,12 @@
-// Pools and their adjoints: each element from the elements of its window, or from the windows that contain it.
+// Pools and their adjoints: each element from the elements of its window, or from the windows that contain it. Most are computed in tiles
+// (codegen/kernels/pool_tiles.h).
 #include <llvm/IR/Intrinsics.h>
 
 #include <limits>
 
 #include "codegen/emit/image.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/pool_tiles.h"
 
 namespace sinter::codegen {
 
@@ -168,6 +170,17 @@ class PoolElements {
 };
 
 }  // namespace
+
+void PoolKernel::plan(Planner& planner, Kernel kernel) const {
+  if (!tiles_pool(planner.graph(), kernel)) return PointwiseKernel::plan(planner, std::move(kernel));
+  if (kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, kernel.shape[1].factor());
+  planner.add(std::move(kernel));
+}
+
+void PoolKernel::emit(Emitter& e) const {
+  if (tiles_pool(e.graph(), e.kernel())) emit_pool_tiles(e);
+  else PointwiseKernel::emit(e);
+}
 
 Vec PoolKernel::element(Emitter& e, ir::NodeId anchor, const Site& site) const {
   const auto at = [&](const Site& here) {

@@ -32,6 +32,7 @@ ir::Value computed_index(Builder& b);
 ir::Value image_layer(Builder& b);  // motifs_image.cpp
 ir::Value convolution_of_long_kernel(Builder& b);
 ir::Value convolution_of_large_kernel(Builder& b);
+ir::Value depthwise_convolution(Builder& b);
 ir::Value convolution_of_many_channels(Builder& b);
 ir::Value rectified_pool(Builder& b);
 
@@ -43,6 +44,7 @@ ir::Value log_of_softmax(Builder& b);  // motifs_reduction.cpp
 ir::Value long_reduction(Builder& b);
 ir::Value sum_of_chains(Builder& b);
 ir::Value normalized(Builder& b);
+ir::Value related_sums(Builder& b);
 ir::Value count(Builder& b);
 
 ir::Value many_rows(Builder& b);  // motifs_sequence.cpp

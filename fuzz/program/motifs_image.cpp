@@ -98,6 +98,31 @@ Value convolution_of_large_kernel(Builder& b) {
   return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.leaf({DType::f32, w})}));
 }
 
+/// A depthwise convolution of rows of several tiles, or one of its gradients; sometimes with a kernel too long for these.
+Value depthwise_convolution(Builder& b) {
+  b.allow(200'000, 1e7);
+  constexpr std::int64_t many[] = {16, 8, 17, 24, 33, 5, 2};
+  const std::int64_t channels = b.choose.among(many), height = b.number(1, 5), width = b.choose.one_in(8) ? b.number(10, 12) : b.number(1, 9);
+  const auto pad = [&](std::int64_t size) { return b.number(0, static_cast<std::size_t>(size - 1)); };
+  ir::Conv2D op;
+  op.groups = channels;
+  op.strides = {b.number(1, 2), b.choose.one_in(2) ? 1 : b.number(1, 5)};
+  if (b.choose.one_in(4)) op.dilations = {1, b.number(1, 3)};
+  op.pads = {pad(height), pad(width), pad(height), pad(width)};
+  const std::int64_t reach = (width - 1) * op.dilations[1].factor();
+  const Shape w{height, width, 1, channels},
+      x{b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), height + b.number(0, 4), reach + b.number(1, 30), channels};
+  const auto y = [&] { return b.floats(ir::convolution_of(op, x, w).y()); };
+  switch (b.choose.below(3)) {
+    case 0:
+      return arithmetic(b, b.add(op, {b.floats(x), b.floats(w)}));
+    case 1:
+      return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.floats(w)}));
+    default:
+      return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {height, width}}, {b.floats(x), y()}));
+  }
+}
+
 /// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.
 Value rectified_pool(Builder& b) {
   const Value image = b.floats(is_image, image_shape(b)), y = b.add(ir::Relu{}, {image});

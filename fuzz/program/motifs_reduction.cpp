@@ -76,6 +76,26 @@ Value normalized(Builder& b) {
   return arithmetic(b, b.add(ir::Mul{}, {centred, link(b, b.add(ir::Rsqrt{}, {variance}))}));
 }
 
+/// Sums of multiples of a value along its first axes; sometimes of what is apart from its mean, too.
+Value related_sums(Builder& b) {
+  const Value x = b.floats([](const Shape& s) { return s.rank() > 1 && s.rank() < 5; }, b.shape(2 + b.choose.below(2)));
+  const std::size_t last = 1 + b.choose.below(x.shape().rank() - 1);
+  const ir::Sum sum{0, static_cast<std::int64_t>(last)};
+  const auto times_factor = [&](Value v) {
+    const Value factor = exactly(b) ? b.floats(x.shape().erase(0, last)) : b.beside(DType::f32, x.shape());
+    return link(b, b.choose.below(2) ? b.add(ir::Mul{}, {v, factor}) : b.add(ir::Mul{}, {factor, v}));
+  };
+  const Value first = b.add(sum, {times_factor(x)});
+  b.keep(first);
+  Value terms = times_factor(x);
+  if (b.choose.below(2)) {
+    const Value count = b.add(ir::Extent{x.shape().product(0, exactly(b) ? last : 1)}, {});
+    const Value centred = b.add(ir::Sub{}, {x, b.add(ir::Div{}, {b.add(sum, {x}), count})});
+    terms = b.add(ir::Add{}, {terms, times_factor(centred)});
+  }
+  return arithmetic(b, b.add(ir::Add{}, {first, b.add(sum, {terms})}));
+}
+
 /// A count: a sum or running sums of what was compared, as integers.
 Value count(Builder& b) {
   const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(3)));

@@ -59,6 +59,7 @@ struct Site {
   bool is_winograd() const { return is_convolution() && codegen::plan_winograd(graph, kernel.anchor).has_value(); }
   bool is_window_product() const { return is_convolution() && codegen::is_window_product(graph, kernel.anchor); }
   bool is_transposed_window_product() const { return is_convolution() && codegen::is_transposed_window_product(graph, kernel.anchor); }
+  bool is_depthwise() const { return is_convolution() && codegen::tiles_depthwise(graph, kernel.anchor); }
   /// A convolution in register tiles, image by image.
   bool is_in_tiles() const {
     return is_convolution() && codegen::tiles_convolution(graph, kernel.anchor) && !is_winograd() && !is_window_product() &&
@@ -160,7 +161,11 @@ constexpr Pattern kernel_patterns[] = {
        return s.has_anchor<ir::Conv2DTranspose>() && s.kernel.is<Kernel::Group>() && s.is_in_tiles() &&
               codegen::plan_convolution(s.graph, s.kernel.anchor).windows_are_apart();
      }},
-    {"convolution in groups", [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor); }},
+    {"convolution in groups",
+     [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_depthwise(); }},
+    {"depthwise", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_depthwise(); }},
+    {"depthwise, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_depthwise(); }},
+    {"depthwise, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_depthwise(); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},

@@ -201,6 +201,40 @@ TEST(Convolution, LargeKernels) {
   EXPECT_GT(times["conv2d_weight, transposed windows"], 5);
 }
 
+/// A depthwise one of rows of several tiles; some with a kernel too long for these.
+Case depthwise(RandomStream& random) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
+  };
+  const std::int64_t taps_h = pick(1, 5), taps_w = pick(1, 10), channels = pick(2, 40), dilation = pick(1, 4) == 1 ? pick(2, 4) : 1;
+  Case c{pick(1, 3), taps_h + pick(0, 6), (taps_w - 1) * dilation + pick(1, 40), channels, channels, taps_h, taps_w, channels, {}, {}, {}};
+  c.strides = {pick(1, 3), pick(1, 2) == 1 ? 1 : pick(2, 5)};
+  c.dilations = {1, dilation};
+  c.pads = {pick(0, taps_h - 1), pick(0, taps_w - 1), pick(0, taps_h - 1), pick(0, taps_w - 1)};
+  return c;
+}
+
+TEST(Convolution, Depthwise) {
+  NEEDS_CODEGEN();
+  RandomStream random(16, 1);
+  std::map<std::string, int> times;
+  for (int i = 0; i < 80; ++i) {
+    const Case c = depthwise(random);
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    std::string explained;
+    conv.expect(conv.run(Mode::graph, 1, &explained));
+    if (testing::Test::HasFatalFailure()) return;
+    for (const char* of : {"conv2d, depthwise", "conv2d_transpose, depthwise", "conv2d_weight, depthwise"})
+      times[of] += explained.find(of) != std::string::npos;
+  }
+  for (const auto& [of, count] : times) {
+    EXPECT_GT(count, 30) << of;
+    EXPECT_LT(count, 80) << of;
+  }
+  EXPECT_EQ(times.size(), 3u);
+}
+
 /// The error against the direct convolution's, both as root mean squares over random numbers: what docs/design.md states.
 TEST(Convolution, FewMultiplicationsRoundLittleMore) {
   NEEDS_CODEGEN();
@@ -223,8 +257,12 @@ TEST(Convolution, FewMultiplicationsRoundLittleMore) {
 TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
   NEEDS_CODEGEN();
   RandomStream random(12, 1);
-  for (int i = 0; i < 40; ++i) {
-    Case c = i < 30 ? random_case(random) : i < 35 ? small_kernel(random) : i < 37 ? long_kernel(random) : large_kernel(random);
+  for (int i = 0; i < 45; ++i) {
+    Case c = i < 30   ? random_case(random)
+             : i < 35 ? small_kernel(random)
+             : i < 37 ? long_kernel(random)
+             : i < 40 ? large_kernel(random)
+                      : depthwise(random);
     c.images = 9;
     SCOPED_TRACE(c.text());
     const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));

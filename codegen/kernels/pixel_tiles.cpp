@@ -1,0 +1,151 @@
+#include "codegen/kernels/pixel_tiles.h"
+
+#include <algorithm>
+
+#include "codegen/emit/image.h"
+
+namespace sinter::codegen {
+
+using llvm::Value;
+
+std::optional<std::int64_t> PixelRow::met(std::int64_t i, std::int64_t k) const {
+  if (!adjoint_) return axis_.place(i, k);
+  const std::int64_t from = i + axis_.before - k * axis_.dilation;
+  if (from % axis_.stride) return std::nullopt;
+  return from / axis_.stride;
+}
+
+bool PixelRow::are_inside(std::int64_t first, std::int64_t last) const {
+  for (std::int64_t i = first; i < last; ++i)
+    for (std::int64_t k = 0; k < taps(); ++k)
+      if (const auto place = met(i, k); place && !is_inside(*place)) return false;
+  return true;
+}
+
+bool unrolls_taps(const ir::SlidingAxis& axis, bool adjoint) {
+  constexpr std::int64_t most_taps = 9, most_reach = 16, most_stride = 4;
+  return axis.size <= most_taps && (axis.size - 1) * axis.dilation <= most_reach && (!adjoint || axis.stride <= most_stride);
+}
+
+std::int64_t most_sums(const VectorUnit& unit) { return unit.registers * unit.lanes >= 512 ? 12 : 4; }
+std::int64_t most_pixels(const VectorUnit& unit) { return unit.registers * unit.lanes >= 512 ? 8 : 4; }
+
+PixelTileWords::PixelTileWords(Emitter& emitter, const ir::Sliding& sliding, bool adjoint, std::int64_t most)
+    : e_(emitter), b_(emitter.builder()), sliding_(sliding), adjoint_(adjoint), row_(sliding.w, adjoint) {
+  const std::int64_t all = row_.results(), even = divide_up(all, divide_up(all, most));
+  size_ = divide_up(even, row_.period()) * row_.period();
+  count_ = divide_up(all, size_);
+  const auto is_whole = [&](std::int64_t t) { return (t + 1) * size_ <= all && row_.are_inside(t * size_, (t + 1) * size_); };
+  while (loop_first_ < count_ && !is_whole(loop_first_)) ++loop_first_;
+  loop_last_ = loop_first_;
+  while (loop_last_ < count_ && is_whole(loop_last_)) ++loop_last_;
+}
+
+void PixelTileWords::for_each_row(const RowBody& body) {
+  const bool cut = e_.kernel().cut.along == Cut::Along::rows;
+  Value *begin = cut ? e_.piece_begin() : e_.number(0), *end = cut ? e_.piece_end() : e_.number(e_.kernel().shape[1].factor());
+  const Rows images = e_.indices(1);
+  e_.loop(images.first, images.last, 1, [&](Value* image) { e_.loop(begin, end, 1, [&](Value* h) { body(image, h); }); });
+}
+
+void PixelTileWords::for_each_tile(const std::function<void(const PixelTile&)>& body) {
+  const auto tile = [&](std::int64_t t) { body({t * size_, std::min(size_, row_.results() - t * size_)}); };
+  for (std::int64_t t = 0; t < loop_first_; ++t) tile(t);
+  if (loop_first_ < loop_last_) {
+    const std::int64_t periods = size_ / row_.period();
+    e_.loop(e_.number(0), e_.number((loop_last_ - loop_first_) * periods), periods, [&](Value* ahead) { body({loop_first_ * size_, size_, ahead}); });
+  }
+  for (std::int64_t t = loop_last_; t < count_; ++t) tile(t);
+}
+
+void PixelTileWords::for_each_tile_of_row(const std::function<void(const PixelTile&, const Site&)>& body) {
+  e_.for_each_block(e_.kernel().shape, e_.number(0), false,
+                    [&](const Site& site) { for_each_tile([&](const PixelTile& tile) { body(tile, site); }); });
+}
+
+void PixelTileWords::for_each_line(Value* h, bool backwards, const std::function<void(Value*, Value*)>& body) {
+  const ir::SlidingAxis& axis = sliding_.h;
+  e_.loop(e_.number(0), e_.number(axis.size), 1, [&](Value* i) {
+    Value* kh = backwards ? b_.CreateSub(e_.number(axis.size - 1), i) : i;
+    const AxisPlace at = adjoint_ ? window_over(e_, axis, h, kh) : index_in_window(e_, axis, h, kh);
+    e_.when(at.inside, [&] { body(kh, at.place); });
+  });
+}
+
+void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Value* line, const PixelTile& tile, const Site& site, bool backwards,
+                              const TapBody& body) {
+  struct Tap {
+    std::int64_t i, k;
+  };
+  std::map<std::int64_t, std::vector<Tap>> at;  // by the place in the source
+  for (std::int64_t i = 0; i < tile.size; ++i)
+    for (std::int64_t k = 0; k < row_.taps(); ++k)
+      if (const auto place = row_.met(tile.first + i, k); place && row_.is_inside(*place)) at[*place].push_back({i, k});
+  if (at.empty()) return;
+  const std::int64_t first = at.begin()->first;
+  std::vector<Value*> addresses;
+  for (const ValueId source : sources) addresses.push_back(address(source, image, line, place_of(first, tile, row_.advance()), site));
+  const auto visit = [&](std::int64_t place, const std::vector<Tap>& taps) {
+    std::vector<Vec> met;
+    for (std::size_t s = 0; s < sources.size(); ++s) met.push_back(load_after(addresses[s], sources[s], place - first, site));
+    for (const Tap& tap : taps) body(tap.i, tap.k, met);
+  };
+  // The later a tap, the further it reaches; of an adjoint, the less far.
+  if (adjoint_ != backwards)
+    for (auto i = at.rbegin(); i != at.rend(); ++i) visit(i->first, i->second);
+  else
+    for (const auto& [place, taps] : at) visit(place, taps);
+}
+
+std::vector<Vec> PixelTileWords::load_tile(ValueId value, Value* image, Value* h, const PixelTile& tile, const Site& site) {
+  Value* from = address(value, image, h, place_of(tile.first, tile, row_.period()), site);
+  std::vector<Vec> values;
+  for (std::int64_t i = 0; i < tile.size; ++i) values.push_back(load_after(from, value, i, site));
+  return values;
+}
+
+void PixelTileWords::store_tile(std::span<const Vec> results, Value* image, Value* h, const PixelTile& tile, const Site& site) {
+  const Shape& shape = e_.kernel().shape;
+  Value* line = b_.CreateAdd(b_.CreateMul(image, e_.number(shape[1].factor())), h);
+  Value* first = b_.CreateAdd(b_.CreateMul(line, e_.number(row_.results())), place_of(tile.first, tile, row_.period()));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    e_.store_results_at({b_.CreateAdd(first, e_.number(static_cast<std::int64_t>(i))), site.last, site.width, site.valid}, &results[i]);
+}
+
+std::vector<llvm::AllocaInst*> PixelTileWords::variables(std::size_t count, DType dtype, const Site& site, double value) {
+  std::vector<llvm::AllocaInst*> made;
+  for (std::size_t i = 0; i < count; ++i) {
+    made.push_back(e_.variable(e_.memory_type(dtype, site.width), "of_pixel", 64));
+    b_.CreateStore(materialize(Vec(value), Vec(llvm::Constant::getNullValue(made.back()->getAllocatedType()), dtype)), made.back());
+  }
+  return made;
+}
+
+Vec PixelTileWords::value_of(llvm::AllocaInst* from, DType dtype) { return {b_.CreateLoad(from->getAllocatedType(), from), dtype}; }
+
+std::vector<Vec> PixelTileWords::values_of(std::span<llvm::AllocaInst* const> from, DType dtype) {
+  std::vector<Vec> values;
+  for (llvm::AllocaInst* each : from) values.push_back(value_of(each, dtype));
+  return values;
+}
+
+void PixelTileWords::note(std::string text) { e_.note(std::move(text) + str(" in tiles of ", size_, " pixels × ", lanes, " channels")); }
+
+Value* PixelTileWords::address(ValueId value, Value* image, Value* h, Value* w, const Site& site) {
+  const Shape& shape = e_.stored(value).type.shape;
+  Value* line = b_.CreateAdd(b_.CreateMul(image, e_.number(shape[1].factor())), h);
+  return e_.address(value, b_.CreateAdd(b_.CreateMul(line, e_.number(shape[2].factor())), w), site.last);
+}
+
+Vec PixelTileWords::load_after(Value* address, ValueId value, std::int64_t pixels, const Site& site) {
+  const DType dtype = e_.stored(value).type.dtype;
+  const std::int64_t stride = e_.stored(value).layout().stride.factor();
+  return e_.load(b_.CreateInBoundsGEP(e_.memory_type(dtype, 1), address, {e_.number(pixels * stride)}), dtype, site.width);
+}
+
+Value* PixelTileWords::place_of(std::int64_t first, const PixelTile& tile, std::int64_t step) {
+  if (!tile.ahead) return e_.number(first);
+  return b_.CreateAdd(b_.CreateMul(tile.ahead, e_.number(step)), e_.number(first));
+}
+
+}  // namespace sinter::codegen
