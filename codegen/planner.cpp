@@ -58,7 +58,12 @@ void Planner::cut_single_sample(Kernel& kernel, Cut::Along along, std::int64_t p
 }
 
 void Planner::add(Kernel kernel) {
-  if (kernel.domain.samples && kernel.shape.rank() == 4 && kernel.pace == Pace::rows) kernel.pace = Pace::images;
+  // Images, or the pixels of images that convolutions of the same graph read, as products of 1 × 1 kernels make them.
+  constexpr std::int64_t many_pixels = 16;
+  const auto are_pixels = [&] {
+    return kernel.shape.rank() == 2 && !schedule_.divides_samples && !schedule_.is_step && kernel.shape[0].factor() >= many_pixels;
+  };
+  if (kernel.domain.samples && kernel.pace == Pace::rows && (kernel.shape.rank() == 4 || are_pixels())) kernel.pace = Pace::images;
   schedule_.kernels.push_back(std::move(kernel));
 }
 

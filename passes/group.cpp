@@ -113,6 +113,7 @@ class Grouping {
 
   /// Whether the value is stored even without these readers.
   bool is_in_memory_without(NodeId id, const std::unordered_set<NodeId>& readers) const {
+    while (ir::is_view(graph_, id)) id = graph_.node(id).inputs[0];
     if (partition_.producer(id) == no_group || graph_.is_output(id)) return true;
     const auto& users = graph_.node(id).users;
     return std::any_of(users.begin(), users.end(),

@@ -37,6 +37,8 @@ bool keep_gradients(ir::Graph& graph, PassContext& context);
 bool constant_fold(ir::Graph& graph, PassContext& context);
 /// Identities that hold for every number, infinities and NaN included; most come from gradient rules.
 bool simplify(ir::Graph& graph, PassContext& context);
+/// conv2d, and its adjoint in the image, with a kernel of 1 × 1 → matmul of pixels and the kernel.
+bool convolution_to_matmul(ir::Graph& graph, PassContext& context);
 /// op(reshape(x)) → reshape(op(x)) for pointwise ops and sums, where the reshape keeps the columns.
 bool reshape_past_pointwise(ir::Graph& graph, PassContext& context);
 /// log(softmax(x)) → log_softmax(x), and its gradient with it: avoids overflow and divisions by a probability of 0.
@@ -47,6 +49,9 @@ bool relu_past_pool(ir::Graph& graph, PassContext& context);
 bool fold_transpose(ir::Graph& graph, PassContext& context);
 /// Merges nodes with the same op and operands into the first of them.
 bool common_subexpressions(ir::Graph& graph, PassContext& context);
+/// Sums of the same values times factors that do not vary along their axes → one sum, and its multiples; leaves out terms x - mean(x), whose sum is
+/// 0.
+bool factor_sums(ir::Graph& graph, PassContext& context);
 /// add(matmul(x, w), b) → dense(x, w, b).
 bool fold_bias(ir::Graph& graph, PassContext& context);
 /// concat of more than 16 → concats of at most 16 of concats.

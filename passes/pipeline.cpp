@@ -23,6 +23,8 @@ std::span<const Pass> pipeline() {
       {"constant_fold", constant_fold, nullptr, true},
       // Before all passes that match patterns: seeds times 1, broadcasts and double reshapes of gradients are between the nodes of a pattern.
       {"simplify", simplify, nullptr, true},
+      // Before reshape_past_pointwise: makes reshapes around products.
+      {"convolution_to_matmul", convolution_to_matmul, nullptr, true},
       // Before all passes that match neighbours: removes reshapes between a convolution and its bias, relu and pool.
       {"reshape_past_pointwise", reshape_past_pointwise},
       // Before common_subexpressions: the program may also contain the log_softmax that this makes.
@@ -33,7 +35,8 @@ std::span<const Pass> pipeline() {
       {"fold_transpose", fold_transpose, nullptr, true},
       // After all passes that make different nodes equal.
       {"common_subexpressions", common_subexpressions, nullptr, true},
-      // After common_subexpressions, which finds operands that are the same.
+      // After common_subexpressions, which finds values and operands that are the same.
+      {"factor_sums", factor_sums, nullptr, true},
       {"merge_scans", merge_scans},
       // After merge_scans: the results of two loops are read from one.
       {"trim_scans", trim_scans},

@@ -1,7 +1,9 @@
 // A value that several kernels read is stored. One that is a few cheap operations away from another stored value of its size is not worth that: x -
-// mean and (x - mean) / deviation of a batch normalization are read by its sums, by what follows and by the gradients, and x itself is in memory.
-// Each reader gets a copy of these operations; in a kernel that has several of them, they are computed once.
+// mean and (x - mean) / deviation of a batch normalization are read by its sums, by what follows and by the gradients, and x itself is in memory. So
+// are the conditions by which gradients pass an activation. Each reader gets a copy of these operations; in a kernel that has several of them, they
+// are computed once.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -15,7 +17,7 @@ namespace {
 using ir::NodeId;
 
 /// The most operations that a reader computes again.
-constexpr int most_operations = 4;
+constexpr int most_operations = 8;
 /// A value with more readers is stored.
 constexpr std::size_t most_readers = 8;
 /// So many times as many elements as a value have those beside which it is small.
@@ -23,7 +25,10 @@ constexpr std::int64_t small = 8;
 
 bool is_cheap(const ir::Op& op) {
   return std::visit(
-      []<class O>(const O&) { return ir::is_one_of<O, ir::Add, ir::Sub, ir::Mul, ir::Neg, ir::Square, ir::Abs, ir::Relu, ir::Minimum, ir::Maximum>; },
+      []<class O>(const O&) {
+        return ir::is_one_of<O, ir::Add, ir::Sub, ir::Mul, ir::Neg, ir::Square, ir::Abs, ir::Relu, ir::Minimum, ir::Maximum, ir::Less, ir::LessEqual,
+                             ir::Equal, ir::Select>;
+      },
       op);
 }
 
@@ -31,18 +36,31 @@ class Recomputing {
  public:
   explicit Recomputing(ir::Graph& graph) : graph_(graph), order_(graph.topological_order()), facts_(graph.size()) {}
 
+  /// Returns how many readers compute for themselves what another one computes too.
   std::size_t run() {
     for (const NodeId id : order_) look_at(id);
+    std::map<NodeId, std::vector<Reader>> readers;  // by source
+    for (const NodeId id : order_)
+      if (is_recomputed(id)) add_readers(id, readers[facts_[id].source]);
     std::size_t added = 0;
-    for (auto id = order_.rbegin(); id != order_.rend(); ++id)
-      if (is_recomputed(*id)) added += give_copies(*id);
+    for (const auto& [source, of_source] : readers) {
+      std::set<NodeId> nodes;
+      for (const Reader& reader : of_source) nodes.insert(reader.id);
+      if (nodes.size() < 2) continue;
+      for (const NodeId id : nodes) give_copies(id, of_source);
+      added += nodes.size() - 1;
+    }
     return added;
   }
 
  private:
   struct Facts {
-    NodeId source = ir::no_node;  ///< the value of the same size from which it is made by cheap operations; itself if there are none
+    NodeId source = ir::no_node;  ///< the value of the same size from which it is made by cheap operations; itself if there are none, or it is stored
     int operations = 0;           ///< from there to here
+  };
+  /// What reads a recomputed value, itself or under another shape, and is not recomputed with it.
+  struct Reader {
+    NodeId id, value, read;  ///< read: the value, or a reshape of it
   };
 
   bool is_small_beside(NodeId id, const Shape& shape) const {
@@ -55,43 +73,105 @@ class Recomputing {
     const ir::Node& node = graph_.node(id);
     Facts& facts = facts_[id];
     facts.source = id;
-    if (!is_cheap(node.op) || graph_.is_output(id)) return;
-    NodeId large = ir::no_node;
+    if (!is_cheap(node.op) || is_stored(id) || node.users.size() > most_readers) return;
+    Facts found{ir::no_node, 1};
     for (const NodeId input : node.inputs) {
       if (is_small_beside(input, node.type.shape)) continue;
-      if (large != ir::no_node || graph_.node(input).type != node.type) return;
-      large = input;
+      const bool is_of_another = found.source != ir::no_node && found.source != facts_[input].source;
+      if (is_of_another || graph_.node(input).type.shape != node.type.shape) return;
+      found.source = facts_[input].source;
+      found.operations += facts_[input].operations;
     }
-    if (large == ir::no_node || facts_[large].operations == most_operations) return;
-    facts.source = facts_[large].source;
-    facts.operations = facts_[large].operations + 1;
+    if (found.source != ir::no_node && found.operations <= most_operations) facts = found;
+  }
+
+  /// A reshape under which a value in memory is read in place.
+  bool is_view(NodeId id) const {
+    const ir::Node& node = graph_.node(id);
+    if (!std::holds_alternative<ir::Reshape>(node.op) || graph_.is_output(id)) return false;
+    const Shape &from = graph_.node(node.inputs[0]).type.shape, &to = node.type.shape;
+    return from.rank() > 1 && to.rank() > 1 && from.back() == to.back();
   }
 
   /// Whether the value is stored in any case: an anchor reads it that cannot have it in its prologue.
   bool is_stored(NodeId id) const {
     const ir::Node& node = graph_.node(id);
     if (std::holds_alternative<ir::Input>(node.op) || std::holds_alternative<ir::State>(node.op) || graph_.is_output(id)) return true;
-    return std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) {
-      const ir::Node& reader = graph_.node(user);
-      if (!ir::is_anchor(reader.op)) return false;
-      const std::optional<std::size_t> prologue = ir::prologue_operand(reader.op);
-      return ir::is_anchor(node.op) || !prologue || reader.inputs[*prologue] != id;
-    });
+    const auto is_read_by_anchor = [&](NodeId value) {
+      const std::vector<NodeId>& users = graph_.node(value).users;
+      return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+        const ir::Node& reader = graph_.node(user);
+        if (!ir::is_anchor(reader.op)) return false;
+        const std::optional<std::size_t> prologue = ir::prologue_operand(reader.op);
+        return ir::is_anchor(node.op) || !prologue || reader.inputs[*prologue] != value;
+      });
+    };
+    return is_read_by_anchor(id) ||
+           std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return is_view(user) && is_read_by_anchor(user); });
   }
   bool is_recomputed(NodeId id) const { return facts_[id].operations > 0 && is_stored(facts_[id].source); }
 
-  /// A copy for each reader but the first. Returns their number.
-  std::size_t give_copies(NodeId id) {
-    std::set<NodeId> users(graph_.node(id).users.begin(), graph_.node(id).users.end());
-    if (users.size() < 2 || users.size() > most_readers) return 0;
-    users.erase(users.begin());
-    for (const NodeId user : users) {
-      const std::vector<NodeId> inputs = graph_.node(id).inputs;
-      const NodeId copy = graph_.add(graph_.node(id).op, inputs, graph_.node(id).origin).id;
-      for (std::size_t k = 0; k < graph_.node(user).inputs.size(); ++k)
-        if (graph_.node(user).inputs[k] == id) graph_.replace_input(user, k, copy);
+  void add_readers(NodeId id, std::vector<Reader>& readers) const {
+    for (const NodeId user : graph_.node(id).users) {
+      if (is_view(user) && broadcasts_alike(id)) {
+        for (const NodeId beyond : graph_.node(user).users) readers.push_back({beyond, id, user});
+      } else if (!is_recomputed(user) || facts_[user].source != facts_[id].source) {
+        readers.push_back({user, id, id});
+      }
     }
-    return users.size();
+  }
+
+  /// Whether the small operands, from the source to here, are scalars or rows of columns: they broadcast with any shape of the same columns.
+  bool broadcasts_alike(NodeId id) const {
+    std::vector<NodeId> stack{id};
+    while (!stack.empty()) {
+      const NodeId next = stack.back();
+      stack.pop_back();
+      if (next == facts_[id].source) continue;
+      for (const NodeId input : graph_.node(next).inputs) {
+        if (!is_small_beside(input, graph_.node(next).type.shape)) stack.push_back(input);
+        else if (graph_.node(input).type.shape.rank() > 1) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Makes a reader compute for itself what it reads.
+  void give_copies(NodeId reader, const std::vector<Reader>& of_source) {
+    std::map<std::pair<NodeId, NodeId>, NodeId> copies;  // by the value and the reshape under which it is read
+    for (const Reader& each : of_source) {
+      if (each.id != reader) continue;
+      const Shape shape = graph_.node(each.read).type.shape;
+      const NodeId copy = copy_of(each.value, shape, copies, each.read == each.value ? ir::no_node : each.read);
+      for (std::size_t k = 0; k < graph_.node(reader).inputs.size(); ++k)
+        if (graph_.node(reader).inputs[k] == each.read) graph_.replace_input(reader, k, copy);
+    }
+  }
+  NodeId copy_of(NodeId id, const Shape& shape, std::map<std::pair<NodeId, NodeId>, NodeId>& copies, NodeId reshaped) {
+    const NodeId source = facts_[id].source;
+    std::vector<NodeId> stack{id};
+    const auto copy = [&](NodeId of) { return copies.find({of, reshaped}); };
+    while (!stack.empty()) {
+      const NodeId next = stack.back();
+      if (copy(next) != copies.end()) {
+        stack.pop_back();
+        continue;
+      }
+      const ir::Node& node = graph_.node(next);
+      if (next == source) {
+        copies[{next, reshaped}] = reshaped == ir::no_node ? next : ir::reshape(graph_.value(next), shape).id;
+        continue;
+      }
+      std::vector<NodeId> inputs = node.inputs;
+      bool ready = true;
+      for (NodeId& input : inputs) {
+        if (is_small_beside(input, node.type.shape)) continue;
+        if (const auto found = copy(input); found != copies.end()) input = found->second;
+        else stack.push_back(input), ready = false;
+      }
+      if (ready) copies[{next, reshaped}] = graph_.add(node.op, inputs, node.origin).id;
+    }
+    return copies.at({id, reshaped});
   }
 
   ir::Graph& graph_;
@@ -103,7 +183,7 @@ class Recomputing {
 
 bool recompute_pointwise(ir::Graph& graph, PassContext& context) {
   const std::size_t added = Recomputing(graph).run();
-  if (added) context.notes.push_back("readers compute again what is cheap: " + counted(added, "more node", "more nodes"));
+  if (added) context.notes.push_back(counted(added, "reader computes", "readers compute") + " again what is cheap");
   return added > 0;
 }
 

@@ -69,7 +69,8 @@ void ProductKernel::limit(const ir::Graph& graph, const Kernel& kernel, const Do
   if (domain.units.is_batch()) {
     // Each chunk reads the whole right operand: the larger that is, the more rows a chunk should have.
     const bool much = right.rows.is_fixed() && right.cols.is_fixed() && right.rows.factor() * right.stride.factor() >= much_elements;
-    if (kernel.is<Kernel::Group>() && collects && !batched && much) limits.least = std::max(limits.least, much_rows);
+    const std::int64_t rows_of_unit = domain.samples ? symbolic_layout(kernel.shape).rows.per_sample().factor() : 1;
+    if (kernel.is<Kernel::Group>() && collects && !batched && much) limits.least = std::max(limits.least, divide_up(much_rows, rows_of_unit));
   } else if (std::holds_alternative<ir::Matmul>(anchor.op)) {
     limit_matrix_rows(product_of(graph, kernel.anchor), limits);
   }

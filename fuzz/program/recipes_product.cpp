@@ -32,7 +32,9 @@ Convolution convolution(Builder& b, const Shape& image) {
   Convolution c{{}, image, {}};
   const std::int64_t channels = image[3].factor();
   std::int64_t out = b.choose.among(features), kernel_h = b.number(1, 4), kernel_w = b.number(1, 4);
-  if (b.choose.below(3) == 0) {
+  if (b.choose.one_in(6)) {
+    kernel_h = kernel_w = 1;
+  } else if (b.choose.below(3) == 0) {
     kernel_h = kernel_w = b.choose.one_in(4) ? 5 : 3;
     if (b.choose.below(2)) c.op.pads = {1, 1, 1, 1};
   } else {

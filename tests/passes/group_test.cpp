@@ -128,6 +128,17 @@ TEST_F(GroupTest, BackwardOfASigmoidRunsInTheKernelOfItsGradient) {
   EXPECT_NE(kernel(y), kernel(dy));
 }
 
+TEST_F(GroupTest, WhatIsReadUnderAnotherShapeIsInMemory) {
+  const Value v = graph.add_input({"v", {DType::f32, {n, 4, 16}}}), b = graph.add_input({"b", {DType::f32, {n, 16, 16}}});
+  const Value u = graph.add_state({"u", {DType::f32, {16, 16}}}), zero = constant(graph, 0);
+  const Value z = matmul(reshape(v, {Dim::batch(4), 16}), u), condition = less_equal(reshape(z, {n, 4, 16}), zero);
+  const Value out = select(condition, zero, graph.add(BatchMatmul{}, {v, b}));
+  graph.add_output(sum(z, 0, 1));
+  graph.add_output(out);
+  group();
+  EXPECT_EQ(kernel(condition), kernel(out));
+}
+
 TEST_F(GroupTest, WhatIsNotInMemoryAnywayIsUsedWhereItIsMade) {
   const Value z = matmul(x, w), r = graph.add(Relu{}, {z}), out = matmul(x, w, false, true) + r;
   graph.add_output(out);
