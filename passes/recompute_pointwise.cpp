@@ -39,17 +39,24 @@ class Recomputing {
   /// Returns how many readers compute for themselves what another one computes too.
   std::size_t run() {
     for (const NodeId id : order_) look_at(id);
-    std::map<NodeId, std::vector<Reader>> readers;  // by source
-    for (const NodeId id : order_)
-      if (is_recomputed(id)) add_readers(id, readers[facts_[id].source]);
-    std::size_t added = 0;
-    for (const auto& [source, of_source] : readers) {
-      std::set<NodeId> nodes;
-      for (const Reader& reader : of_source) nodes.insert(reader.id);
-      if (nodes.size() < 2) continue;
-      for (const NodeId id : nodes) give_copies(id, of_source);
-      added += nodes.size() - 1;
+    std::map<NodeId, std::vector<Reader>> readers;  // by node
+    std::map<NodeId, std::set<NodeId>> of_source;
+    for (const NodeId id : order_) {
+      if (!is_recomputed(id)) continue;
+      for (const Reader& reader : readers_of(id)) {
+        readers[reader.id].push_back(reader);
+        of_source[facts_[id].source].insert(reader.id);
+      }
     }
+    // In the order of the readers, so that in any order by number a copy comes shortly before what reads it.
+    for (const NodeId id : order_) {
+      const auto found = readers.find(id);
+      if (found == readers.end()) continue;
+      std::erase_if(found->second, [&](const Reader& reader) { return of_source[facts_[reader.value].source].size() < 2; });
+      give_copies(id, found->second);
+    }
+    std::size_t added = 0;
+    for (const auto& [source, nodes] : of_source) added += nodes.size() - 1;
     return added;
   }
 
@@ -111,7 +118,8 @@ class Recomputing {
   }
   bool is_recomputed(NodeId id) const { return facts_[id].operations > 0 && is_stored(facts_[id].source); }
 
-  void add_readers(NodeId id, std::vector<Reader>& readers) const {
+  std::vector<Reader> readers_of(NodeId id) const {
+    std::vector<Reader> readers;
     for (const NodeId user : graph_.node(id).users) {
       if (is_view(user) && broadcasts_alike(id)) {
         for (const NodeId beyond : graph_.node(user).users) readers.push_back({beyond, id, user});
@@ -119,6 +127,7 @@ class Recomputing {
         readers.push_back({user, id, id});
       }
     }
+    return readers;
   }
 
   /// Whether the small operands, from the source to here, are scalars or rows of columns: they broadcast with any shape of the same columns.
@@ -137,10 +146,9 @@ class Recomputing {
   }
 
   /// Makes a reader compute for itself what it reads.
-  void give_copies(NodeId reader, const std::vector<Reader>& of_source) {
+  void give_copies(NodeId reader, const std::vector<Reader>& reads) {
     std::map<std::pair<NodeId, NodeId>, NodeId> copies;  // by the value and the reshape under which it is read
-    for (const Reader& each : of_source) {
-      if (each.id != reader) continue;
+    for (const Reader& each : reads) {
       const Shape shape = graph_.node(each.read).type.shape;
       const NodeId copy = copy_of(each.value, shape, copies, each.read == each.value ? ir::no_node : each.read);
       for (std::size_t k = 0; k < graph_.node(reader).inputs.size(); ++k)

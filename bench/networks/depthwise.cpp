@@ -16,7 +16,7 @@ struct SqueezeExcite : nn::Module {
   }
   Tensor forward(const Tensor& x) override {
     const std::int64_t channels = x.shape().back().factor();
-    return x * reshape(expand(reduce(mean(x, {1, 2}))), {Dim::batch(), 1, 1, channels});
+    return x * reshape(expand(reduce(mean(x, {1, 2}))), {x.dim(0), 1, 1, channels});
   }
 };
 

@@ -312,7 +312,9 @@ std::vector<Bounded> with_stable_results(std::vector<Bounded> reference, const C
 /// Throws MemoryError if the machine has less than the double reference takes and a run that keeps every value.
 void require_memory(const StepCore::Impl& step, const Variant& tapped, Sizes sizes) {
   const int threads = tapped.executor().estimate(sizes, step.options.threads).threads;
-  const double needed = reference_bytes(tapped.compiled().traced.graph, sizes) + static_cast<double>(planned_memory(tapped, sizes, threads).all());
+  const CompiledGraph& compiled = tapped.compiled();
+  const double reference = std::max(reference_bytes(compiled.traced.graph, sizes), reference_bytes(compiled.graph, sizes));
+  const double needed = reference + static_cast<double>(planned_memory(tapped, sizes, threads).all());
   const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)), all = pages * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (needed > all)
     throw MemoryError(step.options.name,
