@@ -1,7 +1,7 @@
-// A convolution with a kernel of 1 × 1 is a product of pixels and the kernel, and so are its adjoints. Products read their operands in place, in rows
-// of all pixels of several images, where convolutions copy an image and go through it row by row.
+// A convolution with a kernel of 1 × 1 is a product of pixels and the kernel, and so is its adjoint in the image. Products read their operands in
+// place, in rows of all pixels of several images, where convolutions copy an image and go through it row by row. The adjoint in the kernel stays: as
+// a product, a small kernel would be divided into few chunks, each of which reads the whole batch.
 #include "ir/ops/convolution.h"
-
 #include "passes/passes.h"
 
 namespace sinter::passes {
@@ -13,7 +13,7 @@ using ir::Value;
 
 bool is_one_by_one(const ir::Convolution& c) {
   for (const ir::SlidingAxis& axis : {c.sliding.h, c.sliding.w})
-    if (axis.size != 1 || axis.stride != 1 || axis.in != axis.out) return false;
+    if (axis.size != 1 || axis.stride != 1 || axis.in != axis.out) return false;  // then nothing is padded
   // Products of one column are computed element by element.
   return c.groups == 1 && c.channels > 1 && c.features > 1;
 }

@@ -26,9 +26,11 @@ struct Product {
   std::vector<NodeId> varying;          ///< sorted
 };
 
-class Sums {
+/// A sum, as the sum of terms that are products.
+class SumOfProducts {
  public:
-  Sums(ir::Graph& graph, NodeId sum) : graph_(graph), sum_(sum), axes_(*graph.op_as<ir::Sum>(sum)), shape_(graph.node(operand()).type.shape) {}
+  SumOfProducts(ir::Graph& graph, NodeId sum)
+      : graph_(graph), sum_(sum), axes_(*graph.op_as<ir::Sum>(sum)), shape_(graph.node(operand()).type.shape) {}
 
   /// The sum without terms that are a multiple of what is apart from its mean along these axes: that of the others, or the same if there are none.
   NodeId without_zeros() const {
@@ -155,7 +157,7 @@ std::size_t leave_out_zeros(ir::Graph& graph) {
   std::size_t changed = 0;
   for (const NodeId id : sums_of(graph)) {
     const ir::OriginScope scope(graph, Origin(graph.node(id).origin));
-    const NodeId shorter = Sums(graph, id).without_zeros();
+    const NodeId shorter = SumOfProducts(graph, id).without_zeros();
     if (shorter == id) continue;
     graph.replace_all_uses(id, shorter);
     ++changed;
@@ -171,7 +173,7 @@ std::size_t share_sums(ir::Graph& graph) {
   };
   std::map<std::pair<std::int64_t, std::vector<NodeId>>, std::vector<Multiple>> alike;  // by the axes and what varies
   for (const NodeId id : sums_of(graph))
-    if (std::optional<Product> product = Sums(graph, id).product()) {
+    if (std::optional<Product> product = SumOfProducts(graph, id).product()) {
       auto& group = alike[{graph.op_as<ir::Sum>(id)->last, product->varying}];
       group.push_back({id, std::move(*product)});
     }

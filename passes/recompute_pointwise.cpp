@@ -92,14 +92,6 @@ class Recomputing {
     if (found.source != ir::no_node && found.operations <= most_operations) facts = found;
   }
 
-  /// A reshape under which a value in memory is read in place.
-  bool is_view(NodeId id) const {
-    const ir::Node& node = graph_.node(id);
-    if (!std::holds_alternative<ir::Reshape>(node.op) || graph_.is_output(id)) return false;
-    const Shape &from = graph_.node(node.inputs[0]).type.shape, &to = node.type.shape;
-    return from.rank() > 1 && to.rank() > 1 && from.back() == to.back();
-  }
-
   /// Whether the value is stored in any case: an anchor reads it that cannot have it in its prologue.
   bool is_stored(NodeId id) const {
     const ir::Node& node = graph_.node(id);
@@ -114,14 +106,14 @@ class Recomputing {
       });
     };
     return is_read_by_anchor(id) ||
-           std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return is_view(user) && is_read_by_anchor(user); });
+           std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return ir::is_view(graph_, user) && is_read_by_anchor(user); });
   }
   bool is_recomputed(NodeId id) const { return facts_[id].operations > 0 && is_stored(facts_[id].source); }
 
   std::vector<Reader> readers_of(NodeId id) const {
     std::vector<Reader> readers;
     for (const NodeId user : graph_.node(id).users) {
-      if (is_view(user) && broadcasts_alike(id)) {
+      if (ir::is_view(graph_, user) && broadcasts_alike(id)) {
         for (const NodeId beyond : graph_.node(user).users) readers.push_back({beyond, id, user});
       } else if (!is_recomputed(user) || facts_[user].source != facts_[id].source) {
         readers.push_back({user, id, id});

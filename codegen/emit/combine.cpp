@@ -35,11 +35,15 @@ Vec horizontal(const Vec& x, Combine how) {
   return {b.CreateExtractElement(current.value, std::uint64_t{0}), x.dtype};
 }
 
-llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name) {
+llvm::AllocaInst* filled_variable(Emitter& e, DType dtype, unsigned width, double number, const char* name) {
   llvm::AllocaInst* result = e.variable(e.memory_type(dtype, width), name, 64);
   const Vec like(llvm::Constant::getNullValue(result->getAllocatedType()), dtype);
-  e.builder().CreateStore(materialize(Vec(identity(how, dtype)), like), result);
+  e.builder().CreateStore(materialize(Vec(number), like), result);
   return result;
+}
+
+llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name) {
+  return filled_variable(e, dtype, width, identity(how, dtype), name);
 }
 
 Accumulator::Accumulator(Emitter& e, Combine how, DType dtype) : e_(e), how_(how), dtype_(dtype) {

@@ -17,7 +17,9 @@ double identity(Combine how, DType dtype);
 Vec combine(const Vec& a, const Vec& b, Combine how);
 /// The lanes, combined as a fixed tree: 16, 8, 4, 2, 1.
 Vec horizontal(const Vec& x, Combine how);
-/// A variable that holds the neutral element.
+/// A variable that holds a number in all lanes.
+llvm::AllocaInst* filled_variable(Emitter& e, DType dtype, unsigned width, double number, const char* name);
+/// The same, of the neutral element.
 llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name);
 
 /// Combines values at sites: those of vectors lane by lane, the turns of an unrolled loop apart.
@@ -42,7 +44,7 @@ class Accumulator {
 Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::Value* begin, llvm::Value* end, std::int64_t most,
                    const std::function<Vec(llvm::Value* first, llvm::Value* last)>& chain);
 
-/// The same for `count` values at once.
+/// The same for `count` values together.
 std::vector<Vec> combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, std::size_t count, llvm::Value* begin, llvm::Value* end,
                                 std::int64_t most, const std::function<std::vector<Vec>(llvm::Value* first, llvm::Value* last)>& chain);
 

@@ -1,5 +1,7 @@
 #include "codegen/emit/image.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 namespace sinter::codegen {
 
 using llvm::Value;
@@ -25,6 +27,13 @@ AxisPlace index_in_window(Emitter& e, const ir::SlidingAxis& axis, Value* o, Val
   Value* place = b.CreateSub(b.CreateAdd(b.CreateMul(o, e.number(axis.stride)), b.CreateMul(k, e.number(axis.dilation))), e.number(axis.before));
   Value* inside = b.CreateICmpULT(place, e.number(axis.in));
   return {b.CreateSelect(inside, place, e.number(0)), inside};
+}
+
+Value* elements_inside(Emitter& e, const ir::SlidingAxis& axis, Value* o) {
+  Builder& b = e.builder();
+  Value* first = b.CreateSub(b.CreateMul(o, e.number(axis.stride)), e.number(axis.before));
+  Value* last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(first, e.number(axis.size)), e.number(axis.in));
+  return b.CreateSub(last, b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, e.number(0)));
 }
 
 AxisPlace window_over(Emitter& e, const ir::SlidingAxis& axis, Value* i, Value* k) {

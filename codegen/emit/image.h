@@ -20,6 +20,8 @@ struct AxisPlace {
 };
 /// The index under element k of window o.
 AxisPlace index_in_window(Emitter& e, const ir::SlidingAxis& axis, llvm::Value* o, llvm::Value* k);
+/// How many elements of window o are in range.
+llvm::Value* elements_inside(Emitter& e, const ir::SlidingAxis& axis, llvm::Value* o);
 /// The window whose element k is over index i.
 AxisPlace window_over(Emitter& e, const ir::SlidingAxis& axis, llvm::Value* i, llvm::Value* k);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/emit/combine.h"
 #include "codegen/emit/image.h"
 
 namespace sinter::codegen {
@@ -114,10 +115,7 @@ void PixelTileWords::store_tile(std::span<const Vec> results, Value* image, Valu
 
 std::vector<llvm::AllocaInst*> PixelTileWords::variables(std::size_t count, DType dtype, const Site& site, double value) {
   std::vector<llvm::AllocaInst*> made;
-  for (std::size_t i = 0; i < count; ++i) {
-    made.push_back(e_.variable(e_.memory_type(dtype, site.width), "of_pixel", 64));
-    b_.CreateStore(materialize(Vec(value), Vec(llvm::Constant::getNullValue(made.back()->getAllocatedType()), dtype)), made.back());
-  }
+  for (std::size_t i = 0; i < count; ++i) made.push_back(filled_variable(e_, dtype, site.width, value, "of_pixel"));
   return made;
 }
 

@@ -67,6 +67,7 @@ class PixelTileWords {
   /// Stores what follows these results of a tile of row h.
   void store_tile(std::span<const Vec> results, llvm::Value* image, llvm::Value* h, const PixelTile& tile, const Site& site);
 
+  /// `count` variables that hold this number in all lanes.
   std::vector<llvm::AllocaInst*> variables(std::size_t count, DType dtype, const Site& site, double value);
   Vec value_of(llvm::AllocaInst* from, DType dtype = DType::f32);
   std::vector<Vec> values_of(std::span<llvm::AllocaInst* const> from, DType dtype = DType::f32);

@@ -1,7 +1,5 @@
 // Pools and their adjoints: each element from the elements of its window, or from the windows that contain it. Most are computed in tiles
 // (codegen/kernels/pool_tiles.h).
-#include <llvm/IR/Intrinsics.h>
-
 #include <limits>
 
 #include "codegen/emit/image.h"
@@ -59,7 +57,7 @@ class PoolElements {
     return sum_of(windows_of(op, node_.type.shape), true, [&](const ir::Sliding& s, Value* kh, Value* kw) {
       const Over over = window_of(s, kh, kw);
       const Vec value = load_pixel(e_, operand(0), over.window, width_);
-      Value* count = b_.CreateSIToFP(b_.CreateMul(covered(s.h, over.window.h), covered(s.w, over.window.w)), b_.getFloatTy());
+      Value* count = b_.CreateSIToFP(b_.CreateMul(elements_inside(e_, s.h, over.window.h), elements_inside(e_, s.w, over.window.w)), b_.getFloatTy());
       return std::pair(value / splat(Vec(count, DType::f32), width_), over.inside);
     });
   }
@@ -99,13 +97,6 @@ class PoolElements {
   Over window_of(const ir::Sliding& s, Value* kh, Value* kw) {
     const AxisPlace h = window_over(e_, s.h, at_.h, kh), w = window_over(e_, s.w, at_.w, kw);
     return {{at_.n, h.place, w.place, at_.channel}, in_lanes(b_.CreateAnd(h.inside, w.inside))};
-  }
-
-  /// Elements of a window along an axis that are not padding.
-  Value* covered(const ir::SlidingAxis& axis, Value* o) {
-    Value* first = b_.CreateSub(b_.CreateMul(o, e_.number(axis.stride)), e_.number(axis.before));
-    Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, e_.number(axis.size)), e_.number(axis.in));
-    return b_.CreateSub(last, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, e_.number(0)));
   }
 
   /// Calls body with each position of a window: unrolled if there are few.

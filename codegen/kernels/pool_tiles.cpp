@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "codegen/emit/image.h"
 #include "codegen/kernels/pixel_tiles.h"
 #include "ir/ops/pool.h"
 
@@ -117,9 +118,7 @@ class PoolEmitter : PixelTileWords {
   Vec count_of(Value* h, std::int64_t i, const PixelTile& tile) {
     std::int64_t along = 0;
     for (std::int64_t k = 0; k < row_.taps(); ++k) along += tile.ahead || row_.is_inside(*row_.met(i, k));
-    Value* first = b_.CreateSub(b_.CreateMul(h, e_.number(sliding_.h.stride)), e_.number(sliding_.h.before));
-    Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, e_.number(sliding_.h.size)), e_.number(sliding_.h.in));
-    Value* lines = b_.CreateSub(last, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, e_.number(0)));
+    Value* lines = elements_inside(e_, sliding_.h, h);
     return {b_.CreateSIToFP(b_.CreateMul(lines, e_.number(along)), b_.getFloatTy()), DType::f32};
   }
 

@@ -9,6 +9,19 @@ using ir::Value;
 
 namespace {
 
+/// A convolution or one of its gradients, and arithmetic.
+Value convolution_or_gradient(Builder& b, const ir::Conv2D& op, const Shape& x, const Shape& w) {
+  const auto y = [&] { return b.floats(ir::convolution_of(op, x, w).y()); };
+  switch (b.choose.below(3)) {
+    case 0:
+      return arithmetic(b, b.add(op, {b.floats(x), b.floats(w)}));
+    case 1:
+      return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.floats(w)}));
+    default:
+      return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {w[0], w[1]}}, {b.floats(x), y()}));
+  }
+}
+
 /// A convolution, or the gradient of its kernel, of an image so large that it is copied in blocks.
 Value convolution_of_large_image(Builder& b) {
   b.allow(400'000, 3e7);
@@ -53,15 +66,7 @@ Value convolution_of_many_channels(Builder& b) {
   ir::Conv2D op;
   op.pads = {pad(), pad(), pad(), pad()};
   if (!exactly(b)) op.strides = {b.number(1, 2), b.number(1, 2)};
-  const auto y = [&] { return b.floats(ir::convolution_of(op, x, w).y()); };
-  switch (b.choose.below(3)) {
-    case 0:
-      return arithmetic(b, b.add(op, {b.floats(x), b.floats(w)}));
-    case 1:
-      return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.floats(w)}));
-    default:
-      return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {size, size}}, {b.floats(x), y()}));
-  }
+  return convolution_or_gradient(b, op, x, w);
 }
 
 /// A convolution whose kernel has long rows, or the gradient of its image: windows overlap or lie apart.
@@ -112,15 +117,7 @@ Value depthwise_convolution(Builder& b) {
   const std::int64_t reach = (width - 1) * op.dilations[1].factor();
   const Shape w{height, width, 1, channels},
       x{b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), height + b.number(0, 4), reach + b.number(1, 30), channels};
-  const auto y = [&] { return b.floats(ir::convolution_of(op, x, w).y()); };
-  switch (b.choose.below(3)) {
-    case 0:
-      return arithmetic(b, b.add(op, {b.floats(x), b.floats(w)}));
-    case 1:
-      return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.floats(w)}));
-    default:
-      return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {height, width}}, {b.floats(x), y()}));
-  }
+  return convolution_or_gradient(b, op, x, w);
 }
 
 /// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.

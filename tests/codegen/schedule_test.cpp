@@ -145,6 +145,25 @@ TEST(Schedule, ReshapedValuesAreNotCopied) {
   EXPECT_EQ(kernels(true), 3u) << "taps see a copy";
 }
 
+/// Between convolutions, a product of the pixels of images: an image goes through all three while it is in the cache.
+TEST(Schedule, ProductsOfPixelsAreInTheLoopOfImages) {
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 8, 8, 16}}}), w = graph.add_state({"w", {DType::f32, {3, 3, 16, 16}}});
+  const auto convolution = [&](ir::Value of, const ir::Value& kernel) { return graph.add(ir::Conv2D{.pads = {1, 1, 1, 1}}, {of, kernel}); };
+  const ir::Value pixels = graph.add(ir::Conv2D{}, {convolution(x, w), graph.add_state({"pixel", {DType::f32, {1, 1, 16, 16}}})});
+  graph.add_output(convolution(pixels, w));
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  const auto kernel_of = [&]<class O>(std::type_identity<O>) {
+    return *std::find_if(schedule.kernels.rbegin(), schedule.kernels.rend(),
+                         [&](const codegen::Kernel& kernel) { return kernel.anchor != ir::no_node && graph.op_as<O>(kernel.anchor); });
+  };
+  const codegen::Kernel product = kernel_of(std::type_identity<ir::Matmul>()), last = kernel_of(std::type_identity<ir::Conv2D>());
+  EXPECT_EQ(product.phase, last.phase) << codegen::to_text(graph, schedule);
+  EXPECT_EQ(product.loop, last.loop);
+  EXPECT_EQ(product.pace, codegen::Pace::images);
+}
+
 TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {
   const ir::Graph graph = training_graph({64, 32, 10});
   const codegen::Schedule schedule = codegen::make_schedule(graph, false);

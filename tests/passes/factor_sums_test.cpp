@@ -81,6 +81,7 @@ TEST_F(FactorSums, ApartFromSomethingElse) {
   graph.add_output(sum(g + (x - sum(x, 0, 1) / extent(graph, 8)), 0, 1));          // another count
   graph.add_output(sum(g + (x - mean) * g, 0, 1));                                 // no multiple
   graph.add_output(sum(square_x + (square_x - sum(square_x, 1, 2) / 8.0), 1, 2));  // the means of rows taken from columns
+  graph.add_output(sum(square_x + (square_x - sum(square_x, 1, 2) / 8.0), 0, 1));
   EXPECT_FALSE(run_pass().changed);
 }
 

@@ -68,6 +68,15 @@ TEST_F(RecomputePointwise, TheConditionByWhichAGradientPasses) {
   EXPECT_EQ(count("less_equal"), 2u);
 }
 
+TEST_F(RecomputePointwise, WhatASelectionIsMadeOf) {
+  const Value y = matmul(x, w), zero = constant(graph, 0), kept = select(less_equal(y, zero), zero, y) + 1.0;
+  graph.add_output(matmul(kept * kept, w));
+  graph.add_output(column_sum(y));
+  graph.add_output(exp(kept));
+  EXPECT_TRUE(run(passes::recompute_pointwise, graph).changed);
+  EXPECT_EQ(count("select"), 2u);
+}
+
 TEST_F(RecomputePointwise, UnderAnotherShape) {
   const Value y = matmul(x, w), mask = less_equal(y * 3.0, column_sum(y));
   const Value image = graph.add_input({"image", {DType::f32, {n, 1, 1, 16}}});
@@ -75,6 +84,10 @@ TEST_F(RecomputePointwise, UnderAnotherShape) {
   graph.add_output(select(reshape(mask, {n, 1, 1, 16}), image, image * 2.0));
   graph.add_output(select(reshape(mask, {n, 16, 1}), reshape(x, {n, 16, 1}), reshape(y, {n, 16, 1})));  // other columns: reads what is stored
   run(passes::recompute_pointwise, graph);
+  std::size_t of_images = 0;
+  for (NodeId id = 0; id < graph.size(); ++id)
+    of_images += !graph.node(id).dead && graph.op_as<LessEqual>(id) && graph.node(id).type.shape.rank() == 4;
+  EXPECT_EQ(of_images, 1u);
   EXPECT_EQ(count("less_equal"), 3u);
 }
 
