@@ -1,6 +1,7 @@
 // verify() and time(): each step judged and measured.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "frontend/compile/report.h"
@@ -8,9 +9,11 @@
 
 namespace sinter {
 
+/// The values of a run by node, not defined where it kept none; those of leaves are.
+using RunValues = std::function<Tensor(ir::NodeId)>;
 /// Judges each node that has a value by its result in double from the values of its operands; values inside a kernel, which are not visible, are
-/// computed in double too. `values` is indexed by node id and holds at least the leaves.
-void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, Sizes sizes);
+/// computed in double too. Asks for a value when it is needed and does not keep it.
+void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, const RunValues& values, Sizes sizes);
 
 /// Compares bytes that must not depend on whether buffers share memory; the first element that differs disagrees. Any NaN equals any NaN: which
 /// operand's sign and payload a multiply-add takes depends on the form of the instruction (213, 231…), which the compiler chooses by its registers.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
-#include <ostream>
-#include <sstream>
 #include <utility>
 
 #include "frontend/compile/bounds.h"
@@ -116,29 +116,31 @@ std::int64_t judge_value(VerifyReport& report, const std::string& part, std::str
 
 namespace {
 
-/// The results of a scan, each step from what the run had as its carries, as far as `values` has that.
-std::vector<Bounded> bounded_scan(const ir::Graph& graph, ir::NodeId id, std::span<const Bounded* const> operands, std::span<const Tensor> values,
+/// The results of a scan, each step from what the run had as its carries, as far as it kept them.
+std::vector<Bounded> bounded_scan(const ir::Graph& graph, ir::NodeId id, std::span<const Bounded* const> operands, const RunValues& values,
                                   Sizes sizes) {
   const auto& scan = std::get<ir::Scan>(graph.node(id).op);
   std::vector<std::optional<ir::Array>> carries;
   for (const std::optional<std::size_t> kept : kept_carries(scan)) {
     carries.emplace_back();
     for (const ir::NodeId user : graph.node(id).users)
-      if (kept && ir::result_index(graph, user) == *kept && values[user].defined()) carries.back() = exact(values[user]).value;
+      if (kept && ir::result_index(graph, user) == *kept)
+        if (const Tensor value = values(user); value.defined()) carries.back() = exact(value).value;
   }
   return evaluate_scan_bounded(scan, operands, carries, sizes);
 }
 
 /// The results of a scan, those that are wrong in an earlier step first.
 void judge_scan(VerifyReport& report, const std::string& part, const ir::Graph& graph, ir::NodeId id, std::span<const Bounded> results,
-                std::span<const Tensor> values, const std::vector<std::string>& names) {
+                const RunValues& values, const std::vector<std::string>& names) {
   std::multimap<std::int64_t, Disagreement> found;
   for (const ir::NodeId user : graph.node(id).users) {
-    if (!values[user].defined()) continue;
+    const Tensor value = values(user);
+    if (!value.defined()) continue;
     VerifyReport one;
     one.worst = report.worst;
     const Bounded& wanted = results[ir::result_index(graph, user)];
-    const std::int64_t turn = judge_value(one, part, described(graph, user, names), values[user], wanted, scan_of_steps(graph, user));
+    const std::int64_t turn = judge_value(one, part, described(graph, user, names), value, wanted, scan_of_steps(graph, user));
     report.nodes += one.nodes;
     report.worst = one.worst;
     for (const Disagreement& disagreement : one.disagreements) found.emplace(turn, disagreement);
@@ -148,9 +150,14 @@ void judge_scan(VerifyReport& report, const std::string& part, const ir::Graph& 
 
 }  // namespace
 
-void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, std::span<const Tensor> values, Sizes sizes) {
+void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph& graph, const RunValues& values, Sizes sizes) {
   const auto names = ir::printed_names(graph);
+  // In double: what the nodes of the same kernel read, and what others do.
   std::vector<Bounded> computed(graph.size()), read(graph.size());
+  const auto is_inside = [&](ir::NodeId user, ir::NodeId id) {
+    return graph.node(user).kernel >= 0 && graph.node(user).kernel == graph.node(id).kernel;
+  };
+  std::vector<char> was_kept(graph.size());
   std::map<ir::NodeId, std::vector<Bounded>> scans;
   Readers readers(graph);
   for (const ir::NodeId id : graph.topological_order()) {
@@ -158,9 +165,9 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
     if (ir::is_leaf(node.op)) continue;
     std::vector<const Bounded*> operands;
     for (const ir::NodeId input : node.inputs) {
-      const bool leaf = ir::is_leaf(graph.node(input).op), fused = !leaf && node.kernel >= 0 && graph.node(input).kernel == node.kernel;
-      if (leaf && readers.is_first(input)) read[input] = exact(values[input]);
-      operands.push_back(leaf || (!fused && values[input].defined()) ? &read[input] : &computed[input]);
+      const bool leaf = ir::is_leaf(graph.node(input).op);
+      if (leaf && readers.is_first(input)) read[input] = exact(values(input));
+      operands.push_back(leaf || (!is_inside(id, input) && was_kept[input]) ? &read[input] : &computed[input]);
     }
     const bool is_result = std::holds_alternative<ir::ScanResult>(node.op);
     if (std::holds_alternative<ir::Scan>(node.op)) {
@@ -171,12 +178,17 @@ void judge_nodes(VerifyReport& report, const std::string& part, const ir::Graph&
     } else {
       computed[id] = evaluate_bounded(node.op, node.type, operands, sizes);
     }
-    if (values[id].defined()) {
-      if (!is_result) judge_value(report, part, described(graph, id, names), values[id], computed[id]);
-      read[id] = exact(values[id]);
+    if (const Tensor value = values(id); value.defined()) {
+      if (!is_result) judge_value(report, part, described(graph, id, names), value, computed[id]);
+      was_kept[id] = true;
+      const auto& users = node.users;
+      const auto inside = std::count_if(users.begin(), users.end(), [&](ir::NodeId user) { return is_inside(user, id); });
+      if (inside < std::ssize(users)) read[id] = exact(value);
+      if (inside == 0) computed[id] = {};
     }
     readers.finish(id, [&](ir::NodeId gone) {
-      computed[gone] = read[gone] = {};
+      computed[gone] = {};  // each for itself: a copy of an empty one would keep its memory
+      read[gone] = {};
       scans.erase(gone);
     });
   }
@@ -214,12 +226,17 @@ Results results_of(const Traced& traced, std::vector<Tensor> outputs) {
 void judge_kernels(VerifyReport& report, Variant& tapped, const Traced& leaves, std::span<const Tensor* const> in, Sizes sizes) {
   const ir::Graph& graph = tapped.compiled().graph;
   const std::vector<Tensor> leaf = leaf_values(leaves, in);
-  std::vector<Tensor> values(graph.size());
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.input_node(i)] = leaf[leaves.graph.input_node(i)];
-  for (std::size_t i = 0; i < graph.states().size(); ++i) values[graph.state_node(i)] = leaf[leaves.graph.state_node(i)];
-  for (const codegen::Tap& tap : tapped.compiled().taps)
-    if (!values[tap.node].defined()) values[tap.node] = from_step_memory(graph.node(tap.node).type, sizes, tapped.executor().buffer(tap.buffer));
-  judge_nodes(report, "kernels", graph, values, sizes);
+  std::vector<Tensor> leaf_of(graph.size());
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) leaf_of[graph.input_node(i)] = leaf[leaves.graph.input_node(i)];
+  for (std::size_t i = 0; i < graph.states().size(); ++i) leaf_of[graph.state_node(i)] = leaf[leaves.graph.state_node(i)];
+  std::map<ir::NodeId, std::size_t> taps;
+  for (const codegen::Tap& tap : tapped.compiled().taps) taps.emplace(tap.node, tap.buffer);
+  const auto value_of = [&](ir::NodeId id) {
+    const auto tap = taps.find(id);
+    if (leaf_of[id].defined() || tap == taps.end()) return leaf_of[id];
+    return from_step_memory(graph.node(id).type, sizes, tapped.executor().buffer(tap->second));
+  };
+  judge_nodes(report, "kernels", graph, value_of, sizes);
 }
 
 /// Calls f(text, node, value) with each output and each new state value.
@@ -258,8 +275,9 @@ std::vector<Bounded> reference_of(const Traced& traced, std::span<const Tensor* 
   const std::vector<Tensor> leaves = leaf_values(traced, in);
   std::vector<Bounded> values(graph.size());
   std::map<ir::NodeId, std::vector<Bounded>> scans;
-  std::vector<Tensor> ran(graph.size());
-  for (std::size_t i = 0; i < run.size(); ++i) ran[graph.outputs()[i]] = run[i];
+  std::vector<Tensor> kept(graph.size());
+  for (std::size_t i = 0; i < run.size(); ++i) kept[graph.outputs()[i]] = run[i];
+  const auto ran = [&](ir::NodeId id) { return kept[id]; };
   Readers readers(graph);
   for (const ir::NodeId id : graph.topological_order()) {
     if (ir::is_leaf(graph.node(id).op)) {
@@ -337,16 +355,18 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   const bool has_scans = kept.graph.outputs().size() > traced.graph.outputs().size();
 
   // 1. kernels: run with separate memory and every result kept, and judge each result by what its kernel read.
-  Variant tapped(std::make_shared<CompiledGraph>(compile_graph(kept, {.tap = true, .settings = step.compile_settings(), .log = step.options.log})));
-  require_memory(step, tapped, sizes);
+  auto tapped = std::make_unique<Variant>(
+      std::make_shared<CompiledGraph>(compile_graph(kept, {.tap = true, .settings = step.compile_settings(), .log = step.options.log})));
+  require_memory(step, *tapped, sizes);
   const CellSnapshot saved(traced.cells);
-  std::vector<Tensor> outputs(tapped.output_count());
-  tapped.run(in, outputs, step.options.threads, step.options.force);
+  std::vector<Tensor> outputs(tapped->output_count());
+  tapped->run(in, outputs, step.options.threads, step.options.force);
   const std::vector<Tensor> kept_outputs = outputs;
   outputs.resize(traced.graph.outputs().size());
   const Results tapped_results = results_of(traced, outputs);
   saved.restore();
-  judge_kernels(report, tapped, kept, in, sizes);
+  judge_kernels(report, *tapped, kept, in, sizes);
+  tapped.reset();  // the memory that keeps every result
 
   // 2. memory plan: the ordinary run has the same bytes, else the memory plan or the schedule is wrong.
   ordinary.run(in, outputs, step.options.threads, step.options.force);
@@ -366,28 +386,6 @@ VerifyReport judge(StepCore::Impl& step, std::span<const Tensor* const> in) {
   std::vector<Tensor> eager_outputs = step.run_eagerly(in);
   judge_results(report, "eager", traced, has_scans ? carried : reference, results_of(traced, std::move(eager_outputs)));
   return report;
-}
-
-const Disagreement& VerifyReport::first() const {
-  if (ok()) throw UserError("verify", "all values agree: there is no first disagreement; check ok() before");
-  return disagreements.front();
-}
-
-std::ostream& operator<<(std::ostream& stream, const VerifyReport& report) {
-  std::ostringstream out;  // its own flags and precision: the stream's are the user's
-  std::string non_finite;
-  for (const std::string& result : report.non_finite) non_finite += "  not finite, as it should be: " + result + "\n";
-  if (report.ok())
-    return stream << str("verify: ", report.nodes, " values agree; the greatest error is ", report.worst, " of its tolerance\n", non_finite);
-  out << "verify: " << report.disagreements.size() << " of " << report.nodes << " values disagree, this one first:\n";
-  for (const Disagreement& d : report.disagreements) {
-    out << "  [" << d.part << "] " << d.node << ": element " << d.index << " is " << ir::number_text(d.got) << ", should be "
-        << ir::number_text(d.wanted);
-    if (d.part == "memory plan") out << " as it is with separate memory";
-    else out << " within " << d.tolerance;
-    out << ", " << d.ulps << " ulps off\n";
-  }
-  return stream << out.str() << non_finite;
 }
 
 }  // namespace sinter

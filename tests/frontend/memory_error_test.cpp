@@ -1,4 +1,7 @@
 // A lack of memory is an error that says how much was asked for, by what.
+#include <fstream>
+#include <string>
+
 #include "tests/frontend/helpers.h"
 #include "tests/support/sanitizers.h"
 
@@ -48,6 +51,35 @@ TEST(MemoryError, VerifySaysWhatItNeeds) {
   EXPECT_THAT(error_of([&] { (void)step.verify(random({1 << 20, 1}, 1)); }),
               AllOf(HasSubstr("[wide] verify: the reference in double, and a run that keeps every value, take "),
                     HasSubstr(", and this machine has "), HasSubstr("; verify a smaller batch, or a smaller model of the same kind")));
+}
+
+/// Bytes that the process has in memory: now, or at most since this was last asked for.
+double resident_bytes(bool most) {
+  std::ifstream status("/proc/self/status");
+  double bytes = 0;
+  for (std::string word; status >> word;)
+    if (word == (most ? "VmHWM:" : "VmRSS:")) status >> bytes;
+  std::ofstream("/proc/self/clear_refs") << "5";
+  return bytes * 1024;
+}
+
+/// A value in double is needed until its last reader is judged.
+TEST(MemoryError, VerifyHoldsFewValuesAtATime) {
+  NEEDS_CODEGEN();
+  if (SINTER_ADDRESS_SANITIZER || SINTER_THREAD_SANITIZER) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  constexpr int layers = 80;
+  const Tensor x = random({4096, 64}, 1);
+  const double value = 16.0 * 4096 * 64;  // with its error
+  auto step = compile([&](const Tensor& in) {
+    Tensor y = in;
+    for (int i = 0; i < layers; ++i) y = cumsum(y) * 0.01f;
+    return y;
+  });
+  step(x);
+  const double before = resident_bytes(false);
+  ASSERT_GT(before, 0);
+  EXPECT_TRUE(step.verify(x).ok());
+  EXPECT_LT(resident_bytes(true) - before, layers * value);
 }
 
 }  // namespace
