@@ -212,8 +212,8 @@ Freedom Padding::of_use(NodeId user, std::size_t operand) const {
       [&]<class O>(const O& op) {
         if constexpr (std::is_same_v<O, ir::Select>)
           if (is_mask(user, 0)) return operand == 0 ? Freedom::none : operand == 1 ? Freedom::anything : of_result;
-        if constexpr (std::is_same_v<O, ir::Mul>)
-          if (is_zero_for(user, 1 - operand)) return std::max(of_result, Freedom::finite_numbers);
+        if constexpr (std::is_same_v<O, ir::Mul>)  // the sign of the zero is the other factor's
+          if (is_zero_for(user, 1 - operand) && of_result != Freedom::exact) return std::max(of_result, Freedom::finite_numbers);
         if (of_result == Freedom::zero) return is_zero_for(user, operand) && is_zero(user) ? of_result : Freedom::none;
         if (of_result != Freedom::finite_numbers) return of_result;
         if constexpr (std::is_same_v<O, ir::Matmul>) return operand == 0 && !op.transpose_a ? of_result : Freedom::none;

@@ -12,8 +12,9 @@ namespace sinter::passes {
 
 /// What may stand in the padding of a value instead of what the graph says, without a change of any result.
 enum class Freedom : std::uint8_t {
-  none,
-  zero,  ///< 0 in place of -0
+  exact,  ///< nothing: a result, of which the sign of a zero is seen, too
+  none,   ///< nothing, but that a product of 0 may be 0 instead of -0
+  zero,   ///< 0 in place of -0
   finite_numbers,
   anything,
 };

@@ -49,7 +49,7 @@ std::size_t skip(ir::Graph& graph, NodeId mask) {
   const Dim steps = graph.node(mask).type.shape.elements();
   Padding padding(graph, steps, mask);
   for (NodeId id = 0; id < graph.size(); ++id)
-    if (graph.is_output(id)) padding.limit(id, Freedom::none);
+    if (graph.is_output(id)) padding.limit(id, Freedom::exact);
   padding.find_values();
   padding.find_freedom();
   std::size_t count = 0;

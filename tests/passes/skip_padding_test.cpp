@@ -98,10 +98,14 @@ TEST(PaddingOfSteps, AProductWithZerosNeedsFiniteNumbers) {
 
 TEST(PaddingOfSteps, TheSignOfAZeroThatIsAResultStays) {
   Steps s;
-  const Value product = s.kept(s.x) * s.x;  // -0 where x is negative
-  s.graph.add_output(product);
+  const Value factor = s.x * 2.0, product = s.kept(s.x) * factor;  // -0 where the factor is negative
+  const Value summed = s.x * 3.0, sum = ir::sum(s.rows(s.kept(s.x) * summed), 0, 1);
+  s.graph.add_output(reshape(product, {n * t, 3}));
+  s.graph.add_output(sum);
   s.run();
   EXPECT_TRUE(s.is_needed(product));
+  EXPECT_TRUE(s.is_needed(factor));
+  EXPECT_TRUE(s.is_free(summed)) << "zeros of either sign are the same in a sum";
 }
 
 TEST(PaddingOfSteps, RowsOfOtherShapesAreThoseOfTheSameSteps) {
