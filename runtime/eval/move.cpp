@@ -1,9 +1,34 @@
 // Ops that move elements: reshape and transpose, and the copies between padded and dense memory.
 #include <optional>
+#include <type_traits>
 
 #include "runtime/eval/eval.h"
 
 namespace sinter::runtime::eval {
+
+namespace {
+
+/// Rows in memory, so many bytes apart.
+template <class T>
+struct RowsAt {
+  T* first;
+  std::int64_t step;
+};
+
+/// Copies rows of `bytes` bytes. Short ones in blocks, which a compiler knows the size of: what a block writes behind its row, the next rows
+/// overwrite.
+void copy_whole_rows(RowsAt<const std::byte> from, RowsAt<std::byte> to, std::int64_t bytes, std::int64_t begin, std::int64_t end) {
+  std::int64_t r = begin;
+  const auto blocks = [&]<std::int64_t block>(std::integral_constant<std::int64_t, block>) {
+    const std::int64_t last = end - divide_up(block, std::min(from.step, to.step));  // its block, and those before, end where rows do
+    for (; r < last; ++r) std::memcpy(to.first + r * to.step, from.first + r * from.step, block);
+  };
+  if (bytes <= 64) blocks(std::integral_constant<std::int64_t, 64>());
+  else if (bytes <= 128) blocks(std::integral_constant<std::int64_t, 128>());
+  for (; r < end; ++r) std::memcpy(to.first + r * to.step, from.first + r * from.step, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
 
 void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const Layout& to, std::size_t size, std::int64_t begin, std::int64_t end) {
   const auto bytes = static_cast<std::int64_t>(size);
@@ -14,6 +39,10 @@ void copy_rows(const std::byte* in, const Layout& from, std::byte* out, const La
   const bool in_order = from.stride == from.cols || from.rows == 1;
   if (in_order && (to.stride == to.cols || to.rows == 1)) {
     std::memcpy(out + begin * to.cols * bytes, in + begin * to.cols * bytes, static_cast<std::size_t>((end - begin) * to.cols * bytes));
+    return zero_pads(out, to, size, begin, end);
+  }
+  if (from.cols == to.cols) {
+    copy_whole_rows({in, from.stride * bytes}, {out, to.stride * bytes}, to.cols * bytes, begin, end);
     return zero_pads(out, to, size, begin, end);
   }
   for (std::int64_t r = begin; r < end; ++r) {

@@ -218,14 +218,20 @@ TEST(Indices, OutOfRangeAreUserErrors) {
 }
 
 TEST(Copies, DenseMemoryRoundTrips) {
-  for (const std::vector<std::int64_t>& extents : {std::vector<std::int64_t>{}, {1}, {5}, {70}, {9, 1}, {9, 5}, {9, 70}, {3, 4, 17}}) {
+  std::vector<std::vector<std::int64_t>> shapes{{}, {1}, {5}, {70}, {9, 1}, {9, 5}, {9, 70}, {3, 4, 17}};
+  for (std::int64_t columns = 2; columns <= 40; ++columns)
+    for (const std::int64_t rows : {1, 2, 60}) shapes.push_back({rows, columns});
+  for (const std::vector<std::int64_t>& extents : shapes) {
     for (const DType dtype : {DType::f32, DType::u8}) {
+      SCOPED_TRACE(str(Shape::fixed(extents), " ", dtype));
       Tensor tensor(Type{dtype, Shape::fixed(extents)});
-      std::vector<std::byte> dense(static_cast<std::size_t>(tensor.view().layout().elements()) * size_of(dtype)), back(dense.size());
+      constexpr std::byte untouched{0xee};
+      std::vector<std::byte> dense(static_cast<std::size_t>(tensor.view().layout().elements()) * size_of(dtype)), back(dense.size() + 128, untouched);
       for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = static_cast<std::byte>(i * 7 + 1);
       copy_from_dense(dense.data(), tensor.view());
       EXPECT_TRUE(tensor.pads_are_zero());
       copy_to_dense(tensor.view(), back.data());
+      dense.resize(back.size(), untouched);  // nothing is written behind the last row
       EXPECT_EQ(dense, back);
     }
   }
