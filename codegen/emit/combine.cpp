@@ -9,7 +9,7 @@
 namespace sinter::codegen {
 
 double identity(Combine how, DType dtype) {
-  if (how != Combine::max) return how == Combine::prod ? 1 : 0;
+  if (how == Combine::sum || how == Combine::prod) return how == Combine::prod ? 1 : 0;
   if (dtype == DType::u32) return 0;
   return dtype == DType::i32 ? std::numeric_limits<std::int32_t>::min() : -std::numeric_limits<double>::infinity();
 }
@@ -17,6 +17,7 @@ double identity(Combine how, DType dtype) {
 Vec combine(const Vec& a, const Vec& b, Combine how) {
   if (how == Combine::sum) return a + b;
   if (how == Combine::prod) return a * b;
+  if (how == Combine::greatest) return select(b < a, a, b);
   return select(a != a, a, select(b <= a, a, b));
 }
 

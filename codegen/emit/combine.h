@@ -10,10 +10,10 @@ namespace sinter::codegen {
 /// Values that a loop combines independently, to hide the latency of an addition.
 inline constexpr unsigned turns = 4;
 
-enum class Combine : std::uint8_t { sum, max, prod };
+/// NaN passes, but may be lost in `greatest`, which is a maximum that takes less.
+enum class Combine : std::uint8_t { sum, max, greatest, prod };
 /// The neutral element.
 double identity(Combine how, DType dtype);
-/// NaN passes.
 Vec combine(const Vec& a, const Vec& b, Combine how);
 /// The lanes, combined as a fixed tree: 16, 8, 4, 2, 1.
 Vec horizontal(const Vec& x, Combine how);

@@ -34,7 +34,7 @@ void SoftmaxKernel::emit(Emitter& e) const {
     return is_flat(shape) ? f({e.number(0), row}) : combine_row(e, how, DType::f32, shape, row, f);
   };
   const auto at_row = [&](Value* row) {
-    greatest = reduce(row, Combine::max, element);
+    greatest = reduce(row, Combine::greatest, element);  // of a row with NaN the sum is NaN, and with it every result
     total = reduce(row, Combine::sum, exponential);
     if (logarithm) total = log(total);
   };

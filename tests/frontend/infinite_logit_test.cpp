@@ -45,6 +45,27 @@ TEST(InfiniteLogit, OfAMaskedClassCountsNothing) {
     }
 }
 
+/// A row with NaN among its logits has no probabilities; other rows are as they are without it.
+TEST(NanLogit, SpoilsItsRowAlone) {
+  for (const Mode mode : modes())
+    for (const auto& f : std::initializer_list<Tensor (*)(const Arg&)>{softmax, log_softmax}) {
+      auto step = compile([&](const Tensor& x) { return f(x); }, {.mode = mode});
+      for (const std::int64_t classes : {3, 16, 21, 70, 150})
+        for (const std::int64_t at : {std::int64_t{0}, classes / 2, classes - 1}) {
+          SCOPED_TRACE(str(classes, " classes, NaN at ", at));
+          std::vector<float> logits = random({3, classes}, 1).to_vector<float>();
+          const std::vector<float> without = step(Tensor(logits, {3, classes})).to_vector<float>();
+          logits[static_cast<std::size_t>(classes + at)] = std::numeric_limits<float>::quiet_NaN();
+          const std::vector<float> with = step(Tensor(logits, {3, classes})).to_vector<float>();
+          for (std::size_t i = 0; i < with.size(); ++i) {
+            const bool spoilt = static_cast<std::int64_t>(i) / classes == 1;
+            if (spoilt) EXPECT_TRUE(std::isnan(with[i])) << i;
+            else EXPECT_EQ(with[i], without[i]) << i;
+          }
+        }
+    }
+}
+
 TEST(InfiniteLogit, OfAMaskedClassIsNotSmoothed) {
   const Loss loss = loss::categorical({.from_logits = true, .label_smoothing = 0.3f});
   const Tensor p({2, -infinity, 1}, {1, 3}), y(std::vector<std::int32_t>{0}, {1});
