@@ -107,8 +107,10 @@ Fault fault_named(const ir::Graph& graph, const std::string& name) {
   throw UserError("SINTER_FAULT", str("the graph has no node '", name, "'; explain() and SINTER_DUMP show the names"));
 }
 
-/// Kernels per thread of the compiler that pay for it, and the most threads.
-constexpr std::size_t kernels_a_part = 6, most_parts = 2;
+/// Kernels per module that pay for a thread of the compiler, and the most modules.
+constexpr std::size_t kernels_a_part = 6, most_parts = 4;
+/// So many stages are a third of a step's code. Each runs once in a step that takes long by itself, so that they are compiled quickly.
+constexpr std::size_t many_stages = 24;
 
 /// The common input of all parts of a step.
 struct Source {
@@ -128,7 +130,7 @@ class Part {
   Part(const Source& source, std::size_t number)
       : source_(source),
         number_(number),
-        machine_(target_machine(source.target)),
+        machine_(target_machine(source.target, is_quick() ? Effort::quick : Effort::full)),
         module_("sinter", llvm_),
         context_{.module = module_,
                  .graph = source.graph,
@@ -176,6 +178,8 @@ class Part {
   std::vector<Stage> stages;
 
  private:
+  bool is_quick() const { return source_.division.is_apart() && number_ == source_.division.step_part; }
+
   const Source& source_;
   std::size_t number_;
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -184,13 +188,13 @@ class Part {
   EmitContext context_;
 };
 
-/// Which part gets the body of each shared function: the one with the fewest instructions so far, longest bodies first.
-std::vector<std::vector<SharedFunction>> divide_shared(const std::vector<std::unique_ptr<Part>>& parts) {
+/// Which of the parts with kernels gets the body of each shared function: the one with the fewest instructions so far, longest bodies first.
+std::vector<std::vector<SharedFunction>> divide_shared(const std::vector<std::unique_ptr<Part>>& parts, std::size_t kernel_parts) {
   std::map<std::string, SharedFunction> all;
   std::vector<std::size_t> loads;
   for (const auto& part : parts) {
     all.insert(part->context().shared.begin(), part->context().shared.end());
-    loads.push_back(part->instructions());
+    if (loads.size() < kernel_parts) loads.push_back(part->instructions());
   }
   std::vector<std::pair<std::string, SharedFunction>> order(all.begin(), all.end());
   std::sort(order.begin(), order.end(),
@@ -215,21 +219,22 @@ void for_each_part(std::size_t parts, int threads, const F& f) {
 }
 
 /// The parts of a step, compiled.
-std::vector<std::unique_ptr<Part>> compile_parts(const Source& source, std::size_t count) {
+std::vector<std::unique_ptr<Part>> compile_parts(const Source& source) {
+  const std::size_t count = source.division.parts();
   std::vector<std::unique_ptr<Part>> parts(count);
   for_each_part(count, source.options.threads, [&](std::size_t part) {
     parts[part] = std::make_unique<Part>(source, part);
     parts[part]->emit();
   });
-  const std::vector<std::vector<SharedFunction>> shares = divide_shared(parts);
+  const std::vector<std::vector<SharedFunction>> shares = divide_shared(parts, source.division.kernel_parts);
   for_each_part(count, source.options.threads, [&](std::size_t part) { parts[part]->compile(shares[part]); });
   return parts;
 }
 
 /// Generates the code of a step. Adds the stages of the part that took longest.
-StepCode make_code(const Source& source, std::size_t count, std::vector<Stage>& stages) {
+StepCode make_code(const Source& source, std::vector<Stage>& stages) {
   StepCode code;
-  const std::vector<std::unique_ptr<Part>> parts = compile_parts(source, count);
+  const std::vector<std::unique_ptr<Part>> parts = compile_parts(source);
   const auto seconds = [](const std::unique_ptr<Part>& part) {
     return std::accumulate(part->stages.begin(), part->stages.end(), 0.0, [](double sum, const Stage& stage) { return sum + stage.second; });
   };
@@ -311,8 +316,9 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   } else {
     const bool whole = !options.dump_folder.empty() || options.checked;  // checks follow pointers through all functions
     const std::size_t parts = whole ? 1 : std::clamp<std::size_t>(schedule.kernels.size() / kernels_a_part, 1, most_parts);
-    const Division division = divide_kernels(schedule, result.report.code_of, parts);
-    code = make_code({graph, schedule, plan, division, fault, target, options}, parts, result.report.stages);
+    const bool stages_apart = !whole && stages_of(schedule, options.checked).size() >= many_stages;
+    const Division division = divide_kernels(schedule, result.report.code_of, parts, stages_apart);
+    code = make_code({graph, schedule, plan, division, fault, target, options}, result.report.stages);
     stages.skip();
     loaded = load_objects(code.objects, options.perf_map);
     stages.done("load");
@@ -342,9 +348,9 @@ std::string emit_object(const ir::Graph& graph, const std::string& target) {
   const Schedule schedule = make_schedule(graph, false);
   verify_schedule(graph, schedule);
   const MemoryPlan plan = plan_memory(schedule, false);
-  const Division division = divide_kernels(schedule, code_of_kernels(graph, schedule, plan, true), 1);
+  const Division division = divide_kernels(schedule, code_of_kernels(graph, schedule, plan, true), 1, false);
   std::vector<Stage> stages;
-  return std::move(make_code({graph, schedule, plan, division, {}, other_target(target), {}, false}, 1, stages).objects.front());
+  return std::move(make_code({graph, schedule, plan, division, {}, other_target(target), {}, false}, stages).objects.front());
 }
 
 }  // namespace sinter::codegen

@@ -124,15 +124,16 @@ Target other_target(const std::string& name) {
   throw UserError("emit_object", str("the target must be x86-64-v3, x86-64-v4 or aarch64, got '", name, "'"));
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const Target& target) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const Target& target, Effort effort) {
   initialize_targets();
   std::string error;
   const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(target.triple, error);
   if (!backend) throw InternalError("codegen", error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                                                           llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  const auto level = effort == Effort::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(
+      backend->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, true));
 }
 
 namespace {
@@ -181,7 +182,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
       function.addFnAttr("prefer-vector-width", "512");
     }
   }
-  run_passes(module, machine, pipeline);
+  if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) run_passes(module, machine, pipeline);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,13 +24,16 @@ struct Target {
 Target runnable_target(const std::string& name);
 /// A target for objects that are not run here: "x86-64-v3", "x86-64-v4" or "aarch64". Throws UserError for others.
 Target other_target(const std::string& name);
-std::unique_ptr<llvm::TargetMachine> target_machine(const Target& target);
+/// Of quick code no more is asked than to be correct: it takes a fifth of the time to compile.
+enum class Effort : std::uint8_t { quick, full };
+std::unique_ptr<llvm::TargetMachine> target_machine(const Target& target, Effort effort);
 /// Its vector registers.
 VectorUnit vector_unit(const llvm::TargetMachine& machine);
 
 /// Runs a pipeline of LLVM's passes on the module.
 void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline);
-/// Prepares the module for the machine and optimizes it, with all library functions disabled: objects have no undefined symbols.
+/// Prepares the module for the machine and optimizes it, unless the code is quick, with all library functions disabled: objects have no undefined
+/// symbols.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 /// The relocatable object, or its assembly.
 std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine);

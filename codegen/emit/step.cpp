@@ -50,12 +50,12 @@ class StepEmitter {
     const std::size_t count = context_.schedule.kernels.size();
     std::vector<llvm::Function*> functions(count);
     for (std::size_t k = 0; k < count; ++k) {
-      if (division.code_of[k] != k || (part != 0 && part != division.part_of[k])) continue;
+      if (division.code_of[k] != k || (part != division.step_part && part != division.part_of[k])) continue;
       Emitter emitter(context_, context_.schedule.kernels[k]);
       functions[k] = emitter.declare();
       if (part == division.part_of[k]) emitter.emit();
     }
-    if (part != 0) return;
+    if (part != division.step_part) return;
     for (std::size_t k = 0; k < count; ++k) functions[k] = functions[division.code_of[k]];
     calls_.set_functions(std::move(functions));
     for (const Phase& phase : context_.schedule.phases)
@@ -377,18 +377,18 @@ class StepEmitter {
 
 }  // namespace
 
-Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_of, std::size_t parts) {
-  // The approximate cost of compiling a kernel, in nodes: a product adds tiles, and part 0 the step itself.
+Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_of, std::size_t parts, bool stages_apart) {
+  // The approximate cost of compiling a kernel, in nodes: a product adds tiles, and stages a node a kernel.
   const auto weight = [&](std::size_t k) {
     const Kernel& kernel = schedule.kernels[k];
     return kernel.nodes.size() + (kernel.memory_for(Memory::collected) != no_value || kernel.memory_for(Memory::staging) != no_value ? 16 : 4);
   };
-  Division division{std::move(code_of), std::vector<std::size_t>(schedule.kernels.size())};
+  Division division{std::move(code_of), std::vector<std::size_t>(schedule.kernels.size()), parts, stages_apart ? parts : 0};
   std::vector<std::size_t> order, loads(parts);
   for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
     if (division.code_of[k] == k) order.push_back(k);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
-  loads[0] = schedule.kernels.size();
+  if (!stages_apart) loads[0] = schedule.kernels.size();
   for (const std::size_t k : order) {
     division.part_of[k] = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
     loads[division.part_of[k]] += weight(k);

@@ -9,6 +9,7 @@
 namespace sinter::test::compile_test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -50,6 +51,29 @@ TEST(Compile, SameBytesOnAnyNumberOfThreads) {
     EXPECT_EQ(m.step.core()->last_threads(), threads);
     if (first.empty()) first = m.values();
     EXPECT_EQ(m.values(), first) << threads << " threads";
+  }
+}
+
+/// Steps of many stages have these in a module of their own, compiled without LLVM's optimizations.
+TEST(Compile, ManyStages) {
+  NEEDS_CODEGEN();
+  const Parameter w("w", random({20, 20}, 1));
+  const auto function = [&](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 20; ++i) y = tanh(matmul(y, w)) - mean(y) * (0.1f + 0.01f * static_cast<float>(i));
+    const Tensor loss = mean(square(y));
+    return std::vector{y, loss, grad(loss, {w})[0]};
+  };
+  std::vector<std::vector<float>> first;
+  for (const int threads : {1, 2, 4}) {
+    auto step = compile(function, {.threads = threads, .force = true});
+    std::vector<std::vector<float>> bytes;
+    for (const std::int64_t n : {1, 7, 300})
+      for (const Tensor& result : step(random({n, 20}, 2))) bytes.push_back(result.to_vector<float>());
+    EXPECT_THAT(step.explain(), ContainsRegex("schedule: [3-9][0-9] phases"));
+    EXPECT_TRUE(step.verify(random({7, 20}, 2)).ok());
+    if (first.empty()) first = bytes;
+    EXPECT_EQ(bytes, first) << threads << " threads";
   }
 }
 
