@@ -55,17 +55,21 @@ class ProductEmitter : ProductWords {
     e_.when(b_.CreateNot(single), [&] { emit_rows(); });
   }
 
-  /// Rows [begin, end) of the right operand, panel after panel.
+  /// Rows [begin, end) of the right operand, panel after panel, from memory that is read in its own order.
   void emit_pack() {
-    constexpr std::int64_t pack_rows = 64;
     begin();
     const Rows rows = e_.rows();
     e_.when(reads_packed(), [&] {
-      e_.loop(rows.first, rows.last, pack_rows, [&](Value* first) {  // that stay in the cache while panels pass
-        const Rows some{first, least(b_.CreateAdd(first, number(pack_rows)), rows.last)};
+      if (!op_.transpose_b && !product_.rotated)
+        return e_.loop(rows.first, rows.last, 1, [&](Value* row) {
+          for_each_panel([&](const Panels& panels, Value* column) { copy_row(panels, column, row, packed_at(panels, column, row)); });
+        });
+      constexpr std::int64_t most = 512;  // what a panel has of them stays in the second-level cache
+      e_.loop(rows.first, rows.last, most, [&](Value* first) {
+        const Rows some{first, least(b_.CreateAdd(first, number(most)), rows.last)};
         for_each_panel([&](const Panels& panels, Value* column) {
           if (product_.rotated) copy_rotated(panels, column, some);
-          else copy(panels, column, some.first, some.last, packed_at(panels, column, some.first));
+          else copy_transposed(panels, column, some.first, some.last, packed_at(panels, column, some.first));
         });
       });
     });
@@ -225,25 +229,24 @@ class ProductEmitter : ProductWords {
       Value *begin = b_.CreateMul(place, features), *places = b_.CreateUDiv(k_all_, features);
       Value *from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows.first, begin), *to = least(rows.last, b_.CreateAdd(begin, features));
       right_first_ = b_.CreateMul(b_.CreateSub(b_.CreateSub(places, number(1)), place), e_.extent(product_.sizes.f));
-      copy(panels, column, b_.CreateSub(from, begin), b_.CreateSub(to, begin), packed_at(panels, column, from));
+      copy_transposed(panels, column, b_.CreateSub(from, begin), b_.CreateSub(to, begin), packed_at(panels, column, from));
     });
   }
 
-  /// Copies rows [k, k_stop) of the columns of a panel, contiguously, to `to`.
-  void copy(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* to) {
-    const ValueId right = e_.value_of(product_.right);
-    if (!op_.transpose_b && !product_.rotated) {
-      e_.loop(k, k_stop, 1, [&](Value* i) {
-        std::int64_t j = 0;
-        for (const unsigned width : panels.widths) {
-          Value* from = e_.address(right, after(right_first_, i), b_.CreateAdd(column, number(j)));
-          Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4));
-          b_.CreateAlignedStore(x, floats_at(to, b_.CreateSub(i, k), panels.columns, number(j)), llvm::Align(4));
-          j += width;
-        }
-      });
-      return;
+  /// Copies the columns of a panel in row `row`, as it is stored.
+  void copy_row(const Panels& panels, Value* column, Value* row, Value* to) {
+    std::int64_t j = 0;
+    for (const unsigned width : panels.widths) {
+      Value* from = e_.address(e_.value_of(product_.right), row, b_.CreateAdd(column, number(j)));
+      Value* x = b_.CreateAlignedLoad(e_.memory_type(DType::f32, width), from, llvm::Align(4));
+      b_.CreateAlignedStore(x, b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), to, static_cast<std::uint64_t>(j)), llvm::Align(4));
+      j += width;
     }
+  }
+
+  /// Copies rows [k, k_stop) of the columns of a panel, contiguously, to `to`: transposed from how they are stored.
+  void copy_transposed(const Panels& panels, Value* column, Value* k, Value* k_stop, Value* to) {
+    const ValueId right = e_.value_of(product_.right);
     // Squares of 8 columns × 8 rows, then the remaining rows. Columns past the last (padding) repeat it: no result depends on them.
     Value* last = b_.CreateSub(e_.extent(product_.sizes.f), number(1));
     Value* whole = b_.CreateAdd(k, b_.CreateAnd(b_.CreateSub(k_stop, k), number(-8)));
@@ -290,7 +293,7 @@ class ProductEmitter : ProductWords {
       case ProductPlan::Right::in_place:
         return tiles(panels, column, k, k_stop, e_.address(right, after(right_first_, k), column), number(right_stride()));
       case ProductPlan::Right::copied:
-        copy(panels, column, k, k_stop, panel_);
+        copy_transposed(panels, column, k, k_stop, panel_);
         return tiles(panels, column, k, k_stop, panel_, number(panels.columns));
       case ProductPlan::Right::packed:
         break;

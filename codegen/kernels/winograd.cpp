@@ -19,41 +19,40 @@ class WinogradEmitter : ImageWords {
   WinogradEmitter(Emitter& emitter, const WinogradPlan& plan)
       : ImageWords(emitter), node_(emitter.anchor()), plan_(plan), lanes_(plan.lanes(emitter.unit())), range_(emitter, plan) {}
 
-  /// Channels [begin, end) of the transformed kernel: by (number of the tile, channel) and feature.
+  /// Channels [begin, end) of the transformed kernel: by number of the tile, panel, channel and feature.
   void emit_pack() {
+    panels_ = plan_winograd_tiles(plan_.stride, e_.unit());
     const ValueId w = e_.value_of(node_.inputs[1]);
     const std::int64_t stride = stride_of(w), to_column = plan_.kernel_number(), taps = plan_.form->taps;
     const ir::Matrix& matrix = plan_.form->kernel;
-    Value* packed = e_.pointer(e_.memory(Memory::packed));
     const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(node_.op);
     const std::int64_t rows = adjoint ? plan_.columns : plan_.channels;  // per position of the kernel
     if (!adjoint) {
       e_.loop(e_.begin(), e_.end(), 1, [&](Value* channel) {
-        for_each_part(stride, [&](Value* column, std::int64_t vectors) {
-          transform({"kernel", matrix, lanes_}, float_at(packed, add(mul(channel, plan_.stride), column)), plan_.size() * to_column, to_column,
-                    e_.address(w, channel, column), taps * rows * stride, rows * stride, vectors);
+        for_each_packed(channel, [&](Value* to, Value* column, std::int64_t vectors, std::int64_t) {
+          transform({"kernel", matrix, lanes_}, to, plan_.size() * to_column, to_column, e_.address(w, channel, column), taps * rows * stride,
+                    rows * stride, vectors);
         });
       });
       return;
     }
-    // Rotated, and with channels and features exchanged: columns are gathered first.
-    Value* turned = e_.variable(llvm::ArrayType::get(b_.getFloatTy(), static_cast<std::uint64_t>(taps * taps * lanes_)), "turned", 64);
-    e_.loop(e_.begin(), e_.end(), 1, [&](Value* feature) {
-      const auto gathered = [&](Value* column) {
-        e_.loop(number(0), number(taps * taps), 1, [&](Value* place) {
-          e_.loop(number(0), number(lanes_), 1, [&](Value* i) {
-            Value* channel = least(add(column, i), number(rows - 1));  // padding repeats the last: no result depends on it
-            Value* x = b_.CreateLoad(b_.getFloatTy(), e_.address(w, add(mul(place, rows), channel), feature));
-            b_.CreateStore(x, float_at(turned, add(mul(sub(number(taps * taps - 1), place), lanes_), i)));
+    // Rotated, and with channels and features exchanged, which squares of numbers do.
+    constexpr std::int64_t together = 8;
+    turned_ = e_.variable(llvm::ArrayType::get(b_.getFloatTy(), static_cast<std::uint64_t>(together * taps * taps * lanes_)), "turned", 64);
+    Value* rest = lanes_ % together ? e_.begin() : sub(e_.end(), rem(sub(e_.end(), e_.begin()), together));
+    const auto pack = [&](Value* feature, std::int64_t features) {
+      for_each_packed(feature, [&](Value* to, Value* column, std::int64_t vectors, std::int64_t row) {
+        e_.loop(number(0), number(vectors * lanes_), lanes_, [&](Value* i) {
+          turn(feature, features, add(column, i));
+          e_.loop(number(0), number(features), 1, [&](Value* r) {
+            transform({"kernel", matrix, lanes_}, float_at(to, add(i, mul(r, row))), plan_.size() * to_column, to_column,
+                      float_at(turned_, mul(r, taps * taps * lanes_)), taps * lanes_, lanes_, 1);
           });
         });
-        transform({"kernel", matrix, lanes_}, float_at(packed, add(mul(feature, plan_.stride), column)), plan_.size() * to_column, to_column, turned,
-                  taps * lanes_, lanes_, 1);
-      };
-      const std::int64_t whole = plan_.stride / lanes_ * lanes_;
-      e_.loop(number(0), number(whole), lanes_, [&](Value* column) { gathered(column); });
-      if (whole < plan_.stride) gathered(number(plan_.stride - lanes_));
-    });
+      });
+    };
+    e_.loop(e_.begin(), rest, together, [&](Value* feature) { pack(feature, together); });
+    e_.loop(rest, e_.end(), 1, [&](Value* feature) { pack(feature, 1); });
   }
 
   /// conv2d and conv2d_transpose: block after block of tiles, each followed by the epilogue.
@@ -137,6 +136,46 @@ class WinogradEmitter : ImageWords {
     if (columns % lanes_) body(number(columns - lanes_), 1);
   }
 
+  /// The transformed kernel lies in panels, which tiles read from start to end, unless the last vector of a row overlaps the one before.
+  bool is_in_panels() const { return plan_.stride % lanes_ == 0; }
+  std::int64_t packed_row(const Panels& panels) const { return is_in_panels() ? panels.columns : plan_.stride; }
+  /// Where a panel begins in it, in floats.
+  Value* packed_panel(Value* column) { return mul(column, is_in_panels() ? plan_.channels : 1); }
+  /// Calls body with where adjacent vectors of row `row` of the transformed kernel begin, the first of their columns, their number, and how many
+  /// floats further the next row is.
+  void for_each_packed(Value* row, const std::function<void(Value*, Value*, std::int64_t, std::int64_t)>& body) {
+    Value* packed = e_.pointer(e_.memory(Memory::packed));
+    if (!is_in_panels())
+      return for_each_part(plan_.stride, [&](Value* column, std::int64_t vectors) {
+        body(float_at(packed, add(mul(row, plan_.stride), column)), column, vectors, plan_.stride);
+      });
+    for_each_panel(panels_, [&](const Panels& panels, Value* column) {
+      body(float_at(packed, add(packed_panel(column), mul(row, packed_row(panels)))), column, panels.columns / lanes_, packed_row(panels));
+    });
+  }
+  /// Of so many features (1 or 8) the kernel of a vector of channels, rotated: by feature, place and channel.
+  void turn(Value* feature, std::int64_t features, Value* channel) {
+    const ValueId w = e_.value_of(node_.inputs[1]);
+    const std::int64_t taps = plan_.form->taps, channels = plan_.columns;
+    e_.loop(number(0), number(taps * taps), 1, [&](Value* place) {
+      const auto from = [&](Value* i) {
+        Value* row = least(add(channel, i), number(channels - 1));  // padding repeats the last: no result depends on it
+        return e_.address(w, add(mul(place, channels), row), feature);
+      };
+      Value* to = float_at(turned_, mul(sub(number(taps * taps - 1), place), lanes_));
+      if (features == 1)
+        return e_.loop(number(0), number(lanes_), 1, [&](Value* i) { b_.CreateStore(b_.CreateLoad(b_.getFloatTy(), from(i)), float_at(to, i)); });
+      for (std::int64_t first = 0; first < lanes_; first += features) {
+        std::vector<Value*> square;
+        for (std::int64_t i = 0; i < features; ++i)
+          square.push_back(b_.CreateAlignedLoad(e_.memory_type(DType::f32, 8), from(number(first + i)), llvm::Align(4)));
+        square = transposed(std::move(square));
+        for (std::int64_t f = 0; f < features; ++f)
+          b_.CreateAlignedStore(square[static_cast<std::size_t>(f)], float_at(to, f * taps * taps * lanes_ + first), llvm::Align(4));
+      }
+    });
+  }
+
   void copy_pixels(Value* strip) {
     Value *image = div(strip, plan_.strips), *first = mul(rem(strip, plan_.strips), plan_.results());
     ImageCopy(e_, e_.value_of(node_.inputs[0]), plan_.h, plan_.w, plan_.channels)
@@ -207,10 +246,10 @@ class WinogradEmitter : ImageWords {
                                                             .walk = Tile::Walk::spread,
                                                             .lda = plan_.source_stride(),
                                                             .accumulate = false});
-        Value* b = float_at(e_.pointer(e_.memory(Memory::packed)), add(mul(n, plan_.kernel_number()), column));
+        Value* b = float_at(e_.pointer(e_.memory(Memory::packed)), add(mul(n, plan_.kernel_number()), packed_panel(column)));
         e_.loop(number(0), tiles, panels.rows, [&](Value* row) {
           b_.CreateCall(tile, {staged(plan_.other_at(), add(add(mul(n, plan_.other_number()), mul(row, plan_.stride)), column)), b,
-                               number(plan_.stride), number(plan_.channels), number(0),
+                               number(packed_row(panels)), number(plan_.channels), number(0),
                                staged(plan_.source_at(), add(mul(n, plan_.source_number()), mul(row, plan_.source_stride())))});
         });
       });
@@ -244,7 +283,8 @@ class WinogradEmitter : ImageWords {
   std::vector<Panels> panels_;
   ConvolutionTiles tiles_;
   ValueId gradient_ = no_value;
-  Value* first_column_ = nullptr;  ///< of the piece
+  Value* first_column_ = nullptr;       ///< of the piece
+  llvm::AllocaInst* turned_ = nullptr;  ///< what turn() makes
 };
 
 }  // namespace
