@@ -20,7 +20,7 @@ class DepthwiseEmitter : PixelTileWords {
  public:
   explicit DepthwiseEmitter(Emitter& emitter)
       : PixelTileWords(emitter, convolution_of(emitter.graph(), emitter.kernel().anchor).sliding,
-                       std::holds_alternative<ir::Conv2DTranspose>(emitter.anchor().op), most_pixels(emitter.unit())),
+                       std::holds_alternative<ir::Conv2DTranspose>(emitter.anchor().op), most_pixels(emitter.unit()), ratio_of(emitter)),
         source_(emitter.value_of(emitter.anchor().inputs[0])),
         other_(emitter.value_of(emitter.anchor().inputs[1])) {
     note(str(ir::name(e_.anchor().op), ", depthwise, kernels of ", sliding_.h.size, "×", sliding_.w.size));
@@ -33,7 +33,7 @@ class DepthwiseEmitter : PixelTileWords {
 
   void emit_weight() {
     const std::int64_t height = sliding_.h.size, width = row_.taps();
-    const Shape shape{height * width, e_.kernel().shape.back()};
+    const Shape shape{height * width, convolution_of(e_.graph(), e_.kernel().anchor).features};
     // Rows of the kernel whose sums are in registers together.
     const std::int64_t together = std::clamp<std::int64_t>(most_sums(e_.unit()) / width, 1, height);
     e_.for_each_block(shape, e_.number(0), false, [&](const Site& site) {
@@ -49,6 +49,12 @@ class DepthwiseEmitter : PixelTileWords {
   }
 
  private:
+  /// Several features of a channel are results of one source; in the adjoint, sources of one result.
+  static ChannelRatio ratio_of(Emitter& e) {
+    const std::int64_t features = convolution_of(e.graph(), e.kernel().anchor).features_a_group();
+    return std::holds_alternative<ir::Conv2DTranspose>(e.anchor().op) ? ChannelRatio{1, features} : ChannelRatio{features, 1};
+  }
+
   void add_product(llvm::AllocaInst* sum, const Vec& x, const Vec& y) {
     b_.CreateStore(b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getAllocatedType()}, {x.value, y.value, value_of(sum).value}), sum);
   }
@@ -56,13 +62,14 @@ class DepthwiseEmitter : PixelTileWords {
   void sum_tile(Value* image, Value* h, const PixelTile& tile, const Site& site) {
     const std::vector<llvm::AllocaInst*> sums = variables(static_cast<std::size_t>(tile.size), DType::f32, site, 0);
     for_each_line(h, false, [&](Value* kh, Value* line) {
-      std::vector<Vec> weights;
+      std::vector<std::vector<Vec>> weights;
       for (std::int64_t k = 0; k < row_.taps(); ++k) {
         Value* row = b_.CreateAdd(b_.CreateMul(kh, e_.number(row_.taps())), e_.number(k));
-        weights.push_back(e_.load(e_.address(other_, row, site.last), DType::f32, site.width));
+        if (adjoint_) weights.push_back(load_met(e_.address(other_, row, met_channel(site)), DType::f32, site));
+        else weights.push_back({e_.load(e_.address(other_, row, site.last), DType::f32, site.width)});
       }
       each_tap({&source_, 1}, image, line, tile, site, false, [&](std::int64_t i, std::int64_t k, std::span<const Vec> x) {
-        add_product(sums[static_cast<std::size_t>(i)], x[0], weights[static_cast<std::size_t>(k)]);
+        for (std::size_t j = 0; j < x.size(); ++j) add_product(sums[static_cast<std::size_t>(i)], x[j], weights[static_cast<std::size_t>(k)][j]);
       });
     });
     store_tile(values_of(sums), image, h, tile, site);

@@ -14,6 +14,8 @@ using llvm::Value;
 
 namespace {
 
+bool has_a_kernel_a_channel(const ir::Convolution& c) { return is_depthwise(c) && c.features == c.channels; }
+
 Vec load_kernel(Emitter& e, ValueId value, const ir::Convolution& c, Value* place, Value* channel, Value* feature, unsigned width) {
   Value* row = e.builder().CreateAdd(e.builder().CreateMul(place, e.number(c.channels_a_group())), channel);
   return e.load(is_flat(e.stored(value).type.shape) ? e.address(value, e.number(0), row) : e.address(value, row, feature), DType::f32, width);
@@ -37,7 +39,7 @@ void collect_grouped(Emitter& e) {
   const ValueId image = e.value_of(anchor.inputs[0]), kernel = e.value_of(anchor.inputs[1]);
   const Shape& shape = e.kernel().shape;
   const auto& [h, w] = c.sliding;
-  const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(anchor.op), lanes_are_channels = is_depthwise(c) && !is_flat(shape);
+  const bool transposed = std::holds_alternative<ir::Conv2DTranspose>(anchor.op), lanes_are_channels = has_a_kernel_a_channel(c) && !is_flat(shape);
   const std::int64_t own = transposed ? c.channels_a_group() : c.features_a_group(),
                      others = transposed ? c.features_a_group() : c.channels_a_group();
   e.for_each_site(shape, e.rows(), !lanes_are_channels, [&](const Site& site) {
@@ -74,7 +76,7 @@ void sum_grouped_weight(Emitter& e) {
   const ValueId image = e.value_of(anchor.inputs[0]), gradient = e.value_of(anchor.inputs[1]);
   const auto& [h, w] = c.sliding;
   const Shape shape{h.size * w.size * c.channels_a_group(), c.features};
-  const bool lanes_are_channels = is_depthwise(c) && !is_flat(shape);
+  const bool lanes_are_channels = has_a_kernel_a_channel(c) && !is_flat(shape);
   const Rows images = e.indices(1);
   e.for_each_site(shape, {e.number(0), e.number(shape[0].factor())}, !lanes_are_channels, [&](const Site& site) {
     Value *row = is_flat(shape) ? site.last : site.row, *feature = is_flat(shape) ? e.number(0) : site.last;

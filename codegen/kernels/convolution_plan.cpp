@@ -64,11 +64,13 @@ ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor) {
 
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) { return convolution_of(graph, anchor).groups == 1; }
 
-bool is_depthwise(const ir::Convolution& c) { return c.groups > 1 && c.groups == c.channels && c.channels == c.features; }
+bool is_depthwise(const ir::Convolution& c) { return c.groups > 1 && c.groups == c.channels; }
 
 bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor) {
+  constexpr std::int64_t most_features = 8;
   const ir::Convolution c = convolution_of(graph, anchor);
-  return is_depthwise(c) && unrolls_taps(c.sliding.w, std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op));
+  return is_depthwise(c) && c.features_a_group() <= most_features && lanes % c.features_a_group() == 0 &&
+         unrolls_taps(c.sliding.w, std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op));
 }
 
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {

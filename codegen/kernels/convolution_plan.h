@@ -19,10 +19,10 @@ ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor);
 bool is_convolution(const ir::Op& op);
 /// Whether it is a product, which tiles can compute: convolutions of one group.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
-/// Whether each channel has a kernel of its own.
+/// Whether each channel has kernels of its own: one for each of its features.
 bool is_depthwise(const ir::Convolution& c);
-/// Whether it is depthwise, and the taps along a row of the kernel are so few that tiles of pixels unroll them. What neither kind of tiles computes
-/// is computed element by element.
+/// Whether it is depthwise, the features of a channel lie in one vector, and the taps along a row of the kernel are so few that tiles of pixels
+/// unroll them. What neither kind of tiles computes is computed element by element.
 bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor);
 
 /// The most rows of a tile, and the most columns, on any vector unit.

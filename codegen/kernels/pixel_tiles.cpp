@@ -16,10 +16,19 @@ std::optional<std::int64_t> PixelRow::met(std::int64_t i, std::int64_t k) const 
   return from / axis_.stride;
 }
 
-bool PixelRow::are_inside(std::int64_t first, std::int64_t last) const {
+std::int64_t PixelRow::pixels_of_window(std::int64_t o) const {
+  std::int64_t count = 0;
+  for (std::int64_t k = 0; k < taps(); ++k) count += axis_.covers(o, k);
+  return count;
+}
+
+bool PixelRow::are_inside(std::int64_t first, std::int64_t last, bool whole) const {
   for (std::int64_t i = first; i < last; ++i)
-    for (std::int64_t k = 0; k < taps(); ++k)
-      if (const auto place = met(i, k); place && !is_inside(*place)) return false;
+    for (std::int64_t k = 0; k < taps(); ++k) {
+      const auto place = met(i, k);
+      if (place && !is_inside(*place)) return false;
+      if (place && whole && pixels_of_window(*place) < taps()) return false;
+    }
   return true;
 }
 
@@ -31,12 +40,12 @@ bool unrolls_taps(const ir::SlidingAxis& axis, bool adjoint) {
 std::int64_t most_sums(const VectorUnit& unit) { return unit.registers * unit.lanes >= 512 ? 12 : 4; }
 std::int64_t most_pixels(const VectorUnit& unit) { return unit.registers * unit.lanes >= 512 ? 8 : 4; }
 
-PixelTileWords::PixelTileWords(Emitter& emitter, const ir::Sliding& sliding, bool adjoint, std::int64_t most)
-    : e_(emitter), b_(emitter.builder()), sliding_(sliding), adjoint_(adjoint), row_(sliding.w, adjoint) {
+PixelTileWords::PixelTileWords(Emitter& emitter, const ir::Sliding& sliding, bool adjoint, std::int64_t most, ChannelRatio ratio, bool whole)
+    : e_(emitter), b_(emitter.builder()), sliding_(sliding), adjoint_(adjoint), row_(sliding.w, adjoint), ratio_(ratio) {
   const std::int64_t all = row_.results(), even = divide_up(all, divide_up(all, most));
   size_ = divide_up(even, row_.period()) * row_.period();
   count_ = divide_up(all, size_);
-  const auto is_whole = [&](std::int64_t t) { return (t + 1) * size_ <= all && row_.are_inside(t * size_, (t + 1) * size_); };
+  const auto is_whole = [&](std::int64_t t) { return (t + 1) * size_ <= all && row_.are_inside(t * size_, (t + 1) * size_, whole); };
   while (loop_first_ < count_ && !is_whole(loop_first_)) ++loop_first_;
   loop_last_ = loop_first_;
   while (loop_last_ < count_ && is_whole(loop_last_)) ++loop_last_;
@@ -60,8 +69,10 @@ void PixelTileWords::for_each_tile(const std::function<void(const PixelTile&)>& 
 }
 
 void PixelTileWords::for_each_tile_of_row(const std::function<void(const PixelTile&, const Site&)>& body) {
-  e_.for_each_block(e_.kernel().shape, e_.number(0), false,
-                    [&](const Site& site) { for_each_tile([&](const PixelTile& tile) { body(tile, site); }); });
+  for_each_tile([&](const PixelTile& tile) {
+    if (is_flat(e_.kernel().shape)) body(tile, {e_.number(0), e_.number(0), 1, 1});
+    else e_.for_each_block(e_.kernel().shape, e_.number(0), false, [&](const Site& site) { body(tile, site); });
+  });
 }
 
 void PixelTileWords::for_each_line(Value* h, bool backwards, const std::function<void(Value*, Value*)>& body) {
@@ -85,10 +96,11 @@ void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Va
   if (at.empty()) return;
   const std::int64_t first = at.begin()->first;
   std::vector<Value*> addresses;
-  for (const ValueId source : sources) addresses.push_back(address(source, image, line, place_of(first, tile, row_.advance()), site));
+  for (const ValueId source : sources) addresses.push_back(address(source, image, line, place_of(first, tile, row_.advance()), met_channel(site)));
   const auto visit = [&](std::int64_t place, const std::vector<Tap>& taps) {
     std::vector<Vec> met;
-    for (std::size_t s = 0; s < sources.size(); ++s) met.push_back(load_after(addresses[s], sources[s], place - first, site));
+    for (std::size_t s = 0; s < sources.size(); ++s)
+      for (const Vec& x : load_met(pixels_after(addresses[s], sources[s], place - first), e_.stored(sources[s]).type.dtype, site)) met.push_back(x);
     for (const Tap& tap : taps) body(tap.i, tap.k, met);
   };
   // The later a tap, the further it reaches; of an adjoint, the less far.
@@ -98,10 +110,34 @@ void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Va
     for (const auto& [place, taps] : at) visit(place, taps);
 }
 
+Value* PixelTileWords::met_channel(const Site& site) {
+  if (ratio_.results > 1) return b_.CreateUDiv(site.last, e_.number(ratio_.results));
+  return ratio_.sources > 1 ? b_.CreateMul(site.last, e_.number(ratio_.sources)) : site.last;
+}
+
+std::vector<Vec> PixelTileWords::load_met(Value* address, DType dtype, const Site& site) {
+  const std::int64_t valid = site.valid, results = ratio_.results, sources = ratio_.sources;
+  if (results == 1 && sources == 1) return {e_.load(address, dtype, site.width)};
+  const std::int64_t count = divide_up(valid * sources, results);
+  const Vec raw = e_.load(address, dtype, static_cast<unsigned>(count));
+  if (count == 1) return {splat(raw, site.width)};
+  std::vector<Vec> met;
+  for (std::int64_t j = 0; j < sources; ++j) {
+    if (site.width == 1) {
+      met.emplace_back(b_.CreateExtractElement(raw.value, static_cast<std::uint64_t>(j)), dtype);
+      continue;
+    }
+    std::vector<int> places;
+    for (std::int64_t i = 0; i < site.width; ++i) places.push_back(static_cast<int>(i < valid ? i * sources / results + j : j));
+    met.emplace_back(b_.CreateShuffleVector(raw.value, places), dtype);
+  }
+  return met;
+}
+
 std::vector<Vec> PixelTileWords::load_tile(ValueId value, Value* image, Value* h, const PixelTile& tile, const Site& site) {
-  Value* from = address(value, image, h, place_of(tile.first, tile, row_.period()), site);
+  Value* from = address(value, image, h, place_of(tile.first, tile, row_.period()), site.last);
   std::vector<Vec> values;
-  for (std::int64_t i = 0; i < tile.size; ++i) values.push_back(load_after(from, value, i, site));
+  for (std::int64_t i = 0; i < tile.size; ++i) values.push_back(e_.load(pixels_after(from, value, i), e_.stored(value).type.dtype, site.width));
   return values;
 }
 
@@ -109,8 +145,10 @@ void PixelTileWords::store_tile(std::span<const Vec> results, Value* image, Valu
   const Shape& shape = e_.kernel().shape;
   Value* line = b_.CreateAdd(b_.CreateMul(image, e_.number(shape[1].factor())), h);
   Value* first = b_.CreateAdd(b_.CreateMul(line, e_.number(row_.results())), place_of(tile.first, tile, row_.period()));
-  for (std::size_t i = 0; i < results.size(); ++i)
-    e_.store_results_at({b_.CreateAdd(first, e_.number(static_cast<std::int64_t>(i))), site.last, site.width, site.valid}, &results[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Value* pixel = b_.CreateAdd(first, e_.number(static_cast<std::int64_t>(i)));
+    e_.store_results_at(is_flat(shape) ? Site{e_.number(0), pixel, 1, 1} : Site{pixel, site.last, site.width, site.valid}, &results[i]);
+  }
 }
 
 std::vector<llvm::AllocaInst*> PixelTileWords::variables(std::size_t count, DType dtype, const Site& site, double value) {
@@ -127,18 +165,20 @@ std::vector<Vec> PixelTileWords::values_of(std::span<llvm::AllocaInst* const> fr
   return values;
 }
 
-void PixelTileWords::note(std::string text) { e_.note(std::move(text) + str(" in tiles of ", size_, " pixels × ", lanes, " channels")); }
-
-Value* PixelTileWords::address(ValueId value, Value* image, Value* h, Value* w, const Site& site) {
-  const Shape& shape = e_.stored(value).type.shape;
-  Value* line = b_.CreateAdd(b_.CreateMul(image, e_.number(shape[1].factor())), h);
-  return e_.address(value, b_.CreateAdd(b_.CreateMul(line, e_.number(shape[2].factor())), w), site.last);
+void PixelTileWords::note(std::string text) {
+  e_.note(std::move(text) + str(" in tiles of ", size_, " pixels × ", is_flat(e_.kernel().shape) ? 1u : lanes, " channels"));
 }
 
-Vec PixelTileWords::load_after(Value* address, ValueId value, std::int64_t pixels, const Site& site) {
-  const DType dtype = e_.stored(value).type.dtype;
-  const std::int64_t stride = e_.stored(value).layout().stride.factor();
-  return e_.load(b_.CreateInBoundsGEP(e_.memory_type(dtype, 1), address, {e_.number(pixels * stride)}), dtype, site.width);
+Value* PixelTileWords::address(ValueId value, Value* image, Value* h, Value* w, Value* channel) {
+  const Shape& shape = e_.stored(value).type.shape;
+  Value* line = b_.CreateAdd(b_.CreateMul(image, e_.number(shape[1].factor())), h);
+  Value* pixel = b_.CreateAdd(b_.CreateMul(line, e_.number(shape[2].factor())), w);
+  return is_flat(shape) ? e_.address(value, e_.number(0), pixel) : e_.address(value, pixel, channel);
+}
+
+Value* PixelTileWords::pixels_after(Value* address, ValueId value, std::int64_t pixels) {
+  const std::int64_t stride = is_flat(e_.stored(value).type.shape) ? 1 : e_.stored(value).layout().stride.factor();
+  return b_.CreateInBoundsGEP(e_.memory_type(e_.stored(value).type.dtype, 1), address, {e_.number(pixels * stride)});
 }
 
 Value* PixelTileWords::place_of(std::int64_t first, const PixelTile& tile, std::int64_t step) {

@@ -1,6 +1,7 @@
-// Windows that slide over images [N, H, W, C], of which a kernel computes a row of results a tile of some pixels at a time: channels lie in the lanes
-// of vectors, and what taps have in common is loaded once. Which taps of a pixel are outside of the image is known along a row where the code is
-// written: tiles at the ends of a row have code of their own, and those between are a loop. So padding costs nothing, and nothing is copied.
+// Windows that slide over images [N, H, W, C], of which a kernel computes a row of results a tile of some pixels at a time: channels, unless there is
+// one, lie in the lanes of vectors, and what taps have in common is loaded once. Which taps of a pixel are outside of the image is known along a row
+// where the code is written: tiles at the ends of a row have code of their own, and those between are a loop. So padding costs nothing, and nothing
+// is copied.
 #pragma once
 
 #include <optional>
@@ -26,8 +27,10 @@ class PixelRow {
   /// What tap k of result i meets, which may be outside of the source; nothing where it falls between two windows.
   std::optional<std::int64_t> met(std::int64_t i, std::int64_t k) const;
   bool is_inside(std::int64_t place) const { return place >= 0 && place < source(); }
-  /// Whether all taps of results [first, last) are inside.
-  bool are_inside(std::int64_t first, std::int64_t last) const;
+  /// How many pixels of the image lie in window o.
+  std::int64_t pixels_of_window(std::int64_t o) const;
+  /// Whether all taps of results [first, last) are inside; of an adjoint, `whole`: and the windows that they meet.
+  bool are_inside(std::int64_t first, std::int64_t last, bool whole) const;
 
  private:
   ir::SlidingAxis axis_;
@@ -43,10 +46,15 @@ struct PixelTile {
   llvm::Value* ahead = nullptr;
 };
 
+/// How the channels of sources lie beside those of results: each is met by so many adjacent results, or each result meets so many adjacent ones.
+struct ChannelRatio {
+  std::int64_t results = 1, sources = 1;
+};
+
 class PixelTileWords {
  protected:
-  /// A tile of results in 16 channels has `most` pixels at most.
-  PixelTileWords(Emitter& emitter, const ir::Sliding& sliding, bool adjoint, std::int64_t most);
+  /// A tile of results in 16 channels has `most` pixels at most. `whole`: the loop's tiles of an adjoint meet windows that are whole along a row.
+  PixelTileWords(Emitter& emitter, const ir::Sliding& sliding, bool adjoint, std::int64_t most, ChannelRatio ratio = {}, bool whole = false);
 
   using RowBody = std::function<void(llvm::Value* image, llvm::Value* h)>;
   /// Calls body for each row of results that a call has; of a single sample, for those of its pieces.
@@ -58,10 +66,13 @@ class PixelTileWords {
   /// the last first.
   void for_each_line(llvm::Value* h, bool backwards, const std::function<void(llvm::Value* kh, llvm::Value* line)>& body);
   /// Calls body with the pixels of a tile, the taps along a row that each has, in order or backwards, and what these meet in row `line` of the
-  /// sources.
+  /// sources: of each, a vector for every channel that a result meets.
   using TapBody = std::function<void(std::int64_t i, std::int64_t k, std::span<const Vec> met)>;
   void each_tap(std::span<const ValueId> sources, llvm::Value* image, llvm::Value* line, const PixelTile& tile, const Site& site, bool backwards,
                 const TapBody& body);
+  /// The channels of a source that the results at a site meet begin with this one. What they meet there: a vector for every channel of a result.
+  llvm::Value* met_channel(const Site& site);
+  std::vector<Vec> load_met(llvm::Value* address, DType dtype, const Site& site);
   /// The pixels of a tile in row h of a value that has a pixel for each result.
   std::vector<Vec> load_tile(ValueId value, llvm::Value* image, llvm::Value* h, const PixelTile& tile, const Site& site);
   /// Stores what follows these results of a tile of row h.
@@ -79,10 +90,11 @@ class PixelTileWords {
   const ir::Sliding sliding_;
   const bool adjoint_;
   const PixelRow row_;
+  const ChannelRatio ratio_;
 
  private:
-  llvm::Value* address(ValueId value, llvm::Value* image, llvm::Value* h, llvm::Value* w, const Site& site);
-  Vec load_after(llvm::Value* address, ValueId value, std::int64_t pixels, const Site& site);
+  llvm::Value* address(ValueId value, llvm::Value* image, llvm::Value* h, llvm::Value* w, llvm::Value* channel);
+  llvm::Value* pixels_after(llvm::Value* address, ValueId value, std::int64_t pixels);
   /// `first`, and `step` for each period that a tile is ahead.
   llvm::Value* place_of(std::int64_t first, const PixelTile& tile, std::int64_t step);
 

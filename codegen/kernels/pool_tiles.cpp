@@ -24,7 +24,8 @@ template <class O>
 class PoolEmitter : PixelTileWords {
  public:
   PoolEmitter(Emitter& emitter, const O& op)
-      : PixelTileWords(emitter, windows_of(op, emitter.graph(), emitter.kernel().anchor), ir::IsUnpool<O>, most_pixels(emitter.unit())) {
+      : PixelTileWords(emitter, windows_of(op, emitter.graph(), emitter.kernel().anchor), ir::IsUnpool<O>, most_pixels(emitter.unit()), {},
+                       std::is_same_v<O, ir::AverageSpread>) {
     for (const ir::NodeId input : e_.anchor().inputs) operands_.push_back(e_.value_of(input));
     note(str(O::name, ", windows of ", sliding_.h.size, "×", sliding_.w.size));
   }
@@ -50,9 +51,7 @@ class PoolEmitter : PixelTileWords {
         return select(VecMask{b_.CreateICmpEQ(met[0].value, number)}, sum + met[1], sum);
       });
     } else if constexpr (std::is_same_v<O, ir::AverageSpread>) {
-      const Vec count(static_cast<float>(sliding_.h.size * sliding_.w.size));
-      return sums(operands_, image, h, tile, site,
-                  [&](std::int64_t, Value*, std::span<const Vec> met, const Vec& sum) { return sum + met[0] / count; });
+      return spread(image, h, tile, site);
     } else {
       std::vector<Vec> means =
           sums(operands_, image, h, tile, site, [&](std::int64_t, Value*, std::span<const Vec> met, const Vec& sum) { return sum + met[0]; });
@@ -60,6 +59,21 @@ class PoolEmitter : PixelTileWords {
         means[i] = means[i] / splat(count_of(h, tile.first + static_cast<std::int64_t>(i), tile), site.width);
       return means;
     }
+  }
+
+  /// A window's value in each of its pixels, divided by their number.
+  std::vector<Vec> spread(Value* image, Value* h, const PixelTile& tile, const Site& site) {
+    const Pixels sums = variables(static_cast<std::size_t>(tile.size), DType::f32, site, 0);
+    for_each_line(h, true, [&](Value*, Value* line) {
+      Value* lines = elements_inside(e_, sliding_.h, line);
+      each_tap({&operands_[0], 1}, image, line, tile, site, true, [&](std::int64_t i, std::int64_t k, std::span<const Vec> met) {
+        const std::int64_t along = tile.ahead ? row_.taps() : row_.pixels_of_window(*row_.met(tile.first + i, k));
+        const Vec count(b_.CreateSIToFP(b_.CreateMul(lines, e_.number(along)), b_.getFloatTy()), DType::f32);
+        llvm::AllocaInst* sum = sums[static_cast<std::size_t>(i)];
+        b_.CreateStore((value_of(sum) + met[0] / splat(count, site.width)).value, sum);
+      });
+    });
+    return values_of(sums);
   }
 
   /// Sums over the taps of each pixel, the next of which `part` makes. Adjoints visit windows in ascending order: late taps first.
@@ -128,13 +142,11 @@ class PoolEmitter : PixelTileWords {
 }  // namespace
 
 bool tiles_pool(const ir::Graph& graph, const Kernel& kernel) {
-  if (!kernel.is<Kernel::Group>() || !kernel.domain.samples || kernel.mask || is_flat(kernel.shape)) return false;
+  if (!kernel.is<Kernel::Group>() || !kernel.domain.samples || kernel.mask) return false;
   return std::visit(
       [&]<class O>(const O& op) {
         if constexpr (ir::IsPool<O> || ir::IsUnpool<O>) {
-          // The adjoint of a mean divides by a number that depends on the window, if some are partly outside.
-          const bool divides = std::is_same_v<O, ir::AverageSpread> && op.pads != Shape{0, 0, 0, 0};
-          return !divides && unrolls_taps(windows_of(op, graph, kernel.anchor).w, ir::IsUnpool<O>);
+          return unrolls_taps(windows_of(op, graph, kernel.anchor).w, ir::IsUnpool<O>);
         } else return false;
       },
       graph.node(kernel.anchor).op);

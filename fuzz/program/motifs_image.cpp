@@ -106,8 +106,9 @@ Value convolution_of_large_kernel(Builder& b) {
 /// A depthwise convolution of rows of several tiles, or one of its gradients; sometimes with a kernel too long for these.
 Value depthwise_convolution(Builder& b) {
   b.allow(200'000, 1e7);
-  constexpr std::int64_t many[] = {16, 8, 17, 24, 33, 5, 2};
-  const std::int64_t channels = b.choose.among(many), height = b.number(1, 5), width = b.choose.one_in(8) ? b.number(10, 12) : b.number(1, 9);
+  constexpr std::int64_t many[] = {16, 8, 17, 24, 33, 5, 2}, several[] = {1, 2, 1, 4, 1, 8, 2, 3};
+  const std::int64_t channels = b.choose.among(many), features = channels * b.choose.among(several), height = b.number(1, 5),
+                     width = b.choose.one_in(8) ? b.number(10, 12) : b.number(1, 9);
   const auto pad = [&](std::int64_t size) { return b.number(0, static_cast<std::size_t>(size - 1)); };
   ir::Conv2D op;
   op.groups = channels;
@@ -115,7 +116,7 @@ Value depthwise_convolution(Builder& b) {
   if (b.choose.one_in(4)) op.dilations = {1, b.number(1, 3)};
   op.pads = {pad(height), pad(width), pad(height), pad(width)};
   const std::int64_t reach = (width - 1) * op.dilations[1].factor();
-  const Shape w{height, width, 1, channels},
+  const Shape w{height, width, 1, features},
       x{b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), height + b.number(0, 4), reach + b.number(1, 30), channels};
   return convolution_or_gradient(b, op, x, w);
 }

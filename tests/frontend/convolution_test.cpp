@@ -201,13 +201,15 @@ TEST(Convolution, LargeKernels) {
   EXPECT_GT(times["conv2d_weight, transposed windows"], 5);
 }
 
-/// A depthwise one of rows of several tiles; some with a kernel too long for these.
+/// A depthwise one of rows of several tiles; some with a kernel too long for these, or with more features a channel than a vector holds.
 Case depthwise(RandomStream& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
   };
   const std::int64_t taps_h = pick(1, 5), taps_w = pick(1, 10), channels = pick(2, 40), dilation = pick(1, 4) == 1 ? pick(2, 4) : 1;
-  Case c{pick(1, 3), taps_h + pick(0, 6), (taps_w - 1) * dilation + pick(1, 40), channels, channels, taps_h, taps_w, channels, {}, {}, {}};
+  constexpr std::int64_t several[] = {1, 1, 2, 2, 4, 8, 3};
+  const std::int64_t features = channels * several[pick(0, 6)];
+  Case c{pick(1, 3), taps_h + pick(0, 6), (taps_w - 1) * dilation + pick(1, 40), channels, features, taps_h, taps_w, channels, {}, {}, {}};
   c.strides = {pick(1, 3), pick(1, 2) == 1 ? 1 : pick(2, 5)};
   c.dilations = {1, dilation};
   c.pads = {pick(0, taps_h - 1), pick(0, taps_w - 1), pick(0, taps_h - 1), pick(0, taps_w - 1)};
