@@ -138,6 +138,8 @@ struct Kernel {
   bool is() const {
     return std::holds_alternative<R>(role);
   }
+  /// Whether the units of the domain are elements of tensors of the kernel's shape.
+  bool counts_elements() const { return !domain.samples && domain.units != Dim(1) && domain.units != symbolic_layout(shape).rows; }
   bool finishes() const { return is<Combine>() && std::get<Combine>(role).finishes; }
   /// Its memory for this purpose; no_value if it has none.
   ValueId memory_for(Memory::Purpose purpose) const;

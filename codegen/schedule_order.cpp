@@ -357,6 +357,12 @@ class Order {
     // Of rows so long that a few fill a cache, no more are kept than must be.
     if (const double kept = kept_bytes(loop); kept > 0)
       fewest = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_kept_bytes / kept), 1, fewest);
+    // So are samples of which a few fill a chunk.
+    if (loop.domain.samples && most < 8) {
+      fewest = std::min(fewest, std::max<std::int64_t>(1, static_cast<std::int64_t>(most)));
+      loop.limits.least = fewest;
+      loop.limits.granule = 1;
+    }
     loop.limits.most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, fewest, batch ? 4096 : std::int64_t{1} << 40);
     if (batch && !loop.domain.samples) loop.limits.least = least_divided_rows;
     set_parts(loop);

@@ -131,10 +131,6 @@ void Emitter::fault(ir::NodeId node) {
 
 bool is_flat(const Shape& shape) { return shape.rank() > 0 && symbolic_layout(shape).cols == Dim(1) && symbolic_layout(shape).rows != Dim(1); }
 
-bool Emitter::counts_elements() const {
-  return !kernel_.domain.samples && kernel_.domain.units != Dim(1) && kernel_.domain.units != symbolic_layout(kernel_.shape).rows;
-}
-
 Rows Emitter::rows() {
   if (masked_rows_) return *masked_rows_;
   const Dim all = symbolic_layout(kernel_.shape).rows;

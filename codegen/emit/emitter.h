@@ -140,8 +140,6 @@ class Emitter {
  private:
   /// What the kernel computes, for the rows of steps that its mask has, sample after sample.
   void emit_masked_steps();
-  /// Whether the units of the domain are elements of tensors of the kernel's shape.
-  bool counts_elements() const;
   bool computes(ir::NodeId id) const;
   Vec perturbed(ir::NodeId id, const Vec& x);
   void zero_pads(llvm::Value* row);

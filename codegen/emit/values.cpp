@@ -199,7 +199,7 @@ void Emitter::store_results(Rows rows, bool scalar, const std::function<Vec(cons
     const Vec x = anchor(site);
     store_results_at(site, &x);
   };
-  if (counts_elements()) {
+  if (kernel_.counts_elements()) {
     loop(begin_, end_, 1, [&](Value* element) {
       const Site site = site_of_element(*this, shape, element);
       store_at(site);

@@ -3,6 +3,7 @@
 
 #include "codegen/emit/combine.h"
 #include "codegen/emit/index.h"
+#include "codegen/kernels/added_rows.h"
 #include "codegen/kernels/kinds.h"
 #include "ir/long_sum.h"
 
@@ -72,73 +73,24 @@ void emit_row_reduction(Emitter& e, const Reduction& r) {
   });
 }
 
-/// Adds the rows of [from, to) that the kernel's mask has, each to the accumulator that it belongs to without a mask.
-void add_masked(Emitter& e, Value* from, Value* to, const std::function<void(Value* row, unsigned turn)>& add,
-                const std::function<void(Value* row)>& add_turns) {
-  Builder& b = e.builder();
-  e.for_each_masked_sample({from, to}, [&](Rows, Rows masked) {
-    Value *first = masked.first, *last = masked.last;
-    Value* begin = b.CreateAdd(from, b.CreateAnd(b.CreateSub(first, from), e.number(-static_cast<std::int64_t>(turns))));
-    e.loop(begin, last, turns, [&](Value* row) {
-      Value* all = b.CreateAnd(b.CreateICmpSGE(row, first), b.CreateICmpSLE(b.CreateAdd(row, e.number(turns)), last));
-      e.when(all, [&] { add_turns(row); });
-      e.when(b.CreateNot(all), [&] {
-        for (unsigned turn = 0; turn < turns; ++turn) {
-          Value* one = b.CreateAdd(row, e.number(turn));
-          e.when(b.CreateAnd(b.CreateICmpSGE(one, first), b.CreateICmpSLT(one, last)), [&] { add(one, turn); });
-        }
-      });
-    });
-  });
-}
-
-/// Rows of the operand added to each other at a site of their columns: row(k) for k from `first` to `last`. Which accumulator a row is added to
-/// depends on its number alone, so that rows of zeros behind the last one, as padding has them, change no byte.
-Vec add_rows(Emitter& e, Combine how, Value* first, Value* last, const Site& site, const std::function<Value*(Value*)>& row) {
-  Builder& b = e.builder();
-  const ir::NodeId operand = e.anchor().inputs[0];
-  const Shape& in = e.type_of(operand).shape;
-  const DType dtype = e.anchor().type.dtype;
-  const auto chain = [&](Value* from, Value* to) {
-    std::vector<llvm::AllocaInst*> totals;
-    for (unsigned turn = 0; turn < turns; ++turn) totals.push_back(neutral_variable(e, how, dtype, site.width, "total"));
-    const auto value = [&](unsigned turn) { return Vec(b.CreateLoad(totals[turn]->getAllocatedType(), totals[turn]), dtype); };
-    const auto add = [&](Value* k, unsigned turn) {
-      Memo memo;
-      const Site at = is_flat(in) ? Site{e.number(0), row(k)} : Site{row(k), site.last, site.width, site.valid};
-      const Vec x = e.evaluate(operand, in, at, memo);
-      b.CreateStore(combine(value(turn), x, how).value, totals[turn]);
-    };
-    Value* whole = b.CreateAdd(from, b.CreateAnd(b.CreateSub(to, from), e.number(-static_cast<std::int64_t>(turns))));
-    const auto add_turns = [&](Value* k) {
-      for (unsigned turn = 0; turn < turns; ++turn) add(b.CreateAdd(k, e.number(turn)), turn);
-    };
-    if (e.kernel().mask) {
-      add_masked(e, from, to, add, add_turns);
-    } else {
-      e.loop(from, whole, turns, add_turns);
-      for (unsigned turn = 0; turn + 1 < turns; ++turn) {
-        Value* k = b.CreateAdd(whole, e.number(turn));
-        e.when(b.CreateICmpSLT(k, to), [&] { add(k, turn); });
-      }
-    }
-    return combine(combine(value(0), value(1), how), combine(value(2), value(3), how), how);
-  };
-  return combine_chains(e, how, dtype, site.width, first, last, ir::chain_terms * turns, chain);
-}
-
 /// The last axis stays: rows are added to rows.
 void emit_column_reduction(Emitter& e, const Reduction& r) {
   Builder& b = e.builder();
   const Shape &in = e.type_of(e.anchor().inputs[0]).shape, &out = e.kernel().shape;
   Value *reduced = e.extent(in.product(r.first, r.last)), *inner = e.extent(in.product(r.last, in.rank() - 1));
-  e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
-    // Row of the result, and its parts before and after the reduced axes. A flat result of rank 1 has one row; of a higher rank its rows are in
-    // `last`.
-    Value* row = is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row;
+  // What is added to row `row` of the result, by number.
+  const auto rows_of = [&](Value* row) -> AddedRows::RowOf {
     Value *outer = b.CreateUDiv(row, inner), *j = b.CreateURem(row, inner);
-    return add_rows(e, r.how, e.number(0), reduced, site,
-                    [&](Value* k) { return b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, reduced), k), inner), j); });
+    return [&b, reduced, inner, outer, j](Value* k) { return b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, reduced), k), inner), j); };
+  };
+  AddedRows sums(e, r.how);
+  const Rows added{e.number(0), reduced};
+  if (ReductionKernel::adds_row_after_row(e.graph(), e.kernel()))
+    return e.store_results(
+        e.rows(), false, [&](const Site& site) { return sums.made(site); }, [&](Value* row) { sums.make_all(added, rows_of(row)); });
+  e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
+    // A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
+    return sums.at(added, site, rows_of(is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row));
   });
 }
 
@@ -151,10 +103,12 @@ void emit_part(Emitter& e, const Reduction& r) {
     e.builder().CreateStore(total.value, e.builder().CreateInBoundsGEP(e.memory_type(total.dtype, 1), e.pointer(slots), {e.chunk()}));
     return;
   }
-  const auto [first, last] = e.rows();
+  AddedRows sums(e, r.how);
+  const auto row_of = [](Value* row) { return row; };
+  const bool together = ReductionKernel::adds_row_after_row(e.graph(), e.kernel());
+  if (together) sums.make_all(e.rows(), row_of);
   e.for_each_block(out, e.number(0), false, [&](const Site& site) {
-    const Vec total = add_rows(e, r.how, first, last, site, [](Value* row) { return row; });
-    e.store(total, slots, {e.chunk(), site.last, site.width, site.valid});
+    e.store(together ? sums.made(site) : sums.at(e.rows(), site, row_of), slots, {e.chunk(), site.last, site.width, site.valid});
   });
 }
 
@@ -165,6 +119,16 @@ bool adds_many_rows(const Shape& in, const Reduction& r) {
   if (in.rank() < 2 || r.first != 0 || r.last != in.rank() - 1 || !in.back().is_fixed() || in.back() == Dim(1) || !in[0].is_batch()) return false;
   const Dim rows = in.product(0, r.last);
   return rows.is_length() || rows.factor() >= most_rows_unsplit;
+}
+
+bool ReductionKernel::adds_row_after_row(const ir::Graph& graph, const Kernel& kernel) {
+  constexpr std::int64_t few_rows = 16, most_columns = 2048;
+  const ir::Node& anchor = graph.node(kernel.anchor);
+  const Reduction r = reduction_of(anchor.op);
+  const Shape& in = graph.node(anchor.inputs[0]).type.shape;
+  if (kernel.is<Kernel::Combine>() || kernel.mask || kernel.counts_elements() || r.last == in.rank() || !in.back().is_fixed()) return false;
+  if (const Dim count = in.product(r.first, r.last); count.is_fixed() && count.factor() <= few_rows) return false;
+  return in.back().factor() > lanes && in.back().factor() <= most_columns;
 }
 
 void ReductionKernel::plan(Planner& planner, Kernel kernel) const {

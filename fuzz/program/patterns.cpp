@@ -60,6 +60,7 @@ struct Site {
   bool is_window_product() const { return is_convolution() && codegen::is_window_product(graph, kernel.anchor); }
   bool is_transposed_window_product() const { return is_convolution() && codegen::is_transposed_window_product(graph, kernel.anchor); }
   bool is_depthwise() const { return is_convolution() && codegen::tiles_depthwise(graph, kernel.anchor); }
+  bool has_several_features() const { return is_depthwise() && codegen::convolution_of(graph, kernel.anchor).features_a_group() > 1; }
   /// A convolution in register tiles, image by image.
   bool is_in_tiles() const {
     return is_convolution() && codegen::tiles_convolution(graph, kernel.anchor) && !is_winograd() && !is_window_product() &&
@@ -166,6 +167,11 @@ constexpr Pattern kernel_patterns[] = {
     {"depthwise", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_depthwise(); }},
     {"depthwise, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_depthwise(); }},
     {"depthwise, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_depthwise(); }},
+    {"depthwise, several features a channel", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.has_several_features(); }},
+    {"depthwise, several features a channel, gradient of the image",
+     [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.has_several_features(); }},
+    {"depthwise, several features a channel, gradient of the kernel",
+     [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.has_several_features(); }},
     {"Winograd", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_winograd(); }},
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
@@ -173,6 +179,8 @@ constexpr Pattern kernel_patterns[] = {
     {"sums of chains", [](const Site& s) { return s.sums_chains(); }},
     {"rows added in slots",
      [](const Site& s) { return s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1); }},
+    {"rows added one after the other",
+     [](const Site& s) { return s.is_kind<codegen::ReductionKernel>() && codegen::ReductionKernel::adds_row_after_row(s.graph, s.kernel); }},
     {"steps left out of rows",
      [](const Site& s) { return s.kernel.mask && s.kernel.is<Kernel::Group>() && !s.kernel.scan && !s.has_anchor<ir::ScatterAddRows>(); }},
     {"steps left out of rows that are 0 there", [](const Site& s) { return s.kernel.mask && !s.kernel.mask->zeros.empty(); }},

@@ -32,6 +32,22 @@ TEST(LongSum, Columns) {
   for (const std::int64_t columns : {2, 30}) expect_accurate([](const Tensor& x) { return mean(x, {0}); }, filled({many, columns}, term), term, 1e-5);
 }
 
+/// Rows are added in all columns together where these are more than a vector's, and vector by vector where they are not: in the same order.
+TEST(LongSum, OfManyColumnsHasTheBytesOfFew) {
+  for (const auto& reduce : std::initializer_list<std::function<Tensor(const Tensor&)>>{[](const Tensor& x) { return sum(x * 0.7f, {1}); },
+                                                                                        [](const Tensor& x) { return max(x, {1}); }})
+    for (const std::int64_t rows : {17, 512, 513, 1999})
+      for (const std::int64_t columns : {17, 40, 100}) {
+        SCOPED_TRACE(str(rows, " rows of ", columns));
+        const Tensor x = random({3, rows, columns}, 1);
+        const Tensor whole = compile(reduce)(x);
+        for (std::int64_t first = 0; first < columns; first += 16) {
+          const std::int64_t last = std::min(first + 16, columns);
+          EXPECT_EQ(slice(whole, 1, first, last).to_vector<float>(), compile(reduce)(slice(x, 2, first, last)).to_vector<float>()) << first;
+        }
+      }
+}
+
 TEST(LongSum, Rows) {
   expect_accurate([](const Tensor& x) { return mean(x); }, filled({many, 2}, term), term, 1e-5);
   expect_accurate([](const Tensor& x) { return mean(x); }, filled({3 * many}, term), term, 1e-5);

@@ -164,6 +164,18 @@ TEST(Schedule, ProductsOfPixelsAreInTheLoopOfImages) {
   EXPECT_EQ(product.pace, codegen::Pace::images);
 }
 
+/// Images of 6.7 MB, each of which becomes a row of numbers.
+TEST(Schedule, SamplesOfWhichAFewFillAChunkAreChunksOfFew) {
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50, 50, 669}}});
+  graph.add_output(graph.add(ir::Max{1, 3}, {x}));
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  ASSERT_EQ(schedule.phases.size(), 1u);
+  ASSERT_EQ(schedule.phases[0].loops.size(), 1u);
+  EXPECT_EQ(chunk_of(4, 4, schedule.phases[0].loops[0].limits), 1) << codegen::to_text(graph, schedule);
+}
+
 TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {
   const ir::Graph graph = training_graph({64, 32, 10});
   const codegen::Schedule schedule = codegen::make_schedule(graph, false);
