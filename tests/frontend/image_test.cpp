@@ -53,6 +53,26 @@ TEST(Image, GradientsOfPools) {
   }
 }
 
+/// A mean over a window that is partly outside of the image divides by fewer numbers, and so does its gradient, wherever tiles of pixels begin.
+TEST(Image, GradientsOfPaddedAverages) {
+  NEEDS_CODEGEN();
+  for (const std::int64_t size : {2, 5, 9})
+    for (const std::int64_t stride : {1, 2, 3})
+      for (const std::int64_t channels : {1, 3}) {
+        const auto f = [&](const Tensor& x) {
+          const Tensor y = average_pool2d(x, {3, size}, {.strides = {2, stride}, .padding = Padding::around({1, size / 2})});
+          return grad(sum(square(y)), std::vector{x})[0];
+        };
+        for (const std::int64_t width : {size, size + 1, size + 4, std::int64_t{18}, std::int64_t{29}, std::int64_t{40}}) {
+          const Tensor x = random({2, 4, width, channels}, 1);
+          const std::vector<float> compiled = compile(f)(x).to_vector<float>();
+          const std::vector<float> eager = compile(f, {.mode = Mode::eager})(x).to_vector<float>();
+          for (std::size_t i = 0; i < compiled.size(); ++i)
+            ASSERT_NEAR(compiled[i], eager[i], 1e-5f) << i << ", " << width << " wide, windows of " << size << ", stride " << stride;
+        }
+      }
+}
+
 TEST(ImageLayers, ShapesParametersAndSummary) {
   seed(1);
   nn::Sequential model{nn::Conv2D(1, 20, {5}), nn::MaxPool2D({2}), nn::Conv2D(20, 50, {5}, nn::Activation::relu),
