@@ -138,7 +138,6 @@ class Part {
                  .plan = source.plan,
                  .fault = source.fault,
                  .unit = vector_unit(*machine_),
-                 .named = source.options.perf_map,
                  .checked = source.options.checked,
                  .sabotage = source.options.sabotage,
                  .notes = {},

@@ -21,6 +21,8 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "codegen/emit/step.h"
 #include "codegen/instrument/threads.h"
@@ -69,8 +71,10 @@ struct Linker {
     session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });  // lookup() throws the relevant error
   }
 
+  /// Of a function of a step's code, also of those that are hidden.
   void* lookup(llvm::orc::JITDylib& library, llvm::StringRef name) {
-    auto symbol = session.lookup({&library}, session.intern(name));
+    const llvm::orc::JITDylibSearchOrder order{{&library, llvm::orc::JITDylibLookupFlags::MatchAllSymbols}};
+    auto symbol = session.lookup(order, session.intern(name));
     if (!symbol) fail("cannot link the step", symbol.takeError());
     return symbol->getAddress().toPtr<void*>();
   }
@@ -200,19 +204,28 @@ std::string emit_object(llvm::Module& module, llvm::TargetMachine& machine) { re
 std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) { return emit(module, machine, llvm::CodeGenFileType::AssemblyFile); }
 
 namespace {
-/// Lines of "address size name", as perf's map files are.
+/// Lines of "address size name", as perf's map files are. A function that is local to its object can't be looked up: it is as far from one that can
+/// as in the object, which has its code in one section.
 std::string perf_map_of(llvm::orc::JITDylib& library, std::span<const std::string> objects) {
   TextStream map;
   for (const std::string& object : objects) {
     auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "step"));
     if (!file) fail("cannot read the object", file.takeError());
+    struct Function {
+      std::uint64_t offset, size;
+      std::string name;
+    };
+    std::vector<Function> functions;
+    std::optional<std::uint64_t> code;  // where the section is
     for (const llvm::object::ELFSymbolRef symbol : (*file)->symbols()) {
       const auto name = llvm::expectedToOptional(symbol.getName());
-      const auto type = llvm::expectedToOptional(symbol.getType());
-      if (!name || !type || *type != llvm::object::SymbolRef::ST_Function || symbol.getSize() == 0) continue;
-      const auto address = reinterpret_cast<std::uintptr_t>(linker().lookup(library, *name));
-      map << str(std::hex, address, " ", symbol.getSize(), " sinter:", name->str(), "\n");
+      const auto offset = llvm::expectedToOptional(symbol.getValue());
+      if (!name || !offset || symbol.getELFType() != llvm::ELF::STT_FUNC) continue;
+      functions.push_back({*offset, symbol.getSize(), name->str()});
+      if (!code && symbol.getBinding() != llvm::ELF::STB_LOCAL) code = reinterpret_cast<std::uintptr_t>(linker().lookup(library, *name)) - *offset;
     }
+    if (!code) continue;
+    for (const Function& function : functions) map << str(std::hex, *code + function.offset, " ", function.size, " sinter:", function.name, "\n");
   }
   return map.str();
 }

@@ -31,7 +31,6 @@ ObjectKey object_key(const ir::Graph& graph, const Options& options, std::string
   const auto& [tap, profile, target_name, dump_folder, perf_map, store, threads, share_code, checked, sabotage, fault] = options;
   source.add(tap);
   source.add(profile);
-  source.add(perf_map);
   source.add(share_code);
   source.add(checked);
   source.add(sabotage.kind);

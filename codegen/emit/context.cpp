@@ -14,7 +14,7 @@ llvm::Function* declare_shared(EmitContext& context, const std::string& name, ll
   context.shared.try_emplace(name, SharedFunction{size, define});
   if (llvm::Function* made = context.module.getFunction(name)) return made;
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, context.module);
-  if (!context.named) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   function->addFnAttr(llvm::Attribute::NoInline);  // constants of an epilogue around it would take registers
   return function;
 }

@@ -39,7 +39,6 @@ struct EmitContext {
   const MemoryPlan& plan;
   Fault fault;
   VectorUnit unit;       ///< registers of the target
-  bool named = false;    ///< functions can be looked up by name, for a profiler
   bool checked = false;  ///< accesses to memory are checked (codegen/instrument/check.h)
   Sabotage sabotage = {};
   std::string kernel_names = "kernel_";  ///< before their numbers

@@ -24,9 +24,9 @@ llvm::Function* Emitter::declare() {
   types.insert(types.end(), context_.checked ? 2 : 1, llvm::PointerType::getUnqual(llvm));
   const bool of_step = context_.step_of != ir::no_node;
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false),
-                                     of_step && !context_.named ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
+                                     of_step ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
                                      str(context_.kernel_names, kernel_number()), context_.module);
-  if (!context_.named && !of_step) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  if (!of_step) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);
@@ -66,7 +66,6 @@ llvm::Function* Emitter::emit_step_kernel(std::size_t k) {
                       .plan = plan.plan,
                       .fault = {context_.fault.node == kernel_.anchor ? context_.fault.of_step : ir::no_node, ir::no_node},
                       .unit = context_.unit,
-                      .named = context_.named,
                       .checked = context_.checked,
                       .kernel_names = str(context_.kernel_names, kernel_number(), "_step_"),
                       .step_of = context_.step_of == ir::no_node ? kernel_.anchor : context_.step_of};

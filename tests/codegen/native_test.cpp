@@ -7,8 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "bench/math/functions.h"
 #include "frontend/compile/variant.h"
@@ -24,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
 /// A dense sample of all floats, and the special ones.
 std::vector<float> sample_floats() {
@@ -191,6 +194,30 @@ TEST(PerfMap, NamesTheKernels) {
   EXPECT_THAT(text, HasSubstr(" sinter:sinter_step\n"));
   EXPECT_THAT(text, HasSubstr(" sinter:kernel_0\n"));
   fs::remove(path);
+}
+
+/// A phase of many loops has functions that only the step itself calls.
+TEST(PerfMap, NamesFunctionsThatAreLocal) {
+  const Environment wish("SINTER_PERF_MAP", "1");
+  const std::vector<Parameter> parameters(40, Parameter("p", random({7, 5}, 1)));
+  auto step = compile(
+      [&](const Tensor& x) {
+        std::vector<Tensor> results;
+        for (const Parameter& p : parameters) results.push_back(sum(sin(p * (1.f + static_cast<float>(results.size()))), {0}));
+        results.push_back(mean(x));
+        return results;
+      },
+      {.force = true});
+  step(random({4, 20}, 1));
+  const std::string path = str("/tmp/perf-", getpid(), ".map");
+  std::istringstream lines(read_bytes(path));
+  fs::remove(path);
+  std::map<std::uint64_t, std::uint64_t> functions;  // where each begins and ends
+  std::set<std::string> names;
+  std::uint64_t begin = 0, size = 0;
+  for (std::string name; lines >> std::hex >> begin >> size >> name; names.insert(name)) functions[begin] = begin + size;
+  EXPECT_THAT(names, IsSupersetOf({"sinter:sinter_step", "sinter:kernel_0", "sinter:loops"}));
+  for (auto next = functions.begin(), function = next++; next != functions.end(); function = next++) EXPECT_LE(function->second, next->first);
 }
 
 TEST(PerfMap, IsWrittenToNoFileButTheUsersOwn) {
