@@ -35,6 +35,7 @@ class Description {
     for (const NodeId id : kernel_.nodes) number(id);
     bytes_.add(nodes_.size());
     bytes_.add(kernel_.anchor != ir::no_node ? number(kernel_.anchor) : nodes_.size());
+    for (const NodeId id : kernel_.reductions()) bytes_.add(id != ir::no_node ? number(id) : nodes_.size());
     for (std::size_t next = 0; next < nodes_.size(); ++next) add_node(nodes_[next]);  // grows by what the kernel computes for itself
     for (const Read& read : kernel_.reads) {
       add_value(read.value);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "codegen/joint_sums.h"
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_plan.h"
@@ -38,6 +39,7 @@ class ScheduleBuilder {
     if (!keep_all_ && !scan_) mark_padding(graph_, s_);
     order_kernels(graph_, s_);
     limit_zeros(s_);
+    if (!keep_all_ && !scan_) join_sums(graph_, s_);
     for (Kernel& kernel : s_.kernels)
       if (kernel.scan) fit_step(kernel);
     return std::move(s_);

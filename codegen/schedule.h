@@ -76,7 +76,7 @@ inline constexpr std::int64_t piece_columns = 128;
 struct Memory {
   enum Purpose : std::uint8_t {
     collected,  ///< where a product or scatter is collected before its epilogue; or one of the kernel's `writes`
-    slots,      ///< partial sums, one a chunk: a partial writes them, a combine reads them
+    slots,      ///< partial sums, one a chunk: a partial writes them, a combine reads them. One for each reduction, in their order
     packed,     ///< the packed right operand: a pack writes it, the product reads it
     sums,       ///< of a long product: the sums of its chains (codegen/kernels/chains.h)
     staging,    ///< the copy of an image, the exponentials of a row
@@ -97,8 +97,10 @@ struct StepMask {
 struct Kernel {
   /// A kernel group.
   struct Group {};
-  /// The group's reduction, one slot a chunk.
-  struct Partial {};
+  /// The group's reduction, one slot a chunk; and others over the same rows, which are computed together with it (codegen/joint_sums.h).
+  struct Partial {
+    std::vector<ir::NodeId> others;
+  };
   /// The slots and what follows.
   struct Combine {
     std::size_t parts;      ///< the number of the kernel that fills the slots
@@ -119,7 +121,7 @@ struct Kernel {
   Domain domain;
   std::vector<Read> reads;
   std::vector<Write> writes;
-  std::vector<Memory> memory;  ///< at most one for each purpose, but for a loop over time
+  std::vector<Memory> memory;  ///< at most one for each purpose, but for a loop over time and for several reductions
   Pace pace = Pace::rows;
   Cut cut;
   Work work;  ///< over the whole domain
@@ -143,6 +145,8 @@ struct Kernel {
   bool finishes() const { return is<Combine>() && std::get<Combine>(role).finishes; }
   /// Its memory for this purpose; no_value if it has none.
   ValueId memory_for(Memory::Purpose purpose) const;
+  /// What a partial reduces to slots: the anchor, then others.
+  std::vector<ir::NodeId> reductions() const;
   /// Memory in which nothing else reads or writes: not slots and what is packed, which another kernel shares, and not a result that is collected in
   /// place.
   bool is_private(const Memory& memory) const;

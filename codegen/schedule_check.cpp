@@ -20,6 +20,12 @@ ValueId Kernel::memory_for(Memory::Purpose purpose) const {
   return found == memory.end() ? no_value : found->value;
 }
 
+std::vector<ir::NodeId> Kernel::reductions() const {
+  std::vector<ir::NodeId> all{anchor};
+  if (const auto* partial = std::get_if<Partial>(&role)) all.insert(all.end(), partial->others.begin(), partial->others.end());
+  return all;
+}
+
 bool Kernel::is_private(const Memory& of) const {
   switch (of.purpose) {
     case Memory::collected:
@@ -46,8 +52,9 @@ void verify_schedule(const ir::Graph& graph, const Schedule& schedule) {
   std::vector<std::vector<std::size_t>> writers(schedule.values.size()), overwriters(graph.states().size());
   for (std::size_t k = 0; k < schedule.kernels.size(); ++k) {
     const Kernel& kernel = schedule.kernels[k];
-    if (kernel.is<Kernel::Partial>()) writers[kernel.memory_for(Memory::slots)].push_back(k);
-    if (kernel.is<Kernel::Pack>()) writers[kernel.memory_for(Memory::packed)].push_back(k);
+    for (const Memory& memory : kernel.memory)
+      if ((memory.purpose == Memory::slots && kernel.is<Kernel::Partial>()) || (memory.purpose == Memory::packed && kernel.is<Kernel::Pack>()))
+        writers[memory.value].push_back(k);
     for (const Write& write : kernel.writes) {
       writers[write.value].push_back(k);
       if (const StoredValue& value = schedule.values[write.value]; value.home == StoredValue::Home::state) overwriters[value.index].push_back(k);

@@ -2,10 +2,13 @@
 // or that factor which those axes do not have. They are two sums, Σ g and Σ g·(x − mean(x)), times those factors; and Σ (x − mean(x)) is 0. So one
 // walk over the values is enough, where the second sum of a sum would wait for the first.
 //
+// Factors of a single sum are taken out of it, too, if nothing but such sums reads what they scale: they scale one result instead of all values.
+//
 // The results differ by rounding, and where a factor is what keeps a sum from overflowing.
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "passes/passes.h"
 
@@ -24,6 +27,8 @@ struct Product {
   bool negative = false;
   std::vector<NodeId> fixed, divisors;  ///< the same at all places along the axes of the sum
   std::vector<NodeId> varying;          ///< sorted
+  std::vector<NodeId> steps;            ///< the products, quotients and negations that it is made of
+  bool has_factors() const { return negative || !fixed.empty() || !divisors.empty(); }
 };
 
 /// A sum, as the sum of terms that are products.
@@ -94,13 +99,20 @@ class SumOfProducts {
       const NodeId next = stack.back();
       stack.pop_back();
       const ir::Node& node = graph_.node(next);
-      if (is_fixed(next)) product.fixed.push_back(next);
-      else if (std::holds_alternative<ir::Neg>(node.op)) product.negative = !product.negative, stack.push_back(node.inputs[0]);
+      if (is_fixed(next)) {
+        product.fixed.push_back(next);
+        continue;
+      }
+      product.steps.push_back(next);
+      if (std::holds_alternative<ir::Neg>(node.op)) product.negative = !product.negative, stack.push_back(node.inputs[0]);
       else if (std::holds_alternative<ir::Mul>(node.op)) stack.insert(stack.end(), node.inputs.begin(), node.inputs.end());
       else if (std::holds_alternative<ir::Div>(node.op) && is_fixed(node.inputs[1])) {
         product.divisors.push_back(node.inputs[1]);
         stack.push_back(node.inputs[0]);
-      } else product.varying.push_back(next);
+      } else {
+        product.steps.pop_back();
+        product.varying.push_back(next);
+      }
       if (stack.size() + product.fixed.size() + product.varying.size() > most_parts) return std::nullopt;
     }
     std::sort(product.varying.begin(), product.varying.end());
@@ -165,26 +177,57 @@ std::size_t leave_out_zeros(ir::Graph& graph) {
   return changed;
 }
 
-/// Sums of the same values, but for factors → one sum, and its multiples.
-std::size_t share_sums(ir::Graph& graph) {
-  struct Multiple {
-    NodeId sum;
-    Product product;
-  };
-  std::map<std::pair<std::int64_t, std::vector<NodeId>>, std::vector<Multiple>> alike;  // by the axes and what varies
-  for (const NodeId id : sums_of(graph))
-    if (std::optional<Product> product = SumOfProducts(graph, id).product()) {
-      auto& group = alike[{graph.op_as<ir::Sum>(id)->last, product->varying}];
-      group.push_back({id, std::move(*product)});
+struct Multiple {
+  NodeId sum;
+  Product product;
+};
+
+/// The sums with factors of which nothing else reads the scaled values.
+std::set<NodeId> with_factors_of_their_own(const ir::Graph& graph, const std::vector<Multiple>& multiples) {
+  std::map<NodeId, const Product*> left;
+  for (const Multiple& multiple : multiples)
+    if (multiple.product.has_factors()) left.emplace(multiple.sum, &multiple.product);
+  for (bool changed = true; changed;) {
+    std::set<NodeId> readers;
+    for (const auto& [sum, product] : left) {
+      readers.insert(sum);
+      readers.insert(product->steps.begin(), product->steps.end());
     }
+    const auto is_read_elsewhere = [&](NodeId step) {
+      const std::vector<NodeId>& users = graph.node(step).users;
+      return graph.is_output(step) || !std::all_of(users.begin(), users.end(), [&](NodeId user) { return readers.contains(user); });
+    };
+    changed =
+        std::erase_if(left, [&](const auto& one) { return std::any_of(one.second->steps.begin(), one.second->steps.end(), is_read_elsewhere); }) > 0;
+  }
+  std::set<NodeId> sums;
+  for (const auto& [sum, product] : left) sums.insert(sum);
+  return sums;
+}
+
+struct Factored {
+  std::size_t shared = 0, alone = 0;
+};
+
+/// Sums of the same values, but for factors → one sum, and its multiples; also of one sum, if its factors are its own.
+Factored factor(ir::Graph& graph) {
+  std::map<std::pair<std::int64_t, std::vector<NodeId>>, std::vector<Multiple>> alike;  // by the axes and what varies
+  std::vector<Multiple> all;
+  for (const NodeId id : sums_of(graph))
+    if (std::optional<Product> product = SumOfProducts(graph, id).product()) all.push_back({id, std::move(*product)});
+  const std::set<NodeId> own = with_factors_of_their_own(graph, all);
+  for (Multiple& multiple : all) {
+    auto& group = alike[{graph.op_as<ir::Sum>(multiple.sum)->last, multiple.product.varying}];
+    group.push_back(std::move(multiple));
+  }
   std::map<NodeId, NodeId> replaced;  // factors may be sums
   const auto value = [&](NodeId id) {
     const auto found = replaced.find(id);
     return graph.value(found == replaced.end() ? id : found->second);
   };
-  std::size_t shared = 0;
+  Factored counts;
   for (const auto& [key, multiples] : alike) {
-    if (multiples.size() < 2) continue;
+    if (multiples.size() < 2 && !own.contains(multiples[0].sum)) continue;
     const NodeId first = multiples[0].sum;
     const ir::OriginScope scope(graph, Origin(graph.node(first).origin));
     Value product;
@@ -199,18 +242,21 @@ std::size_t share_sums(ir::Graph& graph) {
       graph.replace_all_uses(multiple.sum, result.id);
       replaced[multiple.sum] = result.id;
     }
-    shared += multiples.size() - 1;
+    if (multiples.size() > 1) counts.shared += multiples.size() - 1;
+    else ++counts.alone;
   }
-  return shared;
+  return counts;
 }
 
 }  // namespace
 
 bool factor_sums(ir::Graph& graph, PassContext& context) {
-  const std::size_t shorter = leave_out_zeros(graph), shared = share_sums(graph);
+  const std::size_t shorter = leave_out_zeros(graph);
+  const auto [shared, alone] = factor(graph);
   if (shorter) context.notes.push_back("left out of " + counted(shorter, "sum", "sums") + " what is apart from its mean, whose sum is 0");
   if (shared) context.notes.push_back("made " + counted(shared, "sum a multiple of another", "sums multiples of others"));
-  return shorter + shared > 0;
+  if (alone) context.notes.push_back("took the factors of " + counted(alone, "sum out of it", "sums out of them"));
+  return shorter + shared + alone > 0;
 }
 
 }  // namespace sinter::passes

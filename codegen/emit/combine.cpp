@@ -47,26 +47,36 @@ llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigne
   return filled_variable(e, dtype, width, identity(how, dtype), name);
 }
 
-Accumulator::Accumulator(Emitter& e, Combine how, DType dtype) : e_(e), how_(how), dtype_(dtype) {
-  for (unsigned turn = 0; turn < turns; ++turn) wide_.push_back(neutral_variable(e, how, dtype, lanes, "wide"));
-  narrow_ = neutral_variable(e, how, dtype, lanes / 2, "narrow");
-  one_ = neutral_variable(e, how, dtype, 1, "one");
+Accumulators::Accumulators(Emitter& e, Combine how, DType dtype, std::size_t count) : e_(e), how_(how), dtype_(dtype), sums_(count) {
+  for (Sums& sums : sums_) {
+    for (unsigned turn = 0; turn < turns; ++turn) sums.wide.push_back(neutral_variable(e, how, dtype, lanes, "wide"));
+    sums.narrow = neutral_variable(e, how, dtype, lanes / 2, "narrow");
+    sums.one = neutral_variable(e, how, dtype, 1, "one");
+  }
 }
 
-Vec Accumulator::value(llvm::AllocaInst* from) { return {e_.builder().CreateLoad(from->getAllocatedType(), from), dtype_}; }
+Vec Accumulators::value(llvm::AllocaInst* from) { return {e_.builder().CreateLoad(from->getAllocatedType(), from), dtype_}; }
 
-void Accumulator::add(const Vec& x, const Site& site) {
-  llvm::AllocaInst* into = site.width == lanes ? wide_[site.turn] : site.width == 1 ? one_ : narrow_;
-  e_.builder().CreateStore(combine(value(into), only_valid(x, site.valid, identity(how_, dtype_)), how_).value, into);
+void Accumulators::add(const std::vector<Vec>& x, const Site& site) {
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    llvm::AllocaInst* into = site.width == lanes ? sums_[i].wide[site.turn] : site.width == 1 ? sums_[i].one : sums_[i].narrow;
+    e_.builder().CreateStore(combine(value(into), only_valid(x[i], site.valid, identity(how_, dtype_)), how_).value, into);
+  }
 }
 
-Vec Accumulator::total() {
+Vec Accumulators::total(const Sums& sums) {
   std::vector<Vec> wide;
-  for (llvm::AllocaInst* each : wide_) wide.push_back(value(each));
+  for (llvm::AllocaInst* each : sums.wide) wide.push_back(value(each));
   for (; wide.size() > 1; wide.resize(wide.size() / 2))
     for (std::size_t i = 0; i < wide.size() / 2; ++i) wide[i] = combine(wide[2 * i], wide[2 * i + 1], how_);
-  const Vec vectors = combine(horizontal(wide[0], how_), horizontal(value(narrow_), how_), how_);
-  return combine(vectors, value(one_), how_);
+  const Vec vectors = combine(horizontal(wide[0], how_), horizontal(value(sums.narrow), how_), how_);
+  return combine(vectors, value(sums.one), how_);
+}
+
+std::vector<Vec> Accumulators::totals() {
+  std::vector<Vec> all;
+  for (const Sums& sums : sums_) all.push_back(total(sums));
+  return all;
 }
 
 std::vector<Vec> combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, std::size_t count, llvm::Value* begin, llvm::Value* end,
@@ -102,11 +112,16 @@ Vec combine_chains(Emitter& e, Combine how, DType dtype, unsigned width, llvm::V
 }
 
 Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, const std::function<Vec(const Site&)>& term) {
-  return combine_chains(e, how, dtype, 1, e.number(0), e.extent(symbolic_layout(shape).cols), ir::chain_terms * lanes * turns,
+  return combine_row(e, how, dtype, 1, shape, row, [&](const Site& site) { return std::vector{term(site)}; })[0];
+}
+
+std::vector<Vec> combine_row(Emitter& e, Combine how, DType dtype, std::size_t count, const Shape& shape, llvm::Value* row,
+                             const std::function<std::vector<Vec>(const Site&)>& terms) {
+  return combine_chains(e, how, dtype, 1, count, e.number(0), e.extent(symbolic_layout(shape).cols), ir::chain_terms * lanes * turns,
                         [&](llvm::Value* first, llvm::Value* last) {
-                          Accumulator part(e, how, dtype);
-                          e.for_each_block_of(shape, row, {first, last}, [&](const Site& site) { part.add(term(site), site); }, turns);
-                          return part.total();
+                          Accumulators parts(e, how, dtype, count);
+                          e.for_each_block_of(shape, row, {first, last}, [&](const Site& site) { parts.add(terms(site), site); }, turns);
+                          return parts.totals();
                         });
 }
 

@@ -22,21 +22,26 @@ llvm::AllocaInst* filled_variable(Emitter& e, DType dtype, unsigned width, doubl
 /// The same, of the neutral element.
 llvm::AllocaInst* neutral_variable(Emitter& e, Combine how, DType dtype, unsigned width, const char* name);
 
-/// Combines values at sites: those of vectors lane by lane, the turns of an unrolled loop apart.
-class Accumulator {
+/// Combines so many values at each site: those of vectors lane by lane, the turns of an unrolled loop apart.
+class Accumulators {
  public:
-  Accumulator(Emitter& e, Combine how, DType dtype);
-  void add(const Vec& x, const Site& site);
-  Vec total();
+  Accumulators(Emitter& e, Combine how, DType dtype, std::size_t count);
+  void add(const std::vector<Vec>& x, const Site& site);
+  std::vector<Vec> totals();
 
  private:
+  /// Of one value: of whole vectors by turn, of half a vector, of single elements.
+  struct Sums {
+    std::vector<llvm::AllocaInst*> wide;
+    llvm::AllocaInst *narrow, *one;
+  };
   Vec value(llvm::AllocaInst* from);
+  Vec total(const Sums& sums);
 
   Emitter& e_;
   Combine how_;
   DType dtype_;
-  std::vector<llvm::AllocaInst*> wide_;
-  llvm::AllocaInst *narrow_, *one_;
+  std::vector<Sums> sums_;
 };
 
 /// What `chain(first, last)` makes of at most `most` of [begin, end), combined: f32 sums with their rounding errors kept (ir/long_sum.h), others in
@@ -50,6 +55,10 @@ std::vector<Vec> combine_chains(Emitter& e, Combine how, DType dtype, unsigned w
 
 /// The values of a row's elements, combined.
 Vec combine_row(Emitter& e, Combine how, DType dtype, const Shape& shape, llvm::Value* row, const std::function<Vec(const Site&)>& term);
+
+/// The same for `count` values together.
+std::vector<Vec> combine_row(Emitter& e, Combine how, DType dtype, std::size_t count, const Shape& shape, llvm::Value* row,
+                             const std::function<std::vector<Vec>(const Site&)>& terms);
 
 /// The slots of the kernel that made the parts, in order, then what follows.
 void emit_combined(Emitter& e, Combine how);

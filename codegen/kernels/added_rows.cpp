@@ -13,14 +13,19 @@ namespace {
 constexpr std::int64_t chain_rows = ir::chain_terms * turns;
 }  // namespace
 
-const Shape& AddedRows::in() const { return e_.type_of(e_.anchor().inputs[0]).shape; }
+const Shape& AddedRows::in() const { return e_.type_of(operands_[0]).shape; }
+
+std::vector<Vec> AddedRows::evaluate(const Site& site) {
+  Memo memo;
+  std::vector<Vec> all;
+  for (const ir::NodeId operand : operands_) all.push_back(e_.evaluate(operand, in(), site, memo));
+  return all;
+}
 
 void AddedRows::add(const Chains& chains, Value* from, Value* to, const Site& site, const RowOf& row_of) {
   const auto add_row = [&](Value* k, unsigned turn) {
-    Memo memo;
-    const Site at = is_flat(in()) ? Site{e_.number(0), row_of(k)} : Site{row_of(k), site.last, site.width, site.valid};
-    const Vec x = e_.evaluate(e_.anchor().inputs[0], in(), at, memo);
-    b_.CreateStore(combine(value(chains[turn]), x, how_).value, chains[turn]);
+    const std::vector<Vec> x = evaluate(is_flat(in()) ? Site{e_.number(0), row_of(k)} : Site{row_of(k), site.last, site.width, site.valid});
+    for (std::size_t i = 0; i < count(); ++i) b_.CreateStore(combine(value(chains[i][turn]), x[i], how_).value, chains[i][turn]);
   };
   const auto add_turns = [&](Value* k) {
     for (unsigned turn = 0; turn < turns; ++turn) add_row(b_.CreateAdd(k, e_.number(turn)), turn);
@@ -56,22 +61,25 @@ Vec AddedRows::total(const std::function<Vec(unsigned)>& chain) {
   return combine(combine(chain(0), chain(1), how_), combine(chain(2), chain(3), how_), how_);
 }
 
-Vec AddedRows::at(Rows rows, const Site& site, const RowOf& row_of) {
-  return combine_chains(e_, how_, dtype(), site.width, rows.first, rows.last, chain_rows, [&](Value* from, Value* to) {
-    Chains chains;
-    for (unsigned turn = 0; turn < turns; ++turn) chains.push_back(neutral_variable(e_, how_, dtype(), site.width, "total"));
+std::vector<Vec> AddedRows::at(Rows rows, const Site& site, const RowOf& row_of) {
+  return combine_chains(e_, how_, dtype(), site.width, count(), rows.first, rows.last, chain_rows, [&](Value* from, Value* to) {
+    Chains chains(count());
+    for (auto& of_operand : chains)
+      for (unsigned turn = 0; turn < turns; ++turn) of_operand.push_back(neutral_variable(e_, how_, dtype(), site.width, "total"));
     add(chains, from, to, site, row_of);
-    return total([&](unsigned turn) { return value(chains[turn]); });
+    std::vector<Vec> totals;
+    for (const auto& of_operand : chains) totals.push_back(total([&](unsigned turn) { return value(of_operand[turn]); }));
+    return totals;
   });
 }
 
-llvm::AllocaInst* AddedRows::columns_of(const char* name, std::int64_t count) {
-  const auto elements = static_cast<std::uint64_t>(count * symbolic_layout(in()).stride.factor());
+llvm::AllocaInst* AddedRows::columns_of(const char* name, std::size_t rows) {
+  const auto elements = rows * static_cast<std::size_t>(symbolic_layout(in()).stride.factor());
   return e_.variable(llvm::ArrayType::get(e_.memory_type(dtype(), 1), elements), name, 64);
 }
 
 Value* AddedRows::place(llvm::AllocaInst* columns, const Site& site, Value* row) {
-  Value* first = row ? b_.CreateMul(row, e_.number(symbolic_layout(in()).stride.factor())) : e_.number(0);
+  Value* first = b_.CreateMul(row, e_.number(symbolic_layout(in()).stride.factor()));
   return b_.CreateInBoundsGEP(e_.memory_type(dtype(), 1), columns, {b_.CreateAdd(first, site.last)});
 }
 
@@ -79,43 +87,57 @@ void AddedRows::keep(const Vec& x, llvm::AllocaInst* columns, const Site& site, 
   b_.CreateAlignedStore(x.value, place(columns, site, row), llvm::Align(size_of(x.dtype)));
 }
 
-Vec AddedRows::made(const Site& site) { return kept(made_, site); }
+void AddedRows::for_each_sum(const std::function<void(const Site&, Value*)>& body) {
+  for (std::size_t i = 0; i < count(); ++i) for_each_site([&](const Site& site) { body(site, e_.number(static_cast<std::int64_t>(i))); });
+}
+
+std::vector<Vec> AddedRows::made(const Site& site) {
+  std::vector<Vec> all;
+  for (std::size_t i = 0; i < count(); ++i) all.push_back(kept(made_, site, e_.number(static_cast<std::int64_t>(i))));
+  return all;
+}
 
 void AddedRows::make_all(Rows rows, const RowOf& row_of) {
-  llvm::AllocaInst* chains = columns_of("totals", turns);
+  llvm::AllocaInst* chains = columns_of("totals", turns * count());
+  const auto chain_of = [&](Value* operand, Value* turn) { return b_.CreateAdd(b_.CreateMul(operand, e_.number(turns)), turn); };
   const auto constant = [&](double number, const Site& site) {
     const Vec like(llvm::Constant::getNullValue(e_.memory_type(dtype(), site.width)), dtype());
     return Vec(materialize(Vec(number), like), dtype());
   };
   const auto make_chain = [&](Value* from, Value* to) {
     for (unsigned turn = 0; turn < turns; ++turn)
-      for_each_site([&](const Site& site) { keep(constant(identity(how_, dtype()), site), chains, site, e_.number(turn)); });
+      for_each_sum(
+          [&](const Site& site, Value* operand) { keep(constant(identity(how_, dtype()), site), chains, site, chain_of(operand, e_.number(turn))); });
     e_.loop(from, to, 1, [&](Value* k) {
       Value *turn = b_.CreateAnd(b_.CreateSub(k, from), e_.number(turns - 1)), *row = row_of(k);
       for_each_site([&](const Site& site) {
-        Memo memo;
-        const Vec x = e_.evaluate(e_.anchor().inputs[0], in(), {row, site.last, site.width, site.valid}, memo);
-        keep(combine(kept(chains, site, turn), x, how_), chains, site, turn);
+        const std::vector<Vec> x = evaluate({row, site.last, site.width, site.valid});
+        for (std::size_t i = 0; i < count(); ++i) {
+          Value* chain = chain_of(e_.number(static_cast<std::int64_t>(i)), turn);
+          keep(combine(kept(chains, site, chain), x[i], how_), chains, site, chain);
+        }
       });
     });
   };
-  const auto total_of = [&](const Site& site) { return total([&](unsigned turn) { return kept(chains, site, e_.number(turn)); }); };
-  made_ = columns_of("sums");
+  const auto total_of = [&](const Site& site, Value* operand) {
+    return total([&](unsigned turn) { return kept(chains, site, chain_of(operand, e_.number(turn))); });
+  };
+  made_ = columns_of("sums", count());
   if (how_ != Combine::sum || dtype() != DType::f32) {
     make_chain(rows.first, rows.last);
-    return for_each_site([&](const Site& site) { keep(total_of(site), made_, site); });
+    return for_each_sum([&](const Site& site, Value* operand) { keep(total_of(site, operand), made_, site, operand); });
   }
-  llvm::AllocaInst* errors = columns_of("errors");
-  for_each_site([&](const Site& site) {
-    keep(constant(0, site), made_, site);
-    keep(constant(0, site), errors, site);
+  llvm::AllocaInst* errors = columns_of("errors", count());
+  for_each_sum([&](const Site& site, Value* operand) {
+    keep(constant(0, site), made_, site, operand);
+    keep(constant(0, site), errors, site, operand);
   });
   e_.loop(rows.first, rows.last, chain_rows, [&](Value* from) {
     make_chain(from, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(from, e_.number(chain_rows)), rows.last));
-    for_each_site([&](const Site& site) {
-      const auto next = ir::add(ir::LongSum<Vec>{kept(made_, site), kept(errors, site)}, total_of(site));
-      keep(next.sum, made_, site);
-      keep(next.error, errors, site);
+    for_each_sum([&](const Site& site, Value* operand) {
+      const auto next = ir::add(ir::LongSum<Vec>{kept(made_, site, operand), kept(errors, site, operand)}, total_of(site, operand));
+      keep(next.sum, made_, site, operand);
+      keep(next.error, errors, site, operand);
     });
   });
 }

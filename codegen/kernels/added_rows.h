@@ -9,25 +9,26 @@
 
 namespace sinter::codegen {
 
-/// Rows of the operand of the kernel's anchor.
+/// Rows of operands that have the same shape; each sum is of one of them.
 class AddedRows {
  public:
-  /// The row of the operand that has this number among those to be added.
+  /// The row of the operands that has this number among those to be added.
   using RowOf = std::function<llvm::Value*(llvm::Value* number)>;
-  AddedRows(Emitter& emitter, Combine how) : e_(emitter), b_(emitter.builder()), how_(how) {}
+  AddedRows(Emitter& emitter, Combine how, std::vector<ir::NodeId> operands)
+      : e_(emitter), b_(emitter.builder()), how_(how), operands_(std::move(operands)) {}
 
-  /// The sum of the rows of these numbers at a site of their columns.
-  Vec at(Rows rows, const Site& site, const RowOf& row_of);
+  /// The sums of the rows of these numbers at a site of their columns.
+  std::vector<Vec> at(Rows rows, const Site& site, const RowOf& row_of);
 
   /// Makes those of all columns together, row after row: memory is then read as fast as it can be (ReductionKernel::adds_row_after_row). They and
-  /// their chains are in the memory of the kernel's function, six numbers a column.
+  /// their chains are in the memory of the kernel's function, six numbers a column and operand.
   void make_all(Rows rows, const RowOf& row_of);
-  /// One that was made so.
-  Vec made(const Site& site);
+  /// Those that were made so.
+  std::vector<Vec> made(const Site& site);
 
  private:
-  /// The chains of a site.
-  using Chains = std::vector<llvm::AllocaInst*>;
+  /// The chains of a site, by operand and turn.
+  using Chains = std::vector<std::vector<llvm::AllocaInst*>>;
   /// Adds rows [from, to) to those of a site.
   void add(const Chains& chains, llvm::Value* from, llvm::Value* to, const Site& site, const RowOf& row_of);
   void add_masked(llvm::Value* from, llvm::Value* to, const std::function<void(llvm::Value* row, unsigned turn)>& add,
@@ -36,21 +37,24 @@ class AddedRows {
   /// Of the chains, each by its turn.
   Vec total(const std::function<Vec(unsigned turn)>& chain);
 
+  std::size_t count() const { return operands_.size(); }
   const Shape& in() const;
   DType dtype() const { return e_.anchor().type.dtype; }
+  std::vector<Vec> evaluate(const Site& site);
   Vec value(llvm::AllocaInst* from) { return {b_.CreateLoad(from->getAllocatedType(), from), dtype()}; }
-  /// Rows of a value for each column, in the function's memory; the first if `row` is null.
-  llvm::AllocaInst* columns_of(const char* name, std::int64_t count = 1);
+  /// Rows of so many values a column, in the function's memory.
+  llvm::AllocaInst* columns_of(const char* name, std::size_t rows);
   llvm::Value* place(llvm::AllocaInst* columns, const Site& site, llvm::Value* row);
-  void keep(const Vec& x, llvm::AllocaInst* columns, const Site& site, llvm::Value* row = nullptr);
-  Vec kept(llvm::AllocaInst* columns, const Site& site, llvm::Value* row = nullptr) {
-    return e_.load(place(columns, site, row), dtype(), site.width);
-  }
+  void keep(const Vec& x, llvm::AllocaInst* columns, const Site& site, llvm::Value* row);
+  Vec kept(llvm::AllocaInst* columns, const Site& site, llvm::Value* row) { return e_.load(place(columns, site, row), dtype(), site.width); }
+  /// Calls body at each site of the columns with each operand's number.
+  void for_each_sum(const std::function<void(const Site&, llvm::Value* operand)>& body);
   void for_each_site(const Emitter::SiteBody& body) { e_.for_each_block(in(), e_.number(0), false, body); }
 
   Emitter& e_;
   Builder& b_;
   const Combine how_;
+  const std::vector<ir::NodeId> operands_;
   llvm::AllocaInst* made_ = nullptr;
 };
 

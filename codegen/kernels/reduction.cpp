@@ -33,32 +33,42 @@ Reduction reduction_of(const ir::Op& op) {
       op);
 }
 
-/// The operand over whole rows.
-Vec reduce_rows(Emitter& e, const Shape& in, Rows rows) {
-  const ir::NodeId operand = e.anchor().inputs[0];
-  const Combine how = reduction_of(e.anchor().op).how;
-  const DType dtype = e.anchor().type.dtype;
+/// The operands of reductions of one kind, over whole rows.
+std::vector<Vec> reduce_rows(Emitter& e, const std::vector<ir::NodeId>& reductions, const Shape& in, Rows rows) {
+  const ir::Node& any = e.graph().node(reductions[0]);
+  const Combine how = reduction_of(any.op).how;
+  const DType dtype = any.type.dtype;
+  const std::size_t count = reductions.size();
   const Dim cols = symbolic_layout(in).cols;
-  const auto term = [&](const Site& site) {
+  const auto terms = [&](const Site& site) {
     Memo memo;
-    return e.evaluate(operand, in, site, memo);
+    std::vector<Vec> all;
+    for (const ir::NodeId reduction : reductions) all.push_back(e.evaluate(e.graph().node(reduction).inputs[0], in, site, memo));
+    return all;
   };
   const auto chain = [&](Value* first, Value* last) {
-    Accumulator sum(e, how, dtype);
-    e.for_each_site(in, {first, last}, false, [&](const Site& site) { sum.add(term(site), site); }, {}, turns);
-    return sum.total();
+    Accumulators sums(e, how, dtype, count);
+    e.for_each_site(in, {first, last}, false, [&](const Site& site) { sums.add(terms(site), site); }, {}, turns);
+    return sums.totals();
   };
-  const auto rows_of = [&](std::int64_t most, const auto& body) { return combine_chains(e, how, dtype, 1, rows.first, rows.last, most, body); };
+  const auto rows_of = [&](std::int64_t most, const auto& body) {
+    return combine_chains(e, how, dtype, 1, count, rows.first, rows.last, most, body);
+  };
   if (is_flat(in)) return rows_of(ir::chain_terms * lanes * turns, chain);
   // The most vectors of a row that are added to one accumulator.
   if (const std::int64_t a_row = cols.is_fixed() ? cols.factor() / (lanes * turns) + turns : ir::chain_terms; a_row < ir::chain_terms)
     return rows_of(ir::chain_terms / a_row, chain);
   return rows_of(ir::chain_terms, [&](Value* first, Value* last) {
-    llvm::AllocaInst* total = neutral_variable(e, how, dtype, 1, "total");
-    const auto so_far = [&] { return Vec(e.builder().CreateLoad(total->getAllocatedType(), total), dtype); };
-    e.loop(first, last, 1,
-           [&](Value* row) { e.builder().CreateStore(combine(so_far(), combine_row(e, how, dtype, in, row, term), how).value, total); });
-    return so_far();
+    std::vector<llvm::AllocaInst*> totals(count);
+    for (llvm::AllocaInst*& total : totals) total = neutral_variable(e, how, dtype, 1, "total");
+    const auto so_far = [&](std::size_t i) { return Vec(e.builder().CreateLoad(totals[i]->getAllocatedType(), totals[i]), dtype); };
+    e.loop(first, last, 1, [&](Value* row) {
+      const std::vector<Vec> of_row = combine_row(e, how, dtype, count, in, row, terms);
+      for (std::size_t i = 0; i < count; ++i) e.builder().CreateStore(combine(so_far(i), of_row[i], how).value, totals[i]);
+    });
+    std::vector<Vec> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back(so_far(i));
+    return all;
   });
 }
 
@@ -69,7 +79,7 @@ void emit_row_reduction(Emitter& e, const Reduction& r) {
   const Dim rows = vector_input ? (is_flat(in) ? in[0] : Dim(1)) : in.product(r.first, in.rank() - 1);
   e.store_results(e.rows(), true, [&](const Site& site) {
     Value* first = e.builder().CreateMul(element_at(e, e.kernel().shape, site), e.extent(rows));
-    return reduce_rows(e, in, {first, e.builder().CreateAdd(first, e.extent(rows))});
+    return reduce_rows(e, {e.kernel().anchor}, in, {first, e.builder().CreateAdd(first, e.extent(rows))})[0];
   });
 }
 
@@ -83,36 +93,46 @@ void emit_column_reduction(Emitter& e, const Reduction& r) {
     Value *outer = b.CreateUDiv(row, inner), *j = b.CreateURem(row, inner);
     return [&b, reduced, inner, outer, j](Value* k) { return b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, reduced), k), inner), j); };
   };
-  AddedRows sums(e, r.how);
+  AddedRows sums(e, r.how, {e.anchor().inputs[0]});
   const Rows added{e.number(0), reduced};
   if (ReductionKernel::adds_row_after_row(e.graph(), e.kernel()))
     return e.store_results(
-        e.rows(), false, [&](const Site& site) { return sums.made(site); }, [&](Value* row) { sums.make_all(added, rows_of(row)); });
+        e.rows(), false, [&](const Site& site) { return sums.made(site)[0]; }, [&](Value* row) { sums.make_all(added, rows_of(row)); });
   e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
     // A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
-    return sums.at(added, site, rows_of(is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row));
+    return sums.at(added, site, rows_of(is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row))[0];
   });
 }
 
-/// This chunk's part of a sum over everything, or over all rows, into the chunk's slot.
+/// This chunk's part of sums over everything, or over all rows, into the chunk's slots.
 void emit_part(Emitter& e, const Reduction& r) {
   const Shape &in = e.kernel().shape, &out = e.anchor().type.shape;
-  const ValueId slots = e.memory(Memory::slots);
+  const std::vector<ir::NodeId> reductions = e.kernel().reductions();
+  std::vector<ValueId> slots;
+  for (const Memory& memory : e.kernel().memory)
+    if (memory.purpose == Memory::slots) slots.push_back(memory.value);
   if (out.elements() == Dim(1)) {
-    const Vec total = reduce_rows(e, in, e.rows());
-    e.builder().CreateStore(total.value, e.builder().CreateInBoundsGEP(e.memory_type(total.dtype, 1), e.pointer(slots), {e.chunk()}));
+    const std::vector<Vec> totals = reduce_rows(e, reductions, in, e.rows());
+    for (std::size_t i = 0; i < totals.size(); ++i)
+      e.builder().CreateStore(totals[i].value, e.builder().CreateInBoundsGEP(e.memory_type(totals[i].dtype, 1), e.pointer(slots[i]), {e.chunk()}));
     return;
   }
-  AddedRows sums(e, r.how);
+  std::vector<ir::NodeId> operands;
+  for (const ir::NodeId reduction : reductions) operands.push_back(e.graph().node(reduction).inputs[0]);
+  AddedRows sums(e, r.how, operands);
   const auto row_of = [](Value* row) { return row; };
   const bool together = ReductionKernel::adds_row_after_row(e.graph(), e.kernel());
   if (together) sums.make_all(e.rows(), row_of);
   e.for_each_block(out, e.number(0), false, [&](const Site& site) {
-    e.store(together ? sums.made(site) : sums.at(e.rows(), site, row_of), slots, {e.chunk(), site.last, site.width, site.valid});
+    const std::vector<Vec> x = together ? sums.made(site) : sums.at(e.rows(), site, row_of);
+    for (std::size_t i = 0; i < x.size(); ++i) e.store(x[i], slots[i], {e.chunk(), site.last, site.width, site.valid});
   });
 }
 
 }  // namespace
+
+/// The most columns in all of which rows are added to each other together.
+constexpr std::int64_t most_columns = 2048;
 
 /// Whether rows are added to rows, and each sample has many of them.
 bool adds_many_rows(const Shape& in, const Reduction& r) {
@@ -122,13 +142,20 @@ bool adds_many_rows(const Shape& in, const Reduction& r) {
 }
 
 bool ReductionKernel::adds_row_after_row(const ir::Graph& graph, const Kernel& kernel) {
-  constexpr std::int64_t few_rows = 16, most_columns = 2048;
+  constexpr std::int64_t few_rows = 16;
   const ir::Node& anchor = graph.node(kernel.anchor);
   const Reduction r = reduction_of(anchor.op);
   const Shape& in = graph.node(anchor.inputs[0]).type.shape;
   if (kernel.is<Kernel::Combine>() || kernel.mask || kernel.counts_elements() || r.last == in.rank() || !in.back().is_fixed()) return false;
   if (const Dim count = in.product(r.first, r.last); count.is_fixed() && count.factor() <= few_rows) return false;
   return in.back().factor() > lanes && in.back().factor() <= most_columns;
+}
+
+std::size_t ReductionKernel::most_together(const ir::Graph& graph, const Kernel& kernel) {
+  constexpr std::int64_t most = 4;
+  if (!adds_row_after_row(graph, kernel)) return most;
+  const Dim columns = graph.node(kernel.anchor).type.shape.elements();
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(most_columns / columns.factor(), 1, most));
 }
 
 void ReductionKernel::plan(Planner& planner, Kernel kernel) const {

@@ -45,6 +45,7 @@ ir::Value long_reduction(Builder& b);
 ir::Value sum_of_chains(Builder& b);
 ir::Value normalized(Builder& b);
 ir::Value related_sums(Builder& b);
+ir::Value reductions_together(Builder& b);
 ir::Value count(Builder& b);
 
 ir::Value many_rows(Builder& b);  // motifs_sequence.cpp

@@ -35,6 +35,7 @@ constexpr Motif motifs[] = {
     {motif::sum_of_chains, 4},
     {motif::normalized},
     {motif::related_sums},
+    {motif::reductions_together, 9},
     {motif::many_rows, 3},
     {motif::masked_steps, 11},
     {motif::loop_over_time, 15},

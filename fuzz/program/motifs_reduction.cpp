@@ -96,6 +96,25 @@ Value related_sums(Builder& b) {
   return arithmetic(b, b.add(ir::Add{}, {first, b.add(sum, {terms})}));
 }
 
+/// Reductions over the same rows, of values that have something in common.
+Value reductions_together(Builder& b) {
+  b.allow(50'000, 1e7);
+  const std::int64_t columns = b.choose.one_in(4) ? b.number(1, 16) : b.number(17, 40);
+  const Shape shape = b.choose.one_in(3) ? b.shape(b.choose.below(3)).insert(0, b.batch()) : Shape{b.batch(), b.number(16, 24), columns};
+  Value common = arithmetic(b, b.add(ir::Mul{}, {b.floats(shape), b.floats(shape)}));
+  if (exactly(b)) common = b.add(ir::Tanh{}, {common});  // too much to be computed by each reader
+  const auto rank = static_cast<std::int64_t>(common.shape().rank()), last = rank > 1 && b.choose.below(2) ? rank - 1 : rank;
+  const std::int64_t count = b.choose.one_in(8) ? b.number(5, 6) : b.number(2, 4);
+  Value total;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Value x = exactly(b) ? arithmetic(b, common) : b.floats(common.shape());
+    const Value reduced = arithmetic(b, b.choose.one_in(12) ? b.add(ir::Max{0, last}, {x}) : b.add(ir::Sum{0, last}, {x}));
+    b.keep(reduced);
+    total = reduced;
+  }
+  return total;
+}
+
 /// A count: a sum or running sums of what was compared, as integers.
 Value count(Builder& b) {
   const Value x = b.floats([](const Shape& s) { return s.rank() > 0; }, b.shape(1 + b.choose.below(3)));

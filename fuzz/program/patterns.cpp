@@ -54,6 +54,13 @@ struct Site {
              return ir::moves_elements(graph.node(id).op) && (graph.node(id).type.shape != kernel.shape) == before;
            });
   }
+  /// Nodes of a kernel group that none of its reductions is of.
+  bool has_other_groups() const {
+    const std::vector<ir::NodeId> reductions = kernel.reductions();
+    return std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](ir::NodeId id) {
+      return std::none_of(reductions.begin(), reductions.end(), [&](ir::NodeId r) { return graph.node(r).kernel == graph.node(id).kernel; });
+    });
+  }
   bool has_epilogue() const { return is_group() && kernel.nodes.back() != kernel.anchor; }
   bool is_convolution() const { return kernel.anchor != ir::no_node && codegen::is_convolution(anchor().op); }
   bool is_winograd() const { return is_convolution() && codegen::plan_winograd(graph, kernel.anchor).has_value(); }
@@ -176,6 +183,11 @@ constexpr Pattern kernel_patterns[] = {
     {"Winograd, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_winograd(); }},
     {"Winograd, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_winograd(); }},
     {"reduction in slots", [](const Site& s) { return s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op); }},
+    {"reductions computed together", [](const Site& s) { return s.kernel.reductions().size() > 1; }},
+    {"reductions computed together, with what only they read",
+     [](const Site& s) { return s.kernel.reductions().size() > 1 && s.has_other_groups(); }},
+    {"rows added together",
+     [](const Site& s) { return s.kernel.reductions().size() > 1 && codegen::ReductionKernel::adds_row_after_row(s.graph, s.kernel); }},
     {"sums of chains", [](const Site& s) { return s.sums_chains(); }},
     {"rows added in slots",
      [](const Site& s) { return s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1); }},

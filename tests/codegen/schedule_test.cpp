@@ -64,6 +64,52 @@ TEST(Schedule, ChunksOfAWideGradientMayBeJoined) {
     }
 }
 
+/// They read the same rows; what only they read is not stored.
+TEST(Schedule, ReductionsOfALoopAreOneKernel) {
+  const auto schedule = [](bool is_read_elsewhere, bool keep_all, std::int64_t columns) {
+    ir::Graph graph("g");
+    const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50, columns}}}), y = exp(x) * x;
+    graph.add_output(sum(y * 3.0, 0, 2));
+    graph.add_output(sum(square(y), 0, 2));
+    graph.add_output(sum(y - x, 0, 3));
+    graph.add_output(sum(sin(y), 0, 3));
+    graph.add_output(graph.add(ir::Max{0, 3}, {y}));
+    if (is_read_elsewhere) graph.add_output(y);
+    passes::optimize(graph);
+    return codegen::make_schedule(graph, keep_all);
+  };
+  const auto together = [](const codegen::Schedule& of) {  // how many reductions each partial has
+    std::multiset<std::size_t> counts;
+    for (const codegen::Kernel& kernel : of.kernels)
+      if (kernel.is<codegen::Kernel::Partial>()) counts.insert(kernel.reductions().size());
+    return counts;
+  };
+  const auto groups = [](const codegen::Schedule& of) {
+    return std::count_if(of.kernels.begin(), of.kernels.end(), [](const auto& kernel) { return kernel.template is<codegen::Kernel::Group>(); });
+  };
+  const codegen::Schedule all = schedule(false, false, 20);
+  EXPECT_EQ(together(all), (std::multiset<std::size_t>{1, 2, 2}));
+  EXPECT_EQ(groups(all), 1) << "y, which three kernels read";
+  EXPECT_EQ(groups(schedule(true, false, 20)), 1);
+  EXPECT_EQ(together(schedule(false, true, 20)), (std::multiset<std::size_t>{1, 1, 1, 1, 1})) << "verify sees each";
+  EXPECT_EQ(together(schedule(false, false, 2000)), (std::multiset<std::size_t>{1, 1, 1, 2})) << "long rows have their sums in the cache";
+}
+
+TEST(Schedule, OfReductionsThatAreOneKernelNothingElseIsStored) {
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50}}}), y = exp(x) * x;
+  graph.add_output(sum(y, 0, 2));
+  graph.add_output(sum(square(y), 0, 2));
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  for (const codegen::Kernel& kernel : schedule.kernels) {
+    EXPECT_FALSE(kernel.is<codegen::Kernel::Group>()) << codegen::to_text(graph, schedule);
+    if (kernel.is<codegen::Kernel::Partial>()) {
+      EXPECT_EQ(kernel.reads.size(), 1u);
+    }
+  }
+}
+
 TEST(Schedule, SwappedStatesGoThroughMemory) {
   const Parameter a("a", test::random({40}, 1)), b("b", test::random({40}, 2));
   StepCore step(

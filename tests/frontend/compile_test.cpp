@@ -77,6 +77,31 @@ TEST(Compile, ManyStages) {
   }
 }
 
+/// Reductions over the same rows are one kernel in a step, and kernels of their own where verify looks at each: all bytes are the same.
+TEST(Compile, ReductionsTogether) {
+  NEEDS_CODEGEN();
+  const auto function = [](const Tensor& x) {
+    const Tensor y = exp(x) * x;
+    return std::vector{sum(y * 3.f, {0, 1}), sum(square(y), {0, 1}), sum(y - x), sum(sin(y)), max(y), max(-y), mean(y * x), sum(y * y * x, {0, 1})};
+  };
+  for (const std::int64_t columns : {1, 20, 300})
+    for (const std::int64_t n : {1, 300}) {
+      std::vector<std::vector<float>> first;
+      for (const int threads : {1, 2, 4}) {
+        auto step = compile(function, {.threads = threads, .force = true});
+        const Tensor x = random({n, 50, columns}, 1);
+        std::vector<std::vector<float>> bytes;
+        for (const Tensor& result : step(x)) bytes.push_back(result.to_vector<float>());
+        if (first.empty()) {
+          const VerifyReport report = step.verify(x);
+          EXPECT_TRUE(report.ok()) << report;
+          first = bytes;
+        }
+        EXPECT_EQ(bytes, first) << threads << " threads, " << n << " × 50 × " << columns;
+      }
+    }
+}
+
 TEST(Compile, EagerSteps) {
   NEEDS_CODEGEN();
   const Environment eager("SINTER_MODE", "eager");

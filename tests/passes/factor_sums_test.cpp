@@ -41,6 +41,30 @@ TEST_F(FactorSums, ProductsInAnyOrder) {
   EXPECT_EQ(sums(), 1u);
 }
 
+TEST_F(FactorSums, FactorsAreTakenOutOfASum) {
+  const Value scaled = g * 2.0 / extent(graph, n);
+  graph.add_output(sum(scaled, 0, 1));
+  graph.add_output(sum(-(x * scaled) * gamma, 0, 2));
+  graph.add_output(sum(gamma * scaled * x, 0, 1));
+  EXPECT_THAT(run_pass().notes, ElementsAre("took the factors of 3 sums out of them"));
+  run(passes::dead_code, graph);
+  for (NodeId id = 0; id < graph.size(); ++id)  // but those that vary along an axis of the second sum
+    if (const Node& node = graph.node(id); !node.dead && node.type.shape == Shape{n, 8}) {
+      EXPECT_FALSE(graph.op_as<Div>(id));
+    }
+}
+
+TEST_F(FactorSums, FactorsThatSomethingElseReadsAreKept) {
+  const Value scaled = g * 2.0;
+  graph.add_output(sum(scaled, 0, 1));
+  graph.add_output(matmul(scaled, graph.add_state({"w", {DType::f32, {8, 3}}})));
+  const Value result = x * 3.0;
+  graph.add_output(sum(result, 0, 1));
+  graph.add_output(result);
+  graph.add_output(sum(sum(g * x * 4.0, 1, 2) + sum(result, 1, 2), 0, 1));  // along an axis with rows
+  EXPECT_FALSE(run_pass().changed);
+}
+
 TEST_F(FactorSums, FactorsOfTheRowsAreKept) {
   // What varies along the axes of a sum is no factor of it.
   const Value rows = graph.add_input({"rows", {DType::f32, {n, 1}}});
