@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "frontend/compile/report.h"
+#include "ir/attributes.h"
 #include "ir/error.h"
-#include "ir/print.h"
 
 namespace sinter {
 

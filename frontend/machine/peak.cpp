@@ -112,9 +112,10 @@ double peak_gflops(int threads, double most_seconds) {
 double memory_gigabytes_per_second(int threads, double most_seconds) {
   constexpr std::size_t count = std::size_t{8} << 20;
   std::vector<float> a(count, 1.0f), b(count, 2.0f), c(count, 3.0f);
+  const volatile float half = 0.5f;
+  const float scale = half;  // not known to the compiler
   const auto run = [&](int thread) {
     const auto part = [&](int t) { return count * static_cast<std::size_t>(t) / static_cast<std::size_t>(threads); };
-    const float scale = a[0] > 0 ? 0.5f : 0.25f;  // not known to the compiler
     float* const to = a.data();
     const float *const x = b.data(), *const y = c.data();
     for (std::size_t i = part(thread), end = part(thread + 1); i < end; ++i) to[i] = x[i] + scale * y[i];
