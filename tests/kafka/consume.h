@@ -4,8 +4,11 @@
 #include <sinter/sinter.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <future>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +107,19 @@ class Consume : public testing::Test {
            more;
   }
   static Finished consume(const Arguments& arguments) { return run(SINTER_CLI_PROGRAM, arguments); }
+  /// Runs a consumer that is killed at the moment that `set` sets, on another thread.
+  template <class Set>
+  static void consume_until_killed(const Arguments& arguments, const Set& set) {
+    Started consumer(SINTER_CLI_PROGRAM, arguments);
+    const auto sent = std::make_shared<std::promise<void>>();
+    set([&consumer, sent] {
+      consumer.send(SIGKILL);
+      sent->set_value();
+    });
+    const Finished finished = consumer.wait();
+    ASSERT_EQ(finished.status, 128 + SIGKILL) << finished;
+    sent->get_future().wait();  // until then that thread uses the consumer
+  }
 
   /// How often each key occurs.
   static std::map<std::string, int> keys(const std::vector<KafkaRecord>& records) {

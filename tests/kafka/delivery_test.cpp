@@ -12,8 +12,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr int killed = 128 + SIGKILL;
-
 class Delivery : public Consume {
  protected:
   Delivery() { cluster.produce("in", payments(records)); }
@@ -22,14 +20,6 @@ class Delivery : public Consume {
   Arguments often(const Arguments& more = {}) const { return command(Arguments{"--commit-interval", "1"} + more); }
   /// A consumer whose results stay uncommitted until something makes it commit.
   Arguments never(const std::string& name) const { return endless({"--commit-interval", "600000", "--train", "--checkpoint", folder / name}); }
-  /// Runs a consumer that is killed at the moment that `set` sets.
-  template <class Set>
-  void killed_at(const Arguments& arguments, const Set& set) {
-    Started consumer(SINTER_CLI_PROGRAM, arguments);
-    set([&consumer] { consumer.send(SIGKILL); });
-    const Finished finished = consumer.wait();
-    EXPECT_EQ(finished.status, killed) << finished;
-  }
   /// Runs a consumer to the end of the records, while a broker is lost and comes back at its first request of this kind.
   void with_lost_broker(const Arguments& arguments, Api at) {
     constexpr int broker = 2;
@@ -49,8 +39,8 @@ class Delivery : public Consume {
 };
 
 TEST_F(Delivery, ExactlyOnceThroughKillsAndALostBroker) {
-  killed_at(often(), [&](auto kill) { cluster.relay().before(Api::end_txn, 2, kill); });
-  killed_at(often(), [&](auto kill) { cluster.relay().after(Api::end_txn, 1, kill); });
+  consume_until_killed(often(), [&](auto kill) { cluster.relay().before(Api::end_txn, 2, kill); });
+  consume_until_killed(often(), [&](auto kill) { cluster.relay().after(Api::end_txn, 1, kill); });
   with_lost_broker(often(), Api::end_txn);
   expect_each_once(keys(cluster.read_committed("out")), records);
   EXPECT_GT(twice(keys(cluster.read_all("out"))), 0) << "nothing was interrupted";
@@ -58,7 +48,7 @@ TEST_F(Delivery, ExactlyOnceThroughKillsAndALostBroker) {
 
 TEST_F(Delivery, AtLeastOnceWritesAgainWhatWasNotCommitted) {
   const Arguments arguments = often({"--delivery", "at-least-once"});
-  killed_at(arguments, [&](auto kill) { cluster.relay().before(Api::offset_commit, 2, kill); });
+  consume_until_killed(arguments, [&](auto kill) { cluster.relay().before(Api::offset_commit, 2, kill); });
   with_lost_broker(arguments, Api::offset_commit);
   const std::map<std::string, int> seen = keys(cluster.read_all("out"));
   EXPECT_THAT(seen, SizeIs(static_cast<std::size_t>(records)));

@@ -26,11 +26,7 @@ class Learning : public Consume {
   template <class Set>
   Interrupted interrupted(const Set& set) {
     cluster.produce("in", payments(labels, 0, true));
-    {
-      Started consumer(SINTER_CLI_PROGRAM, learning());
-      set([&consumer] { consumer.send(SIGKILL); });
-      EXPECT_EQ(consumer.wait().status, 128 + SIGKILL);
-    }
+    consume_until_killed(learning(), set);
     const int before = steps();
     const Finished finished = consume(learning());
     EXPECT_EQ(finished.status, 0) << finished;
