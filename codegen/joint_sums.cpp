@@ -6,6 +6,7 @@
 
 #include "codegen/kernels/kinds.h"
 #include "ir/cost.h"
+#include "ir/kernel.h"
 
 namespace sinter::codegen {
 
@@ -81,6 +82,11 @@ class Join {
     return std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& write) { return write.value == value; });
   }
 
+  static bool is_reduced(const Kernel& sums, ir::NodeId id) {
+    const std::vector<ir::NodeId> reductions = sums.reductions();
+    return std::find(reductions.begin(), reductions.end(), id) != reductions.end();
+  }
+
   /// Adds what a kernel computes and reads.
   void absorb(Kernel& into, const Kernel& other) {
     for (const ir::NodeId id : other.nodes)
@@ -104,14 +110,21 @@ class Join {
     std::sort(nodes.begin(), nodes.end(), [&](ir::NodeId a, ir::NodeId b) { return position_[a] < position_[b]; });
   }
 
-  /// Whether a kernel is elementwise over the same rows, and its results are read by that reader alone, as they are.
+  /// Whether a kernel is elementwise over the same rows, and its results are read by that reader alone, each element for its own place.
   bool is_read_only_by(std::size_t k, std::size_t reader) {
     const Kernel &kernel = s_.kernels[k], &sums = s_.kernels[reader];
     if (!kernel.is<Kernel::Group>() || kernel.anchor != ir::no_node || kernel.shape != sums.shape || kernel.domain != sums.domain || kernel.mask ||
         kernel.cut.pieces > 1)
       return false;
+    const auto is_read_in_place = [&](ir::NodeId id) {
+      const std::vector<ir::NodeId>& users = graph_.node(id).users;
+      return std::all_of(users.begin(), users.end(), [&](ir::NodeId user) {
+        const bool reads = std::find(sums.nodes.begin(), sums.nodes.end(), user) != sums.nodes.end();
+        return !reads || ir::is_pointwise(graph_.node(user).op) || is_reduced(sums, user);
+      });
+    };
     return std::all_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& write) {
-      if (s_.values[write.value].home != StoredValue::Home::memory || graph_.node(write.node).kept) return false;
+      if (s_.values[write.value].home != StoredValue::Home::memory || graph_.node(write.node).kept || !is_read_in_place(write.node)) return false;
       for (std::size_t other = 0; other < s_.kernels.size(); ++other) {
         if (removed_.contains(other)) continue;
         for (const Read& read : s_.kernels[other].reads)

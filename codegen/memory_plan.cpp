@@ -146,12 +146,14 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   std::vector<std::uint32_t> arena_of(schedule.values.size());
   std::vector<std::vector<Request>> requests;  // by arena
   std::vector<Request> scratch;
+  // What became part of a kernel that stores it no longer.
+  const auto is_unused = [&](ValueId v) { return schedule.values[v].home == StoredValue::Home::memory && !lives[schedule.memory_of(v)].used; };
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const StoredValue& value = schedule.values[v];
     if (value.home == StoredValue::Home::input) places[v] = Place::input;
     if (value.home == StoredValue::Home::state) places[v] = Place::state;
     if (value.home == StoredValue::Home::output) places[v] = Place::output;
-    if (value.home != StoredValue::Home::memory || value.base != no_value || !lives[v].used) continue;
+    if (value.home != StoredValue::Home::memory || value.base != no_value || is_unused(v)) continue;
     const SymbolicLayout at = symbolic_layout(value.type.shape);
     const auto element = static_cast<std::int64_t>(size_of(value.type.dtype));
     const Dim scale = at.rows.with_factor(1) * at.stride.with_factor(1);
@@ -190,7 +192,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
   std::map<std::pair<Place, std::uint32_t>, std::uint32_t> shared;  // a state and its new value
   for (ValueId v = 0; v < schedule.values.size(); ++v) {
     const StoredValue& value = schedule.values[v];
-    if (value.base != no_value) continue;
+    if (value.base != no_value || is_unused(v)) continue;
     plan.buffer_of[v] = static_cast<std::uint32_t>(plan.buffers.size());
     if (places[v] == Place::state) {
       const auto [found, is_first] = shared.emplace(std::pair(places[v], value.index), plan.buffer_of[v]);

@@ -2,14 +2,16 @@
 // or that factor which those axes do not have. They are two sums, Σ g and Σ g·(x − mean(x)), times those factors; and Σ (x − mean(x)) is 0. So one
 // walk over the values is enough, where the second sum of a sum would wait for the first.
 //
-// Factors of a single sum are taken out of it, too, if nothing but such sums reads what they scale: they scale one result instead of all values.
+// Constant factors of a single sum are taken out of it, too, if nothing but such sums reads what they scale: they scale one result instead of all
+// values.
 //
-// The results differ by rounding, and where a factor is what keeps a sum from overflowing.
+// The results differ by rounding, and where a factor is not finite or is what keeps a sum from overflowing.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "ir/kernel.h"
 #include "passes/passes.h"
 
 namespace sinter::passes {
@@ -182,11 +184,27 @@ struct Multiple {
   Product product;
 };
 
-/// The sums with factors of which nothing else reads the scaled values.
+/// Whether a value follows from constants and extents alone: it is finite.
+bool is_constant(const ir::Graph& graph, NodeId id) {
+  std::vector<NodeId> stack{id};
+  while (!stack.empty()) {
+    const ir::Node& node = graph.node(stack.back());
+    stack.pop_back();
+    if (std::holds_alternative<ir::Constant>(node.op) || std::holds_alternative<ir::Extent>(node.op)) continue;
+    if (!ir::is_pointwise(node.op) || stack.size() > most_parts) return false;
+    stack.insert(stack.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return true;
+}
+
+/// The sums with constant factors of which nothing else reads the scaled values.
 std::set<NodeId> with_factors_of_their_own(const ir::Graph& graph, const std::vector<Multiple>& multiples) {
+  const auto are_constant = [&](const std::vector<NodeId>& factors) {
+    return std::all_of(factors.begin(), factors.end(), [&](NodeId id) { return is_constant(graph, id); });
+  };
   std::map<NodeId, const Product*> left;
-  for (const Multiple& multiple : multiples)
-    if (multiple.product.has_factors()) left.emplace(multiple.sum, &multiple.product);
+  for (const auto& [sum, product] : multiples)
+    if (product.has_factors() && are_constant(product.fixed) && are_constant(product.divisors)) left.emplace(sum, &product);
   for (bool changed = true; changed;) {
     std::set<NodeId> readers;
     for (const auto& [sum, product] : left) {

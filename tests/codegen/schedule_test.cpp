@@ -110,6 +110,19 @@ TEST(Schedule, OfReductionsThatAreOneKernelNothingElseIsStored) {
   }
 }
 
+/// What a slice reads lies in another place: it is read from memory.
+TEST(Schedule, WhatIsReadElsewhereIsStoredForReductions) {
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50}}}), y = exp(x) * x;
+  const ir::Value moved = graph.add(ir::Slice{0, 0, Dim::batch()}, {y});
+  graph.add_output(sum(y, 0, 2));
+  graph.add_output(sum(square(moved), 0, 2));
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  EXPECT_TRUE(std::any_of(schedule.kernels.begin(), schedule.kernels.end(), [](const auto& k) { return k.template is<codegen::Kernel::Group>(); }))
+      << codegen::to_text(graph, schedule);
+}
+
 TEST(Schedule, SwappedStatesGoThroughMemory) {
   const Parameter a("a", test::random({40}, 1)), b("b", test::random({40}, 2));
   StepCore step(
