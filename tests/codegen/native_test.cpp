@@ -196,9 +196,9 @@ TEST(PerfMap, NamesTheKernels) {
   fs::remove(path);
 }
 
-/// A phase of many loops has functions that only the step itself calls.
+/// A phase of many loops has functions that only the step itself calls; in checked steps they are part of it.
 TEST(PerfMap, NamesFunctionsThatAreLocal) {
-  const Environment wish("SINTER_PERF_MAP", "1");
+  const Environment wish("SINTER_PERF_MAP", "1"), unchecked("SINTER_CHECKED", "0");
   const std::vector<Parameter> parameters(40, Parameter("p", random({7, 5}, 1)));
   auto step = compile(
       [&](const Tensor& x) {
