@@ -34,8 +34,9 @@ class Description {
     bytes_.add(arguments_.size());
     for (const NodeId id : kernel_.nodes) number(id);
     bytes_.add(nodes_.size());
-    bytes_.add(kernel_.anchor != ir::no_node ? number(kernel_.anchor) : nodes_.size());
-    for (const NodeId id : kernel_.reductions()) bytes_.add(id != ir::no_node ? number(id) : nodes_.size());
+    const std::vector<NodeId> reductions = kernel_.reductions();  // the anchor first
+    bytes_.add(reductions.size());
+    for (const NodeId id : reductions) bytes_.add(id != ir::no_node ? number(id) : nodes_.size());
     for (std::size_t next = 0; next < nodes_.size(); ++next) add_node(nodes_[next]);  // grows by what the kernel computes for itself
     for (const Read& read : kernel_.reads) {
       add_value(read.value);

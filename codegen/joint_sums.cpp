@@ -1,7 +1,7 @@
 #include "codegen/joint_sums.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <set>
 
 #include "codegen/kernels/kinds.h"
@@ -14,8 +14,8 @@ namespace {
 
 class Join {
  public:
-  Join(const ir::Graph& graph, Schedule& schedule) : graph_(graph), s_(schedule) {
-    for (std::size_t k = 0; k < s_.kernels.size(); ++k) place_[k] = k;
+  Join(const ir::Graph& graph, Schedule& schedule) : graph_(graph), s_(schedule), place_(schedule.kernels.size()) {
+    std::iota(place_.begin(), place_.end(), std::size_t{0});
   }
 
   void run() {
@@ -74,6 +74,7 @@ class Join {
       absorb(kernel(last), kernel(*k));
       removed_.insert(*k);
     }
+    sort(kernel(last).nodes);
     kernel(last).work.bytes = {};
     for (const Read& read : kernel(last).reads) kernel(last).work.bytes += ir::bytes(s_.values[read.value].type);
   }
@@ -98,7 +99,6 @@ class Join {
     }
     into.work.flops += other.work.flops;
     into.stage = std::max(into.stage, other.stage);
-    sort(into.nodes);
   }
 
   void sort(std::vector<ir::NodeId>& nodes) {
@@ -155,7 +155,7 @@ class Join {
 
   const ir::Graph& graph_;
   Schedule& s_;
-  std::map<std::size_t, std::size_t> place_;  ///< by kernel: the one that it is part of, or itself
+  std::vector<std::size_t> place_;  ///< by kernel: the one whose sums it became part of, or itself
   std::set<std::size_t> removed_;
   std::vector<std::size_t> position_;  ///< by node, in topological order
 };

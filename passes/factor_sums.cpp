@@ -7,6 +7,7 @@
 //
 // The results differ by rounding, and where a factor is not finite or is what keeps a sum from overflowing.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -184,15 +185,15 @@ struct Multiple {
   Product product;
 };
 
-/// Whether a value follows from constants and extents alone: it is finite.
+/// Whether a value follows from a few finite constants and extents alone.
 bool is_constant(const ir::Graph& graph, NodeId id) {
-  std::vector<NodeId> stack{id};
-  while (!stack.empty()) {
-    const ir::Node& node = graph.node(stack.back());
-    stack.pop_back();
-    if (std::holds_alternative<ir::Constant>(node.op) || std::holds_alternative<ir::Extent>(node.op)) continue;
-    if (!ir::is_pointwise(node.op) || stack.size() > most_parts) return false;
-    stack.insert(stack.end(), node.inputs.begin(), node.inputs.end());
+  std::vector<NodeId> parts{id};
+  for (std::size_t next = 0; next < parts.size(); ++next) {
+    const ir::Node& node = graph.node(parts[next]);
+    const auto* constant = std::get_if<ir::Constant>(&node.op);
+    if (constant ? std::isfinite(constant->value) : std::holds_alternative<ir::Extent>(node.op)) continue;
+    if (!ir::is_pointwise(node.op) || parts.size() > most_parts) return false;
+    parts.insert(parts.end(), node.inputs.begin(), node.inputs.end());
   }
   return true;
 }

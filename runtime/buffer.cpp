@@ -12,14 +12,10 @@
 #include <mutex>
 #include <new>
 
+#include "ir/sanitizers.h"
 #include "ir/size_text.h"
 
-#if defined(__has_feature)
-#define SINTER_HAS_FEATURE(name) __has_feature(name)
-#else
-#define SINTER_HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || SINTER_HAS_FEATURE(address_sanitizer)
+#if SINTER_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #define SINTER_MAPS_MEMORY false  // what the sanitizer does not allocate it does not guard
 #else

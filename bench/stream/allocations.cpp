@@ -4,13 +4,9 @@
 #include <cerrno>
 #include <cstddef>
 
-#if defined(__has_feature)
-#define SINTER_HAS_FEATURE(name) __has_feature(name)
-#else
-#define SINTER_HAS_FEATURE(name) 0
-#endif
+#include "ir/sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || SINTER_HAS_FEATURE(address_sanitizer) || SINTER_HAS_FEATURE(thread_sanitizer)
+#if SINTER_ADDRESS_SANITIZER || SINTER_THREAD_SANITIZER
 
 std::optional<std::int64_t> sinter::bench::allocations() { return {}; }
 

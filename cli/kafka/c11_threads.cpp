@@ -1,14 +1,6 @@
 // librdkafka makes its threads by C11's functions, which ThreadSanitizer does not know: it would take the first access of such a thread for one of no
-// thread. In builds with it they are here, by POSIX, as in glibc, whose types are the same; the program's own come before the C library's.
-#if defined(__SANITIZE_THREAD__)
-#define SINTER_SEES_THREADS
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SINTER_SEES_THREADS
-#endif
-#endif
-
-#ifdef SINTER_SEES_THREADS
+// thread. Builds with it, which alone compile this file, have them here, by POSIX, as in glibc, whose types are the same. The program's own come
+// before the C library's.
 #include <pthread.h>
 #include <threads.h>
 
@@ -72,4 +64,3 @@ int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
 void cnd_destroy(cnd_t* condition) { pthread_cond_destroy(posix(condition)); }
 
 }  // extern "C"
-#endif

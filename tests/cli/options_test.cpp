@@ -5,8 +5,8 @@
 #include <set>
 
 #include "ir/error.h"
+#include "ir/sanitizers.h"
 #include "tests/cli/cli.h"
-#include "tests/support/sanitizers.h"
 
 namespace sinter::test::options_test {
 namespace {

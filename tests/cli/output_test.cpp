@@ -7,8 +7,8 @@
 #include <csignal>
 #include <optional>
 
+#include "ir/sanitizers.h"
 #include "tests/cli/cli.h"
-#include "tests/support/sanitizers.h"
 
 namespace sinter::test::output_test {
 namespace {

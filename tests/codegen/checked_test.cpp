@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "frontend/compile/variant.h"
+#include "ir/sanitizers.h"
 #include "tests/codegen/raw_step.h"
 #include "tests/support/bytes.h"
-#include "tests/support/sanitizers.h"
 
 namespace sinter::test::checked_test {
 namespace {

@@ -264,6 +264,21 @@ TEST(MemoryPlan, ValuesThatDoNotLiveTogetherShareScratch) {
   EXPECT_LT(plan.scratch_bytes, all * 3 / 4);
 }
 
+/// Of a value that became part of the kernel that alone reads it.
+TEST(MemoryPlan, WhatNoKernelUsesHasNone) {
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50}}}), y = exp(x) * x;
+  graph.add_output(sum(y, 0, 2));
+  graph.add_output(sum(square(y), 0, 2));
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  const codegen::MemoryPlan plan = codegen::plan_memory(schedule, false);
+  std::set<std::uint32_t> used;
+  for (const codegen::Kernel& kernel : schedule.kernels)
+    for (const std::uint32_t buffer : codegen::buffers_of(kernel, plan)) used.insert(buffer);
+  EXPECT_EQ(used.size(), plan.buffers.size());
+}
+
 TEST(MemoryPlan, ArenasAreAsLargeAsTheBatch) {
   ir::Graph graph("g");
   const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 32}}}), column = graph.add(ir::Sum{1, 2}, {x}),

@@ -1,5 +1,5 @@
 // Generated code under ThreadSanitizer, in the tsan preset.
-#include "tests/support/sanitizers.h"
+#include "ir/sanitizers.h"
 
 #if SINTER_THREAD_SANITIZER
 #include <cstdlib>

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "frontend/data/npz.h"
+#include "ir/sanitizers.h"
 #include "tests/frontend/helpers.h"
-#include "tests/support/sanitizers.h"
 
 namespace sinter::test::linalg_test {
 namespace {

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <string>
 
+#include "ir/sanitizers.h"
 #include "tests/frontend/helpers.h"
-#include "tests/support/sanitizers.h"
 
 namespace sinter::test::memory_error_test {
 namespace {

@@ -1,7 +1,7 @@
 // Sizes beyond what positions and numbers in 32 bits reach are refused at once.
 #include "frontend/train/row_numbers.h"
+#include "ir/sanitizers.h"
 #include "tests/frontend/helpers.h"
-#include "tests/support/sanitizers.h"
 
 namespace sinter::test::position_test {
 namespace {

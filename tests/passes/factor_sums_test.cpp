@@ -56,6 +56,7 @@ TEST_F(FactorSums, FactorsAreTakenOutOfASum) {
 TEST_F(FactorSums, FactorsThatMayNotBeFiniteAreKept) {
   // The sum of what is infinite and what is minus infinity is NaN, an infinite multiple of a sum is not.
   graph.add_output(sum(x * gamma, 0, 1));
+  graph.add_output(sum(g * std::numeric_limits<double>::infinity(), 0, 1));
   EXPECT_FALSE(run_pass().changed);
 }
 

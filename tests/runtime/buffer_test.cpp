@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ir/error.h"
-#include "tests/support/sanitizers.h"
+#include "ir/sanitizers.h"
 
 namespace sinter::runtime::buffer_test {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "ir/error.h"
-#include "tests/support/sanitizers.h"
+#include "ir/sanitizers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace sinter::runtime::team_test {

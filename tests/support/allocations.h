@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tests/support/sanitizers.h"
+#include "ir/sanitizers.h"
 
 namespace sinter::test {
 

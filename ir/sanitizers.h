@@ -1,4 +1,4 @@
-// Which sanitizer the tests are built with, for GCC and clang alike.
+// Which sanitizer this is built with, for GCC and clang alike.
 #pragma once
 
 #if defined(__has_feature)
