@@ -137,8 +137,9 @@ Program make_program(std::span<const std::uint8_t> bytes) {
     const std::vector<std::string> passes = passes::optional_pass_names();
     program.without = {passes[bytes.back() % passes.size()]};
   }
-  // A sum over steps adds 0 · NaN of those that a mask leaves out, unless it skips them; and so do rows of a table without a gradient.
-  if (b.specials) program.without.insert(program.without.end(), {"skip_padding", "touched_rows"});
+  // A sum over steps adds 0 · NaN of those that a mask leaves out, unless it skips them; and so do rows of a table without a gradient. A factor that
+  // is infinite makes a sum NaN or infinite by what it scales: each number, or their sum.
+  if (b.specials) program.without.insert(program.without.end(), {"skip_padding", "touched_rows", "factor_sums"});
   return program;
 }
 
