@@ -22,6 +22,8 @@ namespace sinter::ir::vector_math {
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity(), not_a_number = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float least_normal = 1.17549435e-38f;
+/// 1.5 · 2^23: the last bits of the sum of it and a number below 2^22 are the nearest whole number.
+inline constexpr float rounder = 12582912.0f;
 
 template <class V>
 V absolute(const V& x) {
@@ -39,7 +41,7 @@ V with_sign(const V& x, const V& sign) {
 template <class V>
 auto whole(const V& n) {
   using I = decltype(as_int(n));
-  return as_int(n + V(12582912.0f)) - I(0x4b400000);
+  return as_int(n + V(rounder)) - I(0x4b400000);
 }
 /// 2^n for whole n in [-126, 127].
 template <class I>
@@ -64,30 +66,35 @@ V expm1_series(const V& r) {
   return fma(p, r * r, r);
 }
 
-/// x = n ln 2 + r, |r| <= ln 2 / 2; exp(x) = 2^n exp(r).
+/// p 2^n, rounded = rounder + n: its exponent grows by n. For p in (1/2, 2) and results that are normal numbers; others are any number.
+template <class V>
+V with_exponent(const V& p, const V& rounded) {
+  return as_float(as_int(p) + shift_left(as_int(rounded), 23));
+}
+
+/// x = n ln 2 + r, |r| <= ln 2 / 2; exp(x) = 2^n exp(r). Below the least x whose result is a normal number it is 0.
 template <class V>
 V exp(const V& x) {
-  const V clamped = select(x > V(89.0f), V(89.0f), select(x < V(-104.0f), V(-104.0f), x));
-  const V n = fma(clamped, V(1.44269504088896341f), V(12582912.0f)) - V(12582912.0f);  // nearest whole number
-  V r = fma(n, V(-0.693359375f), clamped);
+  const V rounded = fma(x, V(1.44269504088896341f), V(rounder)), n = rounded - V(rounder);
+  V r = fma(n, V(-0.693359375f), x);
   r = fma(n, V(2.12194440e-4f), r);
-  return select(x != x, x, scaled(expm1_series(r) + V(1.0f), whole(n)));
+  const V result = with_exponent(expm1_series(r) + V(1.0f), rounded);
+  return select(x <= V(88.7228317f), select(x < V(-87.3365402f), V(0.0f), result), x + V(infinity));
 }
 
 /// x = n + r; 2^x = 2^n exp(r ln 2).
 template <class V>
 V exp2(const V& x) {
-  const V clamped = select(x > V(129.0f), V(129.0f), select(x < V(-150.0f), V(-150.0f), x));
-  const V n = (clamped + V(12582912.0f)) - V(12582912.0f);
-  const V p = expm1_series((clamped - n) * V(0.69314718055994530942f)) + V(1.0f);
-  return select(x != x, x, scaled(p, whole(n)));
+  const V rounded = x + V(rounder);
+  const V result = with_exponent(expm1_series((x - (rounded - V(rounder))) * V(0.69314718055994530942f)) + V(1.0f), rounded);
+  return select(x < V(128.0f), select(x < V(-126.0f), V(0.0f), result), x + V(infinity));
 }
 
 /// As exp, but 2^n is taken off 1 before the series is added: 2^n (s + 1) - 1 = 2^n s + (2^n - 1).
 template <class V>
 V expm1(const V& x) {
   const V clamped = select(x > V(89.0f), V(89.0f), select(x < V(-20.0f), V(-20.0f), x));
-  const V n = fma(clamped, V(1.44269504088896341f), V(12582912.0f)) - V(12582912.0f);
+  const V n = fma(clamped, V(1.44269504088896341f), V(rounder)) - V(rounder);
   V r = fma(n, V(-0.693359375f), clamped);
   r = fma(n, V(2.12194440e-4f), r);
   // Halved, so that 2^n is finite for every n.
@@ -107,7 +114,7 @@ Split<V> split(const V& x) {
   constexpr std::int32_t half_root = 0x3f3504f3;  // sqrt(1/2)
   const I offset = as_int(x) - I(half_root);
   // e as a float by its bits: 1.5 · 2^23 + e, less that.
-  return {as_float((offset & I(0x007fffff)) + I(half_root)), as_float(shift_right(offset, 23) + I(0x4b400000)) - V(12582912.0f)};
+  return {as_float((offset & I(0x007fffff)) + I(half_root)), as_float(shift_right(offset, 23) + I(0x4b400000)) - V(rounder)};
 }
 
 /// log(x) = log(m) + e ln 2. Coefficients: Cephes (Moshier), single precision.
