@@ -167,6 +167,16 @@ Vec convert(const Vec& x, DType to) {
   return {is_signed(x.dtype) ? b().CreateSExtOrTrunc(x.value, type) : b().CreateZExtOrTrunc(x.value, type), to};
 }
 
+Vec vector_of(const std::vector<Vec>& scalars) {
+  Builder& b = *current_builder();
+  llvm::Type* type = llvm::FixedVectorType::get(scalars[0].value->getType(), static_cast<unsigned>(scalars.size()));
+  llvm::Value* result = llvm::PoisonValue::get(type);
+  for (std::size_t i = 0; i < scalars.size(); ++i) result = b.CreateInsertElement(result, scalars[i].value, std::uint64_t{i});
+  return {result, scalars[0].dtype};
+}
+
+Vec lane(const Vec& x, unsigned number) { return {current_builder()->CreateExtractElement(x.value, std::uint64_t{number}), x.dtype}; }
+
 Vec splat(const Vec& scalar, unsigned width) { return width == 1 ? scalar : Vec(b().CreateVectorSplat(width, scalar.value), scalar.dtype); }
 
 llvm::Value* first_lanes(unsigned valid, unsigned width) {

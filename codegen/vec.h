@@ -81,6 +81,9 @@ llvm::Value* materialize(const Vec& x, const Vec& like);
 
 /// The scalar in each of `width` lanes.
 Vec splat(const Vec& scalar, unsigned width);
+/// Scalars as the lanes of a vector, and one of these lanes.
+Vec vector_of(const std::vector<Vec>& scalars);
+Vec lane(const Vec& x, unsigned number);
 /// A vector of i1 that is true in so many first lanes.
 llvm::Value* first_lanes(unsigned valid, unsigned width);
 /// x where it has only so many lanes, else with `fill` in the lanes after those.

@@ -6,11 +6,26 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-/// The exponentials of a row are kept until their sum is known.
+namespace {
+
+/// So many rows are computed together: each waits for its greatest element and for its sum, and meanwhile the others go on. Fewer of rows that are as
+/// long as that takes.
+std::int64_t rows_together(const Shape& shape) {
+  constexpr std::int64_t most_rows = 4, most_columns = 1024;
+  const Dim columns = symbolic_layout(shape).cols;
+  return columns.is_fixed() && columns.factor() <= most_columns ? most_rows : 1;
+}
+
+}  // namespace
+
+/// The exponentials of rows are kept until their sums are known.
 void SoftmaxKernel::plan(Planner& planner, Kernel kernel) const {
   const Dim columns = symbolic_layout(kernel.shape).cols;
   const bool keeps = std::holds_alternative<ir::Softmax>(planner.graph().node(kernel.anchor).op) && columns.is_fixed() && !is_flat(kernel.shape);
-  if (keeps) kernel.memory.push_back({Memory::staging, planner.temporary({DType::f32, {columns}}, str("exponentials of ", kernel.anchor)), true});
+  if (keeps) {
+    const Type exponentials{DType::f32, {rows_together(kernel.shape), columns}};
+    kernel.memory.push_back({Memory::staging, planner.temporary(exponentials, str("exponentials of ", kernel.anchor)), true});
+  }
   planner.add(std::move(kernel));
 }
 
@@ -22,28 +37,48 @@ void SoftmaxKernel::emit(Emitter& e) const {
   const bool logarithm = std::holds_alternative<ir::LogSoftmax>(e.anchor().op);
   const Shape& shape = e.kernel().shape;
   const ValueId x = e.value_of(e.anchor().inputs[0]), kept = e.memory(Memory::staging);
-  Vec greatest, total;
+  Builder& b = e.builder();
   const auto element = [&](const Site& site) { return e.load(e.address(x, site.row, site.last), DType::f32, site.width); };
-  const auto shifted = [&](const Site& site) { return element(site) - splat(greatest, site.width); };
-  const auto exponential = [&](const Site& site) {
-    const Vec result = exp(shifted(site));
-    if (kept != no_value) e.store(result, kept, {e.number(0), site.last, site.width, site.valid});
-    return result;
+  if (is_flat(shape)) {  // each element is a row
+    return e.store_results(e.rows(), false, [&](const Site& site) {
+      const Vec shifted = element(site) - element(site), total = exp(shifted);
+      return logarithm ? shifted - log(total) : total / total;
+    });
+  }
+  const auto compute = [&](Value* first, unsigned count) {
+    const auto row = [&](unsigned i) { return b.CreateAdd(first, e.number(i)); };
+    std::vector<Vec> greatest, totals;
+    for (unsigned i = 0; i < count; ++i)  // of a row with NaN the sum is NaN, and with it every result
+      greatest.push_back(combine_row(e, Combine::greatest, DType::f32, shape, row(i), element));
+    const auto shifted = [&](unsigned i, const Site& site) { return element(site) - splat(greatest[i], site.width); };
+    for (unsigned i = 0; i < count; ++i) {
+      totals.push_back(combine_row(e, Combine::sum, DType::f32, shape, row(i), [&](const Site& site) {
+        const Vec result = exp(shifted(i, site));
+        if (kept != no_value) e.store(result, kept, {e.number(i), site.last, site.width, site.valid});
+        return result;
+      }));
+    }
+    if (logarithm) {
+      const Vec logarithms = log(vector_of(totals));
+      for (unsigned i = 0; i < count; ++i) totals[i] = lane(logarithms, i);
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      e.store_results({row(i), row(i + 1)}, false, [&](const Site& site) {
+        if (logarithm) return shifted(i, site) - splat(totals[i], site.width);
+        const Vec dividend = kept == no_value ? exp(shifted(i, site)) : e.load(e.address(kept, e.number(i), site.last), DType::f32, site.width);
+        return dividend / splat(totals[i], site.width);
+      });
+    }
   };
-  const auto reduce = [&](Value* row, Combine how, const std::function<Vec(const Site&)>& f) {
-    return is_flat(shape) ? f({e.number(0), row}) : combine_row(e, how, DType::f32, shape, row, f);
-  };
-  const auto at_row = [&](Value* row) {
-    greatest = reduce(row, Combine::greatest, element);  // of a row with NaN the sum is NaN, and with it every result
-    total = reduce(row, Combine::sum, exponential);
-    if (logarithm) total = log(total);
-  };
-  const auto result = [&](const Site& site) {
-    if (logarithm) return shifted(site) - splat(total, site.width);
-    const Vec dividend = kept == no_value ? exp(shifted(site)) : e.load(e.address(kept, e.number(0), site.last), DType::f32, site.width);
-    return dividend / splat(total, site.width);
-  };
-  e.store_results(e.rows(), is_flat(shape), result, at_row);
+  const auto together = rows_together(shape);
+  const Rows rows = e.rows();
+  Value* tail = rows.first;
+  if (together > 1) {
+    Value* whole = b.CreateSub(rows.last, b.CreateURem(b.CreateSub(rows.last, rows.first), e.number(together)));
+    e.loop(rows.first, whole, together, [&](Value* first) { compute(first, static_cast<unsigned>(together)); });
+    tail = whole;
+  }
+  e.loop(tail, rows.last, 1, [&](Value* row) { compute(row, 1); });
 }
 
 }  // namespace sinter::codegen
