@@ -78,7 +78,7 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
   for (const Phase& phase : schedule.phases) {
     PhaseSpec spec;
     for (const Loop& loop : phase.loops) {
-      spec.loops.push_back({loop.domain.units, loop.limits, 1, {loop.kernels.begin(), loop.kernels.end()}, loop.cut.pieces});
+      spec.loops.push_back({loop.domain.units, loop.limits, 1, {loop.kernels.begin(), loop.kernels.end()}, loop.cut.pieces, phase.cut_samples});
       if (loop.domain.samples)
         for (const std::size_t k : loop.kernels)
           spec.loops.back().sample_pieces = std::max(spec.loops.back().sample_pieces, schedule.kernels[k].cut.pieces);
@@ -339,7 +339,8 @@ Compiled compile(const ir::Graph& graph, const Options& options) {
   result.image.checked = options.checked;
   if (options.tap)
     for (ir::NodeId id = 0; id < graph.size(); ++id)
-      if (schedule.value_of[id] != no_value && !ir::is_leaf(graph.node(id).op)) result.taps.push_back({id, plan.buffer_of[schedule.value_of[id]]});
+      if (const ValueId v = schedule.value_of[id]; v != no_value && schedule.values[v].base == no_value && !ir::is_leaf(graph.node(id).op))
+        result.taps.push_back({id, plan.buffer_of[v]});
   return result;
 }
 

@@ -101,6 +101,10 @@ class ScheduleBuilder {
     const bool is_result = graph_.is_output(id);
     for (std::uint32_t i = 0; is_result && i < graph_.outputs().size(); ++i)
       if (graph_.outputs()[i] == id) writes.push_back({id, add_output(i, id)});
+    for (const NodeId view : graph_.node(id).users)
+      if (graph_.is_output(view) && ir::is_view(graph_, view))
+        for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
+          if (graph_.outputs()[i] == view) writes.push_back({id, add_output(i, id)});
     for (std::uint32_t i = 0; is_result && i < graph_.states().size(); ++i)
       if (graph_.updates()[i] == id) writes.push_back({id, add_value({StoredValue::Home::state, i, type, id, str("new ", graph_.states()[i].name)})});
     const bool read = read_from_memory(id) || graph_.node(id).kept;
@@ -118,7 +122,7 @@ class ScheduleBuilder {
   }
 
   void add_group(std::int32_t group, std::vector<NodeId> nodes) {
-    if (nodes.size() == 1 && !keep_all_ && ir::is_view(graph_, nodes[0])) {  // taps see a copy
+    if (nodes.size() == 1 && ir::is_view(graph_, nodes[0])) {
       StoredValue view = s_.values[s_.value_of[graph_.node(nodes[0]).inputs[0]]];
       view.base = s_.memory_of(s_.value_of[graph_.node(nodes[0]).inputs[0]]);
       view.type = graph_.node(nodes[0]).type;

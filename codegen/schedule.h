@@ -168,6 +168,8 @@ struct Phase {
   std::vector<Loop> loops;
   /// Where a single sample is cut into pieces, the kernels of loops over samples come stage after stage with barriers between; 0: nothing is cut.
   std::size_t stages = 0;
+  /// Up to so many samples are cut like a single one, if threads would have unequal work.
+  std::int64_t cut_samples = 1;
   /// Its kernels pack states, in a step that updates none: a call may skip it if the states are unchanged since the previous call.
   bool once = false;
 };

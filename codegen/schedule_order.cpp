@@ -1,6 +1,7 @@
 #include "codegen/schedule_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -203,6 +204,17 @@ class Order {
         cut = cut || (kernel.cut.pieces > 1 && !kernel.cut.every_range);
       }
     if (cut) phase.stages = stages;
+    if (cut && stages == 1 && cuts_rows_alone(phase)) phase.cut_samples = 7;
+  }
+
+  /// Whether all its kernels over samples are cut into rows: pieces of columns read a part of a weight, which is read once for all samples.
+  bool cuts_rows_alone(const Phase& phase) const {
+    return std::all_of(phase.loops.begin(), phase.loops.end(), [&](const Loop& loop) {
+      return !loop.domain.samples || std::all_of(loop.kernels.begin(), loop.kernels.end(), [&](std::size_t k) {
+        const Cut& of = s_.kernels[k].cut;
+        return of.along == Cut::Along::rows && of.pieces > 1 && !of.every_range;
+      });
+    });
   }
 
   std::vector<std::size_t> topological() {
@@ -259,7 +271,6 @@ class Order {
   }
 
   // What only taps see does not count: chunks, and with them the order of sums, are the same without.
-  bool is_tap(const Kernel& kernel) const { return kernel.nodes.size() == 1 && ir::is_view(graph_, kernel.nodes[0]); }
   bool is_tap(const Kernel& kernel, const Write& write) const {
     const auto has_another = [&](const Write& other) { return other.node == write.node && other.value != write.value; };
     return s_.values[write.value].home == StoredValue::Home::memory && std::any_of(kernel.writes.begin(), kernel.writes.end(), has_another);
@@ -267,7 +278,6 @@ class Order {
 
   Work work_of(const Kernel& kernel) const {
     ir::Cost flops, bytes;
-    if (is_tap(kernel)) return {};
     const auto of = [&](const ir::Cost& cost, const Type& type) {
       return kernel.touched_rows && type.shape == kernel.shape ? of_touched_rows(kernel, cost) : cost;
     };
@@ -322,10 +332,17 @@ class Order {
            (loop.domain.samples ? 1.0 : static_cast<double>(std::max<std::int64_t>(1, loop.domain.units.factor())));
   }
 
+  /// How many samples have the rows of a tile, in each tensor of the loop.
+  std::int64_t samples_of_a_tile(const Loop& loop) const {
+    constexpr std::int64_t tile = 8;
+    std::int64_t rows = tile;
+    for (const std::size_t k : loop.kernels) rows = std::min(rows, symbolic_layout(s_.kernels[k].shape).rows.factor());
+    return tile / static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));
+  }
+
   void set_chunks(Loop& loop) const {
     double bytes = 1;
     for (const std::size_t k : loop.kernels) {
-      if (is_tap(s_.kernels[k])) continue;
       const auto add = [&](ValueId value) { bytes += unit_bytes(loop, value); };
       for (const Read& read : s_.kernels[k].reads)
         if (read.same_rows) add(read.value);
@@ -357,7 +374,9 @@ class Order {
     // Of rows so long that a few fill a cache, no more are kept than must be.
     if (const double kept = kept_bytes(loop); kept > 0)
       fewest = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_kept_bytes / kept), 1, fewest);
-    // So are samples of which a few fill a chunk.
+    // Samples of several rows fill a tile by fewer of them.
+    if (loop.domain.samples) loop.limits.least = loop.limits.granule = samples_of_a_tile(loop);
+    // Of samples of which a few fill a chunk, few are one.
     if (loop.domain.samples && most < 8) {
       fewest = std::min(fewest, std::max<std::int64_t>(1, static_cast<std::int64_t>(most)));
       loop.limits.least = fewest;

@@ -48,11 +48,41 @@ bool takes_unpadded(const Op& op, std::size_t operand) {
          (copies_images(op) && operand == 0);
 }
 
-SymbolicLayout layout_of(const Graph& graph, NodeId id) {
+namespace {
+
+bool is_unpadded_input(const Graph& graph, NodeId id) {
+  const auto* input = std::get_if<Input>(&graph.node(id).op);
+  return input && graph.inputs()[static_cast<std::size_t>(input->index)].unpadded;
+}
+
+/// Whether it is an input without padding under another shape, and nothing reads its pad lanes. A copy leaves out steps that a mask does.
+bool is_unpadded_view(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const SymbolicLayout padded = symbolic_layout(node.type.shape);
-  const auto* input = std::get_if<Input>(&node.op);
-  return input && graph.inputs()[static_cast<std::size_t>(input->index)].unpadded ? padded.unpadded() : padded;
+  if (node.padding.mask != no_node) return false;
+  if (!std::holds_alternative<Reshape>(node.op) || graph.is_output(id) || !is_unpadded_input(graph, node.inputs[0])) return false;
+  if (symbolic_layout(node.type.shape).cols != symbolic_layout(graph.node(node.inputs[0]).type.shape).cols) return false;
+  return std::all_of(node.users.begin(), node.users.end(), [&](NodeId user) {
+    const Node& reader = graph.node(user);
+    for (std::size_t k = 0; k < reader.inputs.size(); ++k)
+      if (reader.inputs[k] == id && !takes_unpadded(reader.op, k)) return false;
+    return true;
+  });
+}
+
+/// Whether a kernel may write the operand of this reshape as the result that it is.
+bool is_result_under_another_shape(const Graph& graph, NodeId reshape) {
+  const NodeId from = graph.node(reshape).inputs[0];
+  const Node& operand = graph.node(from);
+  const auto& updates = graph.updates();
+  return !is_leaf(operand.op) && !std::holds_alternative<Reshape>(operand.op) && !std::holds_alternative<ScanResult>(operand.op) &&
+         std::find(updates.begin(), updates.end(), reshape) == updates.end();
+}
+
+}  // namespace
+
+SymbolicLayout layout_of(const Graph& graph, NodeId id) {
+  const SymbolicLayout padded = symbolic_layout(graph.node(id).type.shape);
+  return is_unpadded_input(graph, id) || is_unpadded_view(graph, id) ? padded.unpadded() : padded;
 }
 
 bool joins_prologue(const Graph& graph, NodeId id, NodeId anchor) {
@@ -133,7 +163,8 @@ bool is_row_view(const Graph& graph, NodeId id) {
 
 bool is_view(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!std::holds_alternative<Reshape>(node.op) || graph.is_output(id) || is_recomputable(graph, node.inputs[0])) return false;
+  if (!std::holds_alternative<Reshape>(node.op) || is_recomputable(graph, node.inputs[0])) return false;
+  if (graph.is_output(id) && !is_result_under_another_shape(graph, id)) return false;
   return layout_of(graph, node.inputs[0]) == layout_of(graph, id);
 }
 

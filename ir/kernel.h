@@ -54,7 +54,8 @@ NodeId picked_rows(const Graph& graph, NodeId id);
 /// view, or nothing is: no row view depends on what another kernel stores.
 bool is_row_view(const Graph& graph, NodeId id);
 
-/// Whether the node is a value in memory under another shape, with as many rows of as many columns: readers read that value in place.
+/// Whether the node is a value in memory under another shape, with as many rows of as many columns: readers read that value in place. If it is an
+/// output, the kernel that computes the value writes it there.
 bool is_view(const Graph& graph, NodeId id);
 
 /// Whether a kernel that reads this node computes it for itself instead of waiting for another kernel to store it: a row view, a constant, an

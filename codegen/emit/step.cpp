@@ -20,10 +20,10 @@ namespace {
 
 using llvm::Value;
 
-/// A part of a phase. Samples are whole unless a single one is cut: then the loops in which it is not, and the pieces of number 0, are stage 0.
+/// A part of a phase. Samples are whole unless they are cut: then the loops in which it is not, and the pieces of number 0, are stage 0.
 struct PhaseStage {
   std::size_t phase;
-  std::size_t number = 0;  ///< of the phase's stages with pieces of a single sample
+  std::size_t number = 0;  ///< of the phase's stages with pieces of samples
   bool finishing = false;  ///< of the pieces of loops, in a checked step
 };
 
@@ -121,10 +121,10 @@ class StepEmitter {
       b_.CreateRet(number(0));
       return;
     }
-    const auto run = [&](bool single) {
-      std::vector<Job> jobs = jobs_of(stages[s], single);
+    const auto run = [&](bool cut) {
+      std::vector<Job> jobs = jobs_of(stages[s], cut);
       if (joins(s))
-        for (Job& job : jobs_of(stages[s + 1], single)) jobs.push_back(std::move(job));
+        for (Job& job : jobs_of(stages[s + 1], cut)) jobs.push_back(std::move(job));
       emit_jobs(jobs);
     };
     if (phase.once) {
@@ -135,9 +135,14 @@ class StepEmitter {
       b_.SetInsertPoint(now);
     }
     if (!phase.stages || stages[s].finishing) return run(false);
-    // A single sample is cut into pieces if there are several threads.
+    // Samples are cut into pieces if there are several threads, and so few samples that these would have unequal work.
+    Value* cuts = b_.CreateICmpEQ(words_.n, number(1));
+    if (phase.cut_samples > 1) {
+      Value* are_few = b_.CreateICmpSLE(words_.n, number(phase.cut_samples));
+      cuts = b_.CreateOr(cuts, b_.CreateAnd(are_few, b_.CreateICmpNE(b_.CreateURem(chunks_of(phase), threads()), number(0))));
+    }
     llvm::BasicBlock *cut = block("cut"), *whole = block("whole");
-    b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(words_.n, number(1)), b_.CreateICmpSGT(threads(), number(1))), cut, whole);
+    b_.CreateCondBr(b_.CreateAnd(cuts, b_.CreateICmpSGT(threads(), number(1))), cut, whole);
     b_.SetInsertPoint(cut);
     run(true);
     b_.SetInsertPoint(whole);
@@ -150,7 +155,7 @@ class StepEmitter {
     std::function<void(Value* chunk)> run;
   };
 
-  std::vector<Job> jobs_of(const PhaseStage& stage, bool single) {
+  std::vector<Job> jobs_of(const PhaseStage& stage, bool cut) {
     const Phase& phase = context_.schedule.phases[stage.phase];
     std::vector<Job> jobs;
     if (stage.finishing) {
@@ -159,15 +164,24 @@ class StepEmitter {
           jobs.push_back({number(loop.cut.pieces), [this, &loop](Value* piece) { finish_piece(loop, piece); }});
       return jobs;
     }
-    if (stage.number == 0) jobs = whole_loops(phase, single);
-    if (!single) return jobs;
+    if (stage.number == 0) jobs = whole_loops(phase, cut);
+    if (!cut) return jobs;
     for (const Loop& loop : phase.loops)
       for (const std::size_t k : loop.kernels)
-        if (cuts_single_sample(loop) && context_.schedule.kernels[k].stage == stage.number) jobs.push_back(pieces_of_single_sample(loop, k));
+        if (cuts_samples(loop) && context_.schedule.kernels[k].stage == stage.number) jobs.push_back(pieces_of_samples(phase, loop, k));
     return jobs;
   }
 
-  bool cuts_single_sample(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
+  /// The number of chunks of the phase's loops over whole samples.
+  Value* chunks_of(const Phase& phase) {
+    Value* count = number(0);
+    for (const Loop& loop : phase.loops)
+      if (cuts_samples(loop))
+        count = b_.CreateAdd(count, divide_up(units_of(loop), emit_chunk_units(b_, loop.domain.units, words_.n, words_.t, loop.limits)));
+    return count;
+  }
+
+  bool cuts_samples(const Loop& loop) const { return loop.domain.samples && finisher(context_.schedule, loop) == no_kernel; }
 
   // What LLVM does with a function takes more time than in proportion to its length: of many loops, or kernels of a loop, each most_calls are in a
   // function of their own.
@@ -192,11 +206,11 @@ class StepEmitter {
     arguments.insert(arguments.end(), numbers.begin(), numbers.end());
     return b_.CreateCall(function, arguments);
   }
-  /// The loops of a phase; or only those in which a single sample is not cut.
-  std::vector<Job> whole_loops(const Phase& phase, bool single) {
+  /// The loops of a phase; or only those in which samples are not cut.
+  std::vector<Job> whole_loops(const Phase& phase, bool cut) {
     std::vector<const Loop*> loops;
     for (const Loop& loop : phase.loops)
-      if (!single || !cuts_single_sample(loop)) loops.push_back(&loop);
+      if (!cut || !cuts_samples(loop)) loops.push_back(&loop);
     if (loops.size() <= most_calls) return jobs_of(loops);
     std::vector<Job> jobs;
     for (std::size_t first = 0; first < loops.size(); first += most_calls) {
@@ -237,17 +251,18 @@ class StepEmitter {
     return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, many, number(1)), number(loop.limits.joined));
   }
 
-  /// A kernel's pieces of a single sample: one chunk a thread, of about equal size.
-  Job pieces_of_single_sample(const Loop& loop, std::size_t k) {
+  /// A kernel's pieces of samples: of each sample one chunk a thread, of about equal size. What a stage reads of the one before is in the memory of
+  /// a single sample.
+  Job pieces_of_samples(const Phase& phase, const Loop& loop, std::size_t k) {
     Value* each = divide_up(number(context_.schedule.kernels[k].cut.pieces), threads());
-    return pieces_of(loop, {.kernel = k, .size = number(1), .ranges = number(1), .pieces_a_chunk = each, .single_sample = true});
+    return pieces_of(loop, {.kernel = k, .size = number(1), .ranges = words_.n, .pieces_a_chunk = each, .shared = phase.cut_samples == 1});
   }
 
   /// A kernel of a loop over ranges of `size` units, each cut into pieces.
   struct Pieces {
     std::size_t kernel;
     Value *size, *ranges, *pieces_a_chunk;
-    bool single_sample = false;
+    bool shared = false;  ///< threads share the memory of a chunk
   };
   Job pieces_of(const Loop& loop, const Pieces& of) {
     const Kernel& kernel = context_.schedule.kernels[of.kernel];
@@ -262,7 +277,7 @@ class StepEmitter {
               Value *begin = b_.CreateMul(range, of.size), *end = smaller(b_.CreateAdd(begin, of.size), units_of(loop));
               Value* first = b_.CreateMul(group, of.pieces_a_chunk);
               Value* last = smaller(b_.CreateAdd(first, of.pieces_a_chunk), all);
-              calls_.emit(words_, loop, of.kernel, {begin, end, range, first, last}, of.single_sample);
+              calls_.emit(words_, loop, of.kernel, {begin, end, range, first, last}, of.shared);
               if (counters) finish_if_last(loop, counters, group, of.ranges);
             }};
   }

@@ -303,6 +303,7 @@ void ScanKernel::limit(const ir::Graph&, const Kernel& kernel, const Domain& dom
   for (const Kernel& of_step : step.kernels)
     if (of_step.is<Kernel::Pack>()) elements += step.values[of_step.memory_for(Memory::packed)].type.shape.elements().factor();
   const std::int64_t samples = elements >= much_elements ? 2 * step_rows : step_rows;
+  limits.granule = step_rows;
   limits.least = std::max(limits.least, samples);
   limits.most = std::max(limits.most, samples);
 }
