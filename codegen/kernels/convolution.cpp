@@ -57,14 +57,17 @@ void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(kernel.anchor).op);
   const ConvolutionPlan plan = plan_convolution(graph, kernel.anchor);
   const std::optional<WinogradPlan> winograd = plan_winograd(graph, kernel.anchor);
-  plan_staging(planner, kernel);
+  if (winograd || !reads_images_in_place(graph, kernel.anchor)) plan_staging(planner, kernel);
   if (winograd) {
     planner.add_pack(kernel, {winograd->numbers() * winograd->kernel_number()}, {Dim(winograd->channels), false});
   } else if (adjoint) {
     const Shape packed{plan.h.size * plan.runs_a_row() * convolution_of(graph, kernel.anchor).features, plan.run()};
     planner.add_pack(kernel, packed, planner.domain_of(packed));
+  } else if (const std::int64_t features = convolution_of(graph, kernel.anchor).features; features > 1 && is_narrow(graph, kernel.anchor)) {
+    const Shape packed = packed_by_features(plan, features);
+    planner.add_pack(kernel, packed, planner.domain_of(packed));
   }
-  if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, winograd ? winograd->strips : plan.h.windows);
+  if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, winograd ? winograd->strips : plan.parts());
   planner.add(std::move(kernel));
 }
 
@@ -92,7 +95,7 @@ void ConvolutionKernel::emit(Emitter& e) const {
     return e.store_results(e.rows());
   }
   if (is_window_product(e.graph(), e.kernel().anchor)) return e.kernel().is<Kernel::Pack>() ? emit_product_pack(e) : emit_product(e);
-  if (e.kernel().is<Kernel::Pack>()) return emit_convolution_pack(e);
+  if (e.kernel().is<Kernel::Pack>()) return is_narrow(e.graph(), e.kernel().anchor) ? emit_narrow_pack(e) : emit_convolution_pack(e);
   if (std::holds_alternative<ir::Conv2DTranspose>(e.anchor().op)) return emit_convolution_adjoint(e);
   emit_convolution(e);
 }

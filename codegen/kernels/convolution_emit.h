@@ -7,6 +7,8 @@ namespace sinter::codegen {
 
 /// conv2d.
 void emit_convolution(Emitter& e);
+/// Features [begin, end) of a narrow kernel, feature by feature.
+void emit_narrow_pack(Emitter& e);
 /// conv2d_transpose, and rows [begin, end) of the kernel as it reads it.
 void emit_convolution_adjoint(Emitter& e);
 void emit_convolution_pack(Emitter& e);

@@ -14,29 +14,59 @@ namespace {
 
 class ForwardEmitter : ConvolutionWords {
  public:
-  explicit ForwardEmitter(Emitter& emitter) : ConvolutionWords(emitter) {}
+  explicit ForwardEmitter(Emitter& emitter)
+      : ConvolutionWords(emitter),
+        in_place_(reads_images_in_place(emitter.graph(), emitter.kernel().anchor)),
+        dots_(is_narrow(emitter.graph(), emitter.kernel().anchor)) {}
 
-  /// conv2d: a row of pixels at a time, each followed by the epilogue.
+  /// conv2d: a row of pixels at a time, each followed by the epilogue; of images of a single row so many windows.
   void emit() {
-    const Shape& shape = e_.kernel().shape;
     source_ = e_.value_of(node_.inputs[0]);
-    if (!is_flat(shape)) choose_tiles(plan_.w.windows, symbolic_layout(shape).stride.factor());
-    const bool cut = e_.kernel().cut.along == Cut::Along::rows;  // of windows
-    Value *begin = cut ? e_.piece_begin() : number(0), *end = cut ? e_.piece_end() : number(plan_.h.windows);
+    const std::int64_t windows = plan_.windows_of_part();
+    choose_tiles(windows);
+    const bool cut = e_.kernel().cut.along == Cut::Along::rows;
+    Value *begin = cut ? e_.piece_begin() : number(0), *end = cut ? e_.piece_end() : number(plan_.parts());
+    const bool divides_rows = windows < plan_.w.windows;
     for_each_image([&](Value* image) {
-      for_each_block(image, begin, end, plan_.block(), [&](Value* block, Value* block_end) {
+      Value *first_row = divides_rows ? number(0) : begin, *last_row = divides_rows ? number(1) : end;
+      const auto rows = [&](Value* block, Value* block_end, Value* from) {
         e_.loop(block, block_end, 1, [&](Value* oh) {
           Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
-          Value* from = copy_at(mul(sub(oh, block), plan_.h.step * plan_.copy_row()));
-          if (is_flat(shape)) dot_row(first, from);
-          else tile_row(first, from, rows_of_window(oh));
-          e_.store_results({first, add(first, number(plan_.w.windows))});
+          Value* of_row = float_at(from, mul(sub(oh, block), plan_.h.step * row_floats()));
+          if (!divides_rows) return part_of_row(first, of_row, oh, windows);
+          const std::int64_t last = plan_.parts() - 1, rest = plan_.w.windows - last * windows;
+          const auto part = [&](Value* number_of_part, std::int64_t count) {
+            Value* ow = mul(number_of_part, windows);
+            part_of_row(add(first, ow), float_at(of_row, mul(ow, plan_.w.step * pixel_floats())), oh, count);
+          };
+          e_.loop(begin, least(end, number(last)), 1, [&](Value* i) { part(i, windows); });
+          e_.when(b_.CreateICmpEQ(end, number(last + 1)), [&] { part(number(last), rest); });
         });
-      });
+      };
+      if (!in_place_)
+        return for_each_block(image, first_row, last_row, plan_.block(),
+                              [&](Value* block, Value* end_of_block) { rows(block, end_of_block, copy_at(number(0))); });
+      Value* pixel = mul(add(mul(image, plan_.h.source), mul(first_row, plan_.h.step)), plan_.w.source);
+      rows(first_row, last_row, e_.element_address(source_, mul(pixel, plan_.channels)));
     });
   }
 
  private:
+  void choose_tiles(std::int64_t windows) {
+    if (!dots_) return ConvolutionWords::choose_tiles(windows, symbolic_layout(e_.kernel().shape).stride.factor());
+    e_.note(str(ir::name(node_.op), ", sums of products in lanes, ", conv_.features == 1 ? "1 feature" : str(conv_.features, " features")));
+  }
+  /// Floats between pixels, and between rows, of what windows are read from.
+  std::int64_t pixel_floats() const { return in_place_ ? e_.stored(source_).layout().stride.factor() : plan_.channels; }
+  std::int64_t row_floats() const { return in_place_ ? plan_.w.source * pixel_floats() : plan_.copy_row(); }
+
+  /// The results of `windows` windows of row `oh`: the rows from `first` on, whose windows begin at `from`.
+  void part_of_row(Value* first, Value* from, Value* oh, std::int64_t windows) {
+    if (dots_) dot_row(first, from, windows);
+    else tile_row(first, from, rows_of_window(oh), windows == plan_.windows_of_part() ? tiles_.rows : tile_rows(windows, tiles_.rows.size));
+    e_.store_results({first, add(first, number(windows))});
+  }
+
   /// The rows of the windows of row `oh` that are not all padding, [first, last): at least one, so that there is a result.
   std::pair<Value*, Value*> rows_of_window(Value* oh) {
     const auto& h = plan_.h;
@@ -55,35 +85,35 @@ class ForwardEmitter : ConvolutionWords {
   };
 
   /// The pixels from row `first` of the result on, whose windows begin at `from`.
-  void tile_row(Value* first, Value* from, std::pair<Value*, Value*> rows_of_window) {
+  void tile_row(Value* first, Value* from, std::pair<Value*, Value*> rows_of_window, const RowTiles& tiles) {
     const auto [begin, end] = rows_of_window;
     Value *zero = number(0), *channels = number(plan_.channels);
     const std::int64_t most = plan_.taps_at_a_time(symbolic_layout(e_.kernel().shape).stride.factor());
     if (plan_.runs_a_row() > 1) {
       e_.loop(begin, end, 1, [&](Value* h) {
-        tile_taps(first, from, {h, zero, channels, number(plan_.w.size), number((plan_.w.dilation - 1) * plan_.channels), b_.CreateSub(h, begin)},
-                  true);
+        tile_taps(first, from, tiles,
+                  {h, zero, channels, number(plan_.w.size), number((plan_.w.dilation - 1) * plan_.channels), b_.CreateSub(h, begin)}, true);
       });
     } else if (most == plan_.w.size) {  // runs are the rows of a window
-      tile_taps(first, from,
-                {begin, zero, number(plan_.run()), b_.CreateSub(end, begin), number(plan_.h.dilation * plan_.copy_row() - plan_.run()), zero}, false);
+      tile_taps(first, from, tiles,
+                {begin, zero, number(plan_.run()), b_.CreateSub(end, begin), number(plan_.h.dilation * row_floats() - plan_.run()), zero}, false);
     } else {
       e_.loop(begin, end, 1, [&](Value* h) {
         e_.loop(zero, number(plan_.w.size), most, [&](Value* w) {
           Value* taps = least(number(most), b_.CreateSub(number(plan_.w.size), w));
-          tile_taps(first, from, {h, w, mul(taps, plan_.channels), number(1), zero, add(b_.CreateSub(h, begin), w)}, true);
+          tile_taps(first, from, tiles, {h, w, mul(taps, plan_.channels), number(1), zero, add(b_.CreateSub(h, begin), w)}, true);
         });
       });
     }
   }
-  void tile_taps(Value* first, Value* from, const Taps& taps, bool accumulate) {
+  void tile_taps(Value* first, Value* from, const RowTiles& tiles, const Taps& taps, bool accumulate) {
     const ValueId right = e_.value_of(node_.inputs[1]);
-    const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor(), step = plan_.w.step * plan_.channels;
-    Value* window = float_at(from, add(mul(taps.h, plan_.h.dilation * plan_.copy_row()), mul(taps.w, plan_.channels)));
+    const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor(), step = plan_.w.step * pixel_floats();
+    Value* window = float_at(from, add(mul(taps.h, plan_.h.dilation * row_floats()), mul(taps.w, plan_.channels)));
     Value* row = mul(add(mul(taps.h, plan_.w.size), taps.w), plan_.channels);
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
       Value* b = e_.address(right, row, column);
-      for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
+      for_each_tile(tiles, [&](Value* ow, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
                                                             .rows = rows,
                                                             .ldc = symbolic_layout(e_.kernel().shape).stride.factor(),
@@ -97,37 +127,74 @@ class ForwardEmitter : ConvolutionWords {
     });
   }
 
-  /// Results of one feature: each is a sum of products along the runs of its window, in lanes.
-  void dot_row(Value* first, Value* from) {
-    Value* kernel = e_.pointer(e_.value_of(node_.inputs[1]));  // one column: adjacent
-    llvm::Type* vector = e_.memory_type(DType::f32, lanes);
-    llvm::AllocaInst* sum = e_.variable(vector, "sum", 64);
-    e_.loop(number(0), number(plan_.w.windows), 1, [&](Value* ow) {
-      b_.CreateStore(llvm::Constant::getNullValue(vector), sum);
-      Value* window = float_at(from, mul(ow, plan_.w.step * plan_.channels));
-      e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
-        e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
-          Value* a = float_at(window, add(mul(kh, plan_.h.dilation * plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
-          Value* b = float_at(kernel, mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
-          const auto more = [&](Value* i, unsigned valid) {
-            const Vec x = only_valid(e_.load(float_at(a, i), DType::f32, lanes), valid, 0),
-                      y = only_valid(e_.load(float_at(b, i), DType::f32, lanes), valid, 0);
-            Value* before = b_.CreateLoad(vector, sum);
-            b_.CreateStore(b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x.value, y.value, before}), sum);
-          };
-          const std::int64_t whole = plan_.run() / lanes * lanes;
-          e_.loop(number(0), number(whole), lanes, [&](Value* i) { more(i, lanes); });
-          if (whole < plan_.run()) more(number(whole), static_cast<unsigned>(plan_.run() - whole));
-        });
-      });
-      const Vec total = horizontal(Vec(b_.CreateLoad(vector, sum), DType::f32), Combine::sum);
-      e_.store(total, e_.memory(Memory::collected), {number(0), add(first, ow), 1, 1});
-    });
+  /// Results of few features: each is a sum of products along the runs of its window, in lanes; those of a few windows together.
+  void dot_row(Value* first, Value* from, std::int64_t windows) {
+    const auto features = static_cast<unsigned>(conv_.features);
+    const std::int64_t sums = e_.unit().registers >= 32 ? 16 : 6;
+    for_each_tile(tile_rows(windows, std::clamp<std::int64_t>(sums / features, 1, 8)),
+                  [&](Value* ow, unsigned rows) { dot_tile(add(first, ow), float_at(from, mul(ow, plan_.w.step * pixel_floats())), rows); });
   }
+  void dot_tile(Value* first, Value* from, unsigned rows) {
+    const bool flat = is_flat(e_.kernel().shape);
+    const auto features = static_cast<unsigned>(conv_.features);
+    Value* kernel = e_.pointer(features == 1 ? e_.value_of(node_.inputs[1]) : e_.memory(Memory::packed));  // one column is adjacent as it is
+    const std::int64_t feature_floats = features == 1 ? 0 : symbolic_layout(packed_by_features(plan_, conv_.features)).stride.factor();
+    std::vector<llvm::AllocaInst*> sums;
+    for (unsigned i = 0; i < rows * features; ++i) sums.push_back(neutral_variable(e_, Combine::sum, DType::f32, lanes, "sum"));
+    e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+      e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+        Value* a = float_at(from, add(mul(kh, plan_.h.dilation * row_floats()), mul(part, plan_.w.dilation * plan_.channels)));
+        Value* b = float_at(kernel, mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+        const auto more = [&](Value* i, unsigned valid) {
+          const auto load = [&](Value* at) {
+            return valid == lanes ? e_.load(at, DType::f32, lanes) : e_.load_lanes(at, DType::f32, first_lanes(valid, lanes));
+          };
+          std::vector<Vec> y;
+          for (unsigned f = 0; f < features; ++f) y.push_back(load(float_at(b, add(i, number(f * feature_floats)))));
+          for (unsigned w = 0; w < rows; ++w) {
+            const Vec x = load(float_at(a, add(i, number(w * plan_.w.step * pixel_floats()))));
+            for (unsigned f = 0; f < features; ++f) {
+              llvm::AllocaInst* sum = sums[w * features + f];
+              Value* before = b_.CreateLoad(sum->getAllocatedType(), sum);
+              b_.CreateStore(b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getAllocatedType()}, {x.value, y[f].value, before}), sum);
+            }
+          }
+        };
+        const std::int64_t whole = plan_.run() / lanes * lanes;
+        e_.loop(number(0), number(whole), lanes, [&](Value* i) { more(i, lanes); });
+        if (whole < plan_.run()) more(number(whole), static_cast<unsigned>(plan_.run() - whole));
+      });
+    });
+    const auto width = static_cast<unsigned>(symbolic_layout(e_.kernel().shape).stride.factor());
+    for (unsigned w = 0; w < rows; ++w) {
+      std::vector<Vec> totals;
+      for (unsigned f = 0; f < features; ++f) {
+        llvm::AllocaInst* sum = sums[w * features + f];
+        totals.push_back(horizontal(Vec(b_.CreateLoad(sum->getAllocatedType(), sum), DType::f32), Combine::sum));
+      }
+      Value* row = add(first, number(w));
+      if (features == 1) {
+        e_.store(totals[0], e_.memory(Memory::collected), flat ? Site{number(0), row, 1, 1} : Site{row, number(0), 1, 1});
+        continue;
+      }
+      while (totals.size() < width) totals.emplace_back(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32);
+      e_.store(vector_of(totals), e_.memory(Memory::collected), {row, number(0), width, features});
+    }
+  }
+
+  const bool in_place_, dots_;
 };
 
 }  // namespace
 
 void emit_convolution(Emitter& e) { ForwardEmitter(e).emit(); }
+
+void emit_narrow_pack(Emitter& e) {
+  const ValueId kernel = e.value_of(e.anchor().inputs[1]), packed = e.memory(Memory::packed);
+  e.loop(e.begin(), e.end(), 1, [&](Value* feature) {
+    e.loop(e.number(0), e.number(plan_convolution(e.graph(), e.kernel().anchor).taps()), 1,
+           [&](Value* tap) { e.store(e.load(e.address(kernel, tap, feature), DType::f32, 1), packed, {feature, tap, 1, 1}); });
+  });
+}
 
 }  // namespace sinter::codegen

@@ -78,6 +78,26 @@ ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   return {plan_axis(c.sliding.h), plan_axis(c.sliding.w), c.channels};
 }
 
+bool reads_images_in_place(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Node& node = graph.node(anchor);
+  if (!std::holds_alternative<ir::Conv2D>(node.op)) return false;
+  const ConvolutionPlan plan = plan_convolution(graph, anchor);
+  const auto has_no_padding = [](const CopyAxis& axis) { return axis.first == 0 && axis.copy <= axis.source; };
+  const SymbolicLayout images = ir::layout_of(graph, node.inputs[0]);
+  return has_no_padding(plan.h) && has_no_padding(plan.w) && (images.stride == images.cols || plan.w.size == 1);
+}
+
+bool is_narrow(const ir::Graph& graph, ir::NodeId anchor) {
+  constexpr std::int64_t most_features = 8, vector = 16, sum_of_lanes = 10;  // in vector operations
+  if (!std::holds_alternative<ir::Conv2D>(graph.node(anchor).op) || !tiles_convolution(graph, anchor)) return false;
+  const std::int64_t features = convolution_of(graph, anchor).features;
+  const ConvolutionPlan plan = plan_convolution(graph, anchor);
+  const std::int64_t runs = plan.h.size * plan.runs_a_row();
+  return features == 1 || (features <= most_features && features * (runs * divide_up(plan.run(), vector) + sum_of_lanes) < plan.taps());
+}
+
+Shape packed_by_features(const ConvolutionPlan& plan, std::int64_t features) { return {features, plan.taps()}; }
+
 bool is_window_product(const ir::Graph& graph, ir::NodeId anchor) {
   constexpr std::int64_t large_kernel = 32 * 1024, most_row_windows = 1024;
   const ir::Op& op = graph.node(anchor).op;

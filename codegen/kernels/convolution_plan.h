@@ -53,6 +53,12 @@ struct ConvolutionPlan {
   /// Rows of windows that are computed over one copy: all, or of a large image so many that their copy stays in the second-level cache, and few of
   /// its rows are copied twice.
   std::int64_t block() const;
+  /// Parts of an image that a conv2d computes one after the other: rows of windows, or so many windows of a single row.
+  std::int64_t windows_of_part() const {
+    constexpr std::int64_t most = 8 * most_convolution_rows;
+    return h.windows == 1 && w.windows >= 2 * most ? most : w.windows;
+  }
+  std::int64_t parts() const { return h.windows * divide_up(w.windows, windows_of_part()); }
   /// Rows of windows that are one chain of a weight gradient; several images are if all of one are fewer.
   std::int64_t chain_rows() const;
   /// Whole chains of which a weight gradient copies the rows together.
@@ -69,6 +75,14 @@ struct ConvolutionPlan {
   std::int64_t tile_elements() const { return windows_are_apart() ? 0 : most_convolution_rows * ((run() + 15) / 16 * 16); }
 };
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor);
+
+/// Whether a conv2d reads its windows where the images lie: no window is partly outside, and the numbers of each of its rows are adjacent.
+bool reads_images_in_place(const ir::Graph& graph, ir::NodeId anchor);
+/// Whether a conv2d that tiles compute has so few features, and windows of so many numbers, that sums in lanes along a window take less than lanes of
+/// features, most of which would be idle. One feature has no lanes.
+bool is_narrow(const ir::Graph& graph, ir::NodeId anchor);
+/// Its kernel, feature by feature.
+Shape packed_by_features(const ConvolutionPlan& plan, std::int64_t features);
 
 /// Whether a conv2d, or a conv2d_transpose of stride 1, is computed as one product of the windows of several images and the kernel: where that is so
 /// large that it should be read for as many windows as possible.

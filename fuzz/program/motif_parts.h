@@ -33,6 +33,7 @@ ir::Value image_layer(Builder& b);  // motifs_image.cpp
 ir::Value convolution_of_long_kernel(Builder& b);
 ir::Value convolution_of_large_kernel(Builder& b);
 ir::Value depthwise_convolution(Builder& b);
+ir::Value convolution_of_few_features(Builder& b);
 ir::Value convolution_of_many_channels(Builder& b);
 ir::Value rectified_pool(Builder& b);
 

@@ -103,6 +103,22 @@ Value convolution_of_large_kernel(Builder& b) {
   return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.leaf({DType::f32, w})}));
 }
 
+/// A convolution of few features and windows of many numbers, or one of its gradients; often of a single long row.
+Value convolution_of_few_features(Builder& b) {
+  b.allow(300'000, 2e7);
+  const bool is_long = b.choose.below(2) == 0;
+  const std::int64_t size = b.number(1, 3), height = is_long ? 1 : size, channels = b.number(10, 40), features = b.number(2, is_long ? 12 : 8);
+  ir::Conv2D op;
+  if (b.choose.below(2)) op.pads = {b.number(0, static_cast<std::size_t>(height - 1)), b.number(0, 2), 0, b.number(0, 2)};
+  if (!is_long) op.strides = {b.number(1, 2), b.number(1, 3)};
+  if (b.choose.one_in(4)) op.dilations = {1, 2};
+  const std::int64_t reach = (size - 1) * op.dilations[1].factor() + 1;
+  const Shape w{height, size, channels, features},
+      x{is_long || b.choose.below(2) ? Dim(b.number(1, 3)) : b.batch(), height + (is_long ? 0 : b.number(0, 6)),
+        reach + (is_long ? b.number(225, 260) : b.number(0, 12)), channels};
+  return convolution_or_gradient(b, op, x, w);
+}
+
 /// A depthwise convolution of rows of several tiles, or one of its gradients; sometimes with a kernel too long for these.
 Value depthwise_convolution(Builder& b) {
   b.allow(200'000, 1e7);

@@ -73,6 +73,10 @@ struct Site {
     return is_convolution() && codegen::tiles_convolution(graph, kernel.anchor) && !is_winograd() && !is_window_product() &&
            !is_transposed_window_product();
   }
+  bool is_forward_in_tiles() const { return has_anchor<ir::Conv2D>() && is_in_tiles(); }
+  bool reads(bool (*wanted)(const codegen::StoredValue&)) const {
+    return std::any_of(kernel.reads.begin(), kernel.reads.end(), [&](const codegen::Read& read) { return wanted(schedule.values[read.value]); });
+  }
   bool writes_state() const {
     return std::any_of(kernel.writes.begin(), kernel.writes.end(), [&](const codegen::Write& w) { return is_state(w.value); });
   }
@@ -142,6 +146,15 @@ constexpr Pattern kernel_patterns[] = {
     {"state updated in place", [](const Site& s) { return !s.kernel.is<Kernel::Copy>() && updates_in_place(s); }},
     {"state updated by a copy", [](const Site& s) { return s.kernel.is<Kernel::Copy>() && s.writes_state(); }},
     {"convolution in tiles", [](const Site& s) { return s.is_in_tiles(); }},
+    {"convolution of few features",
+     [](const Site& s) { return s.is_forward_in_tiles() && codegen::is_narrow(s.graph, s.kernel.anchor) && s.kernel.shape[3] != Dim(1); }},
+    {"images read in place", [](const Site& s) { return s.is_forward_in_tiles() && codegen::reads_images_in_place(s.graph, s.kernel.anchor); }},
+    {"windows of a row in parts",
+     [](const Site& s) {
+       if (!s.is_forward_in_tiles()) return false;
+       const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
+       return plan.windows_of_part() < plan.w.windows;
+     }},
     {"windows times a large kernel", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_window_product(); }},
     {"windows times a large kernel, rotated", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_window_product(); }},
     {"windows times a large kernel, of a part of an image",
@@ -153,13 +166,13 @@ constexpr Pattern kernel_patterns[] = {
     {"transposed windows times gradients", [](const Site& s) { return s.is_transposed_window_product(); }},
     {"images copied in blocks",
      [](const Site& s) {
-       if (!s.is_in_tiles() || s.has_anchor<ir::Conv2DTranspose>()) return false;
+       if (!s.is_in_tiles() || s.has_anchor<ir::Conv2DTranspose>() || codegen::reads_images_in_place(s.graph, s.kernel.anchor)) return false;
        const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
        return !s.kernel.is<Kernel::Combine>() && plan.block() < plan.h.windows;
      }},
     {"kernel of a convolution read in parts",
      [](const Site& s) {
-       if (!s.is_in_tiles() || !s.has_anchor<ir::Conv2D>()) return false;
+       if (!s.is_forward_in_tiles()) return false;
        const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
        return plan.runs_a_row() == 1 && s.kernel.shape[3] != Dim(1) &&
               plan.taps_at_a_time(symbolic_layout(s.kernel.shape).stride.factor()) < plan.w.size;
@@ -213,12 +226,22 @@ constexpr Pattern kernel_patterns[] = {
      }},
     {"weight gradient in slots", [](const Site& s) { return s.kernel.is<Kernel::Partial>() && s.is_convolution(); }},
     {"one sample cut into rows", [](const Site& s) { return s.kernel.cut.along == codegen::Cut::Along::rows && s.kernel.cut.pieces > 1; }},
+    {"few samples cut into rows", [](const Site& s) { return s.kernel.domain.samples && s.schedule.phases[s.kernel.phase].cut_samples > 1; }},
     {"one sample cut into columns",
      [](const Site& s) { return s.kernel.cut.along == codegen::Cut::Along::columns && s.kernel.cut.pieces > 1 && !s.kernel.cut.every_range; }},
     {"collected in place",
      [](const Site& s) {
        return std::any_of(s.kernel.memory.begin(), s.kernel.memory.end(), [&](const codegen::Memory& memory) {
          return memory.purpose == codegen::Memory::collected && !s.kernel.is_private(memory);
+       });
+     }},
+    {"input without padding under another shape",
+     [](const Site& s) { return s.reads([](const codegen::StoredValue& v) { return v.unpadded && v.base != codegen::no_value; }); }},
+    {"result under another shape",
+     [](const Site& s) {
+       return std::any_of(s.kernel.writes.begin(), s.kernel.writes.end(), [&](const codegen::Write& write) {
+         const codegen::StoredValue& value = s.schedule.values[write.value];
+         return value.home == codegen::StoredValue::Home::output && s.graph.outputs()[value.index] != write.node;
        });
      }},
     {"rows ordered by radix",

@@ -163,7 +163,7 @@ TEST(Schedule, UpdatesSeeOldValues) {
   for (std::size_t i = 0; i < eager.size(); ++i) ASSERT_NEAR(eager[i], graph[i], 1e-4 * std::max(1.0f, std::abs(eager[i])));
 }
 
-/// An input under another shape of as many rows and columns is read where it lies, by a step that keeps nothing for verify.
+/// An input under another shape of as many rows and columns is read where it lies, also by the run that verify keeps every value of.
 TEST(Schedule, ReshapedInputsAreNotCopied) {
   const auto kernels = [](const Shape& input, const Shape& rows, bool keep_all) {
     ir::Graph graph("views");
@@ -181,8 +181,35 @@ TEST(Schedule, ReshapedInputsAreNotCopied) {
   };
   const Dim n = Dim::batch();
   EXPECT_EQ(kernels({n, 4, 24}, {Dim::batch(4), 24}, false), 1u);
-  EXPECT_EQ(kernels({n, 4, 24}, {Dim::batch(4), 24}, true), 2u) << "taps see a copy";
+  EXPECT_EQ(kernels({n, 4, 24}, {Dim::batch(4), 24}, true), 1u);
   EXPECT_EQ(kernels({n, 4, 24}, {n, 96}, false), 2u) << "rows of another width are padded otherwise";
+  EXPECT_EQ(kernels({n, 4, 3}, {Dim::batch(4), 3}, false), 1u) << "products read rows without padding";
+  EXPECT_EQ(kernels({n, 4, 3}, {Dim::batch(4), 3}, true), 1u);
+  EXPECT_EQ(kernels({n, 4, 3}, {n, 12}, false), 2u);
+}
+
+/// A result is written by the kernel that computes it, if its rows are the same under its own shape.
+TEST(Schedule, ReshapedResultsAreNotCopied) {
+  const auto kernels = [](const Shape& result, bool keep_all, bool is_result) {
+    ir::Graph graph("views");
+    const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(4), 24}}}), w = graph.add_state({"w", {DType::f32, {24, 24}}});
+    const ir::Value z = matmul(x, w);
+    graph.add_output(reshape(z, result));
+    if (is_result) graph.add_output(z);
+    passes::optimize(graph);
+    const codegen::Schedule schedule = codegen::make_schedule(graph, keep_all);
+    codegen::verify_schedule(graph, schedule);
+    std::size_t outputs = 0;
+    for (const codegen::Kernel& kernel : schedule.kernels)
+      for (const codegen::Write& write : kernel.writes) outputs += schedule.values[write.value].home == codegen::StoredValue::Home::output;
+    EXPECT_EQ(outputs, is_result ? 2u : 1u);
+    return schedule.kernels.size();
+  };
+  const Dim n = Dim::batch();
+  EXPECT_EQ(kernels({n, 4, 24}, false, false), 1u);
+  EXPECT_EQ(kernels({n, 4, 24}, false, true), 1u) << "both are written by the product";
+  EXPECT_EQ(kernels({n, 4, 24}, true, false), 1u);
+  EXPECT_EQ(kernels({n, 96}, false, false), 2u) << "rows of another width are padded otherwise";
 }
 
 /// So is a value that a kernel stores.
@@ -201,7 +228,7 @@ TEST(Schedule, ReshapedValuesAreNotCopied) {
     return schedule.kernels.size();
   };
   EXPECT_EQ(kernels(false), 2u);
-  EXPECT_EQ(kernels(true), 3u) << "taps see a copy";
+  EXPECT_EQ(kernels(true), 2u);
 }
 
 /// Between convolutions, a product of the pixels of images: an image goes through all three while it is in the cache.
@@ -233,6 +260,39 @@ TEST(Schedule, SamplesOfWhichAFewFillAChunkAreChunksOfFew) {
   ASSERT_EQ(schedule.phases.size(), 1u);
   ASSERT_EQ(schedule.phases[0].loops.size(), 1u);
   EXPECT_EQ(chunk_of(4, 4, schedule.phases[0].loops[0].limits), 1) << codegen::to_text(graph, schedule);
+}
+
+/// A tile of eight rows is what samples should fill.
+TEST(Schedule, SamplesOfSeveralRowsAreChunksOfFew) {
+  const auto least_of = [](const Shape& shape) {
+    ir::Graph graph("g");
+    graph.add_output(graph.add(ir::Softmax{}, {graph.add_input({"x", {DType::f32, shape}})}));
+    passes::optimize(graph);
+    return chunk_of(2, 2, codegen::make_schedule(graph, false).phases[0].loops[0].limits);
+  };
+  EXPECT_EQ(least_of({Dim::batch(), 12, 840}), 1);
+  EXPECT_EQ(least_of({Dim::batch(), 3, 840}), 4);
+  EXPECT_EQ(least_of({Dim::batch(), 840}), 8);
+}
+
+/// Of a few samples each is cut, if no kernel of the phase waits for another, and none reads a weight in parts.
+TEST(Schedule, FewSamplesAreCutLikeOne) {
+  const auto cut = [](const std::function<ir::Value(ir::Graph&, ir::Value)>& of, const Shape& shape) {
+    ir::Graph graph("g");
+    graph.add_output(of(graph, graph.add_input({"x", {DType::f32, shape}})));
+    passes::optimize(graph);
+    const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+    return schedule.phases.back().cut_samples;
+  };
+  const Dim n = Dim::batch();
+  const auto convolution = [](ir::Graph& graph, ir::Value x) {
+    return graph.add(ir::Conv2D{.pads = {1, 1, 1, 1}}, {x, graph.add_state({"w", {DType::f32, {3, 3, 4, 4}}})});
+  };
+  EXPECT_EQ(cut(convolution, {n, 9, 9, 4}), 7);
+  EXPECT_EQ(
+      cut([&](ir::Graph& graph, ir::Value x) { return graph.add(ir::MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {convolution(graph, x)}); }, {n, 9, 9, 4}),
+      1);
+  EXPECT_EQ(cut([](ir::Graph& graph, ir::Value x) { return matmul(x, graph.add_state({"w", {DType::f32, {512, 512}}})); }, {n, 512}), 1);
 }
 
 TEST(MemoryPlan, ValuesOfOneLoopLieInScratchAndTapsDoNot) {

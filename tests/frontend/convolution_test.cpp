@@ -88,10 +88,9 @@ struct Convolutions {
     return {apply(forward, {&in[0], &in[1]}, where), apply(image, {&in[2], &in[1]}, where), apply(weight, {&in[0], &in[2]}, where)};
   }
   /// `explained`: how it was compiled.
-  std::vector<Tensor> run(Mode mode, int threads = 1, std::string* explained = nullptr) const {
+  std::vector<Tensor> run(Mode mode, int threads = 1, std::string* explained = nullptr, InputKind images = InputKind::batch) const {
     StepCore step([this](std::span<const Tensor> in) { return (*this)(in); },
-                  {.mode = mode, .threads = threads, .force = true, .kinds = {InputKind::batch, InputKind::fixed, InputKind::batch}},
-                  std::source_location::current());
+                  {.mode = mode, .threads = threads, .force = true, .kinds = {images, InputKind::fixed, images}}, std::source_location::current());
     const Tensor* in[] = {&x, &w, &dy};
     std::vector<Tensor> results = step.call(in);
     if (explained) *explained = step.explain();
@@ -237,6 +236,39 @@ TEST(Convolution, Depthwise) {
   EXPECT_EQ(times.size(), 3u);
 }
 
+/// One of few features and windows of many numbers; some of images that are read where they lie, some of a single long row.
+Case few_features(RandomStream& random) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
+  };
+  const bool is_long = pick(1, 3) == 1;
+  const std::int64_t size = pick(1, 4), dilation = pick(1, 5) == 1 ? 2 : 1;
+  Case c{pick(1, 4), is_long ? 1 : pick(4, 12), is_long ? pick(230, 500) : pick(7, 20), pick(10, 90), pick(1, 8), is_long ? 1 : size, size, 1, {}, {},
+         {}};
+  c.strides = {is_long ? 1 : pick(1, 3), is_long ? 1 : pick(1, 3)};
+  c.dilations = {1, dilation};
+  c.pads = pick(1, 2) == 1 ? Shape{0, 0, 0, 0} : Shape{c.kernel_h - 1, size - 1, 0, size / 2};
+  return c;
+}
+
+TEST(Convolution, FewFeatures) {
+  NEEDS_CODEGEN();
+  RandomStream random(17, 1);
+  int in_lanes = 0;
+  for (int i = 0; i < 80; ++i) {
+    Case c = few_features(random);
+    if (i % 10 == 0) c = {1, c.kernel_h, c.width, c.channels, 1, c.kernel_h, c.width, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}};  // a single number
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    std::string explained;
+    conv.expect(conv.run(Mode::graph, 1, &explained, i % 2 ? InputKind::batch : InputKind::fixed));
+    if (testing::Test::HasFatalFailure()) return;
+    in_lanes += explained.find("conv2d, sums of products in lanes") != std::string::npos;
+  }
+  EXPECT_GT(in_lanes, 20);
+  EXPECT_LT(in_lanes, 75);
+}
+
 /// The error against the direct convolution's, both as root mean squares over random numbers: what docs/design.md states.
 TEST(Convolution, FewMultiplicationsRoundLittleMore) {
   NEEDS_CODEGEN();
@@ -259,13 +291,14 @@ TEST(Convolution, FewMultiplicationsRoundLittleMore) {
 TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
   NEEDS_CODEGEN();
   RandomStream random(12, 1);
-  for (int i = 0; i < 45; ++i) {
+  for (int i = 0; i < 55; ++i) {
     Case c = i < 30   ? random_case(random)
              : i < 35 ? small_kernel(random)
              : i < 37 ? long_kernel(random)
              : i < 40 ? large_kernel(random)
-                      : depthwise(random);
-    c.images = 9;
+             : i < 45 ? depthwise(random)
+                      : few_features(random);
+    c.images = i % 3 ? 9 : 3;  // few are cut into pieces
     SCOPED_TRACE(c.text());
     const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
     const auto bytes = [&](int threads, const char* target) {
