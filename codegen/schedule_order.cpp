@@ -374,8 +374,9 @@ class Order {
     // Of rows so long that a few fill a cache, no more are kept than must be.
     if (const double kept = kept_bytes(loop); kept > 0)
       fewest = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_kept_bytes / kept), 1, fewest);
-    // Samples of several rows fill a tile by fewer of them.
-    if (loop.domain.samples) loop.limits.least = loop.limits.granule = samples_of_a_tile(loop);
+    // Samples of several rows fill a tile by fewer of them. Where chunks have slots, which loops have other kernels should not tell.
+    const bool has_slots = std::any_of(loop.kernels.begin(), loop.kernels.end(), [&](std::size_t k) { return !s_.kernels[k].is<Kernel::Group>(); });
+    if (loop.domain.samples && !has_slots) loop.limits.least = loop.limits.granule = samples_of_a_tile(loop);
     // Of samples of which a few fill a chunk, few are one.
     if (loop.domain.samples && most < 8) {
       fewest = std::min(fewest, std::max<std::int64_t>(1, static_cast<std::int64_t>(most)));
@@ -387,8 +388,7 @@ class Order {
     set_parts(loop);
     for (const std::size_t k : loop.kernels) s_.kernels[k].kind->limit(graph_, s_.kernels[k], loop.domain, loop.limits);
     if (loop.domain.units == Dim(1)) loop.limits.most = 1;
-    const auto has_slots = [&](std::size_t k) { return !s_.kernels[k].is<Kernel::Group>(); };
-    if (std::any_of(loop.kernels.begin(), loop.kernels.end(), has_slots)) loop.limits.joined = 1;
+    if (has_slots) loop.limits.joined = 1;
   }
 
   const Graph& graph_;

@@ -264,15 +264,17 @@ TEST(Schedule, SamplesOfWhichAFewFillAChunkAreChunksOfFew) {
 
 /// A tile of eight rows is what samples should fill.
 TEST(Schedule, SamplesOfSeveralRowsAreChunksOfFew) {
-  const auto least_of = [](const Shape& shape) {
+  const auto least_of = [](const Shape& shape, bool is_summed = false) {
     ir::Graph graph("g");
-    graph.add_output(graph.add(ir::Softmax{}, {graph.add_input({"x", {DType::f32, shape}})}));
+    const ir::Value x = graph.add_input({"x", {DType::f32, shape}});
+    graph.add_output(is_summed ? graph.add(ir::Sum{0, 3}, {x}) : graph.add(ir::Softmax{}, {x}));
     passes::optimize(graph);
     return chunk_of(2, 2, codegen::make_schedule(graph, false).phases[0].loops[0].limits);
   };
   EXPECT_EQ(least_of({Dim::batch(), 12, 840}), 1);
   EXPECT_EQ(least_of({Dim::batch(), 3, 840}), 4);
   EXPECT_EQ(least_of({Dim::batch(), 840}), 8);
+  EXPECT_EQ(least_of({Dim::batch(), 12, 840}, true), 8) << "of slots, chunks decide the result";
 }
 
 /// Of a few samples each is cut, if no kernel of the phase waits for another, and none reads a weight in parts.
