@@ -100,7 +100,7 @@ struct LoopSpec {
   std::int64_t sample_pieces = 1;           ///< the most chunks of a sample, in batches of at most `cut_samples`
   std::vector<std::uint32_t> kernels = {};  ///< that run back to back on each chunk
   std::int64_t pieces = 1;                  ///< into which each range of units is divided
-  std::int64_t cut_samples = 1;
+  std::int64_t cut_samples = 1;             ///< a batch of more is never divided within samples
   std::int64_t chunks(Sizes sizes) const {
     const std::int64_t all = units.extent(sizes), size = chunk_of(all, sizes, limits), count = (all + size - 1) / size * pieces;
     return sizes.n <= cut_samples ? std::max(sizes.n * sample_pieces, count) : count;

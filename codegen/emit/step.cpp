@@ -20,7 +20,7 @@ namespace {
 
 using llvm::Value;
 
-/// A part of a phase. Samples are whole unless they are cut: then the loops in which it is not, and the pieces of number 0, are stage 0.
+/// A part of a phase. Samples are whole unless they are cut: then the loops in which they are not, and the pieces of number 0, are stage 0.
 struct PhaseStage {
   std::size_t phase;
   std::size_t number = 0;  ///< of the phase's stages with pieces of samples
@@ -75,6 +75,7 @@ class StepEmitter {
   Value* divide_up(Value* a, Value* b) { return b_.CreateUDiv(b_.CreateAdd(a, b_.CreateSub(b, number(1))), b); }
   Value* smaller(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
   Value* units_of(const Loop& loop) { return emit_extent(b_, loop.domain.units, words_.n, words_.t); }
+  Value* chunk_units(const Loop& loop) { return emit_chunk_units(b_, loop.domain.units, words_.n, words_.t, loop.limits); }
 
   /// A function for each stage, and the entry, which calls that of the stage asked for.
   void emit_entry(const std::vector<PhaseStage>& stages) {
@@ -176,8 +177,7 @@ class StepEmitter {
   Value* chunks_of(const Phase& phase) {
     Value* count = number(0);
     for (const Loop& loop : phase.loops)
-      if (cuts_samples(loop))
-        count = b_.CreateAdd(count, divide_up(units_of(loop), emit_chunk_units(b_, loop.domain.units, words_.n, words_.t, loop.limits)));
+      if (cuts_samples(loop)) count = b_.CreateAdd(count, divide_up(units_of(loop), chunk_units(loop)));
     return count;
   }
 
@@ -235,7 +235,7 @@ class StepEmitter {
   std::vector<Job> jobs_of(const std::vector<const Loop*>& loops) {
     std::vector<Job> jobs;
     for (const Loop* loop : loops) {
-      Value* size = emit_chunk_units(b_, loop->domain.units, words_.n, words_.t, loop->limits);
+      Value* size = chunk_units(*loop);
       if (loop->limits.joined > 1) size = b_.CreateMul(size, joined(*loop, divide_up(units_of(*loop), size)));
       Value* ranges = divide_up(units_of(*loop), size);
       if (loop->cut.pieces == 1 && finisher(context_.schedule, *loop) == no_kernel)
@@ -251,8 +251,8 @@ class StepEmitter {
     return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, many, number(1)), number(loop.limits.joined));
   }
 
-  /// A kernel's pieces of samples: of each sample one chunk a thread, of about equal size. What a stage reads of the one before is in the memory of
-  /// a single sample.
+  /// A kernel's pieces of samples: of each sample one chunk a thread, of about equal size. Where there are several stages, there is one sample, and
+  /// threads pass what is stored of it from stage to stage in the scratch of the first.
   Job pieces_of_samples(const Phase& phase, const Loop& loop, std::size_t k) {
     Value* each = divide_up(number(context_.schedule.kernels[k].cut.pieces), threads());
     return pieces_of(loop, {.kernel = k, .size = number(1), .ranges = words_.n, .pieces_a_chunk = each, .shared = phase.cut_samples == 1});

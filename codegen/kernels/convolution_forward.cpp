@@ -29,25 +29,21 @@ class ForwardEmitter : ConvolutionWords {
     const bool divides_rows = windows < plan_.w.windows;
     for_each_image([&](Value* image) {
       Value *first_row = divides_rows ? number(0) : begin, *last_row = divides_rows ? number(1) : end;
-      const auto rows = [&](Value* block, Value* block_end, Value* from) {
-        e_.loop(block, block_end, 1, [&](Value* oh) {
+      // Rows [row, row_end), whose windows begin at `from`.
+      const auto rows = [&](Value* row, Value* row_end, Value* from) {
+        e_.loop(row, row_end, 1, [&](Value* oh) {
           Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
-          Value* of_row = float_at(from, mul(sub(oh, block), plan_.h.step * row_floats()));
-          if (!divides_rows) return part_of_row(first, of_row, oh, windows);
-          const std::int64_t last = plan_.parts() - 1, rest = plan_.w.windows - last * windows;
-          const auto part = [&](Value* number_of_part, std::int64_t count) {
-            Value* ow = mul(number_of_part, windows);
-            part_of_row(add(first, ow), float_at(of_row, mul(ow, plan_.w.step * pixel_floats())), oh, count);
-          };
-          e_.loop(begin, least(end, number(last)), 1, [&](Value* i) { part(i, windows); });
-          e_.when(b_.CreateICmpEQ(end, number(last + 1)), [&] { part(number(last), rest); });
+          Value* of_row = float_at(from, mul(sub(oh, row), plan_.h.step * row_floats()));
+          if (divides_rows) parts_of_row(first, of_row, oh, {begin, end});
+          else part_of_row(first, of_row, oh, windows);
         });
       };
-      if (!in_place_)
-        return for_each_block(image, first_row, last_row, plan_.block(),
-                              [&](Value* block, Value* end_of_block) { rows(block, end_of_block, copy_at(number(0))); });
-      Value* pixel = mul(add(mul(image, plan_.h.source), mul(first_row, plan_.h.step)), plan_.w.source);
-      rows(first_row, last_row, e_.element_address(source_, mul(pixel, plan_.channels)));
+      if (in_place_) {
+        Value* pixel = mul(add(mul(image, plan_.h.source), mul(first_row, plan_.h.step)), plan_.w.source);
+        rows(first_row, last_row, e_.element_address(source_, mul(pixel, plan_.channels)));
+      } else {
+        for_each_block(image, first_row, last_row, plan_.block(), [&](Value* row, Value* row_end) { rows(row, row_end, copy_at(number(0))); });
+      }
     });
   }
 
@@ -60,6 +56,16 @@ class ForwardEmitter : ConvolutionWords {
   std::int64_t pixel_floats() const { return in_place_ ? e_.stored(source_).layout().stride.factor() : plan_.channels; }
   std::int64_t row_floats() const { return in_place_ ? plan_.w.source * pixel_floats() : plan_.copy_row(); }
 
+  /// Parts [first, last) of row `oh`, of which the last of all may be shorter.
+  void parts_of_row(Value* first, Value* from, Value* oh, Range parts) {
+    const std::int64_t windows = plan_.windows_of_part(), last = plan_.parts() - 1;
+    const auto part = [&](Value* i, std::int64_t count) {
+      Value* ow = mul(i, windows);
+      part_of_row(add(first, ow), float_at(from, mul(ow, plan_.w.step * pixel_floats())), oh, count);
+    };
+    e_.loop(parts.first, least(parts.last, number(last)), 1, [&](Value* i) { part(i, windows); });
+    e_.when(b_.CreateICmpEQ(parts.last, number(last + 1)), [&] { part(number(last), plan_.w.windows - last * windows); });
+  }
   /// The results of `windows` windows of row `oh`: the rows from `first` on, whose windows begin at `from`.
   void part_of_row(Value* first, Value* from, Value* oh, std::int64_t windows) {
     if (dots_) dot_row(first, from, windows);

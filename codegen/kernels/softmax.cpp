@@ -8,8 +8,8 @@ using llvm::Value;
 
 namespace {
 
-/// So many rows are computed together: each waits for its greatest element and for its sum, and meanwhile the others go on. Fewer of rows that are as
-/// long as that takes.
+/// How many rows are computed together. Nothing of a row can be computed before its greatest element is known, and then its sum: a processor computes
+/// other rows in that time. One of a long row, whose elements are enough work.
 std::int64_t rows_together(const Shape& shape) {
   constexpr std::int64_t most_rows = 4, most_columns = 1024;
   const Dim columns = symbolic_layout(shape).cols;

@@ -95,12 +95,18 @@ TEST(Schedule, ReductionsOfALoopAreOneKernel) {
   EXPECT_EQ(together(schedule(false, false, 2000)), (std::multiset<std::size_t>{1, 1, 1, 2})) << "long rows have their sums in the cache";
 }
 
-TEST(Schedule, OfReductionsThatAreOneKernelNothingElseIsStored) {
+/// Sums that are computed together with the product that only they read.
+ir::Graph two_sums_of_a_product() {
   ir::Graph graph("g");
   const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50}}}), y = exp(x) * x;
   graph.add_output(sum(y, 0, 2));
   graph.add_output(sum(square(y), 0, 2));
   passes::optimize(graph);
+  return graph;
+}
+
+TEST(Schedule, OfReductionsThatAreOneKernelNothingElseIsStored) {
+  const ir::Graph graph = two_sums_of_a_product();
   const codegen::Schedule schedule = codegen::make_schedule(graph, false);
   for (const codegen::Kernel& kernel : schedule.kernels) {
     EXPECT_FALSE(kernel.is<codegen::Kernel::Group>()) << codegen::to_text(graph, schedule);
@@ -328,11 +334,7 @@ TEST(MemoryPlan, ValuesThatDoNotLiveTogetherShareScratch) {
 
 /// Of a value that became part of the kernel that alone reads it.
 TEST(MemoryPlan, WhatNoKernelUsesHasNone) {
-  ir::Graph graph("g");
-  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50}}}), y = exp(x) * x;
-  graph.add_output(sum(y, 0, 2));
-  graph.add_output(sum(square(y), 0, 2));
-  passes::optimize(graph);
+  const ir::Graph graph = two_sums_of_a_product();
   const codegen::Schedule schedule = codegen::make_schedule(graph, false);
   const codegen::MemoryPlan plan = codegen::plan_memory(schedule, false);
   std::set<std::uint32_t> used;
