@@ -81,7 +81,10 @@ class ScheduleBuilder {
   bool read_from_memory(NodeId id) const {
     const ir::Node& node = graph_.node(id);
     if (s_.facts.recomputable[id]) return false;
-    return std::any_of(node.users.begin(), node.users.end(), [&](NodeId user) { return graph_.node(user).kernel != node.kernel; });
+    // A view that is nothing but an output is written like one.
+    const auto is_result = [&](NodeId user) { return graph_.is_output(user) && graph_.node(user).users.empty() && ir::is_view(graph_, user); };
+    return std::any_of(node.users.begin(), node.users.end(),
+                       [&](NodeId user) { return graph_.node(user).kernel != node.kernel && !is_result(user); });
   }
 
   Dim length_of_input(std::size_t i) const {
@@ -91,15 +94,22 @@ class ScheduleBuilder {
   ValueId add_output(std::uint32_t i, NodeId id) {
     const Type& type = graph_.node(id).type;
     const Dim length = scan_ ? length_of(i, scan_->carry_count(), scan_->result_count(), type.shape) : Dim(0);
-    return add_value({StoredValue::Home::output, i, type, id, str("output ", i), no_value, false, length});
+    const bool unpadded = !scan_ && rests_unpadded(graph_.node(graph_.outputs()[i]).type.shape);
+    return add_value({StoredValue::Home::output, i, type, id, str("output ", i), no_value, unpadded, length});
+  }
+
+  /// Whether an output is copied to where it lies without padding: a leaf, or what a loop over time stacks.
+  bool is_copied_output(NodeId id) const {
+    const ir::Node& node = graph_.node(id);
+    return ir::is_leaf(node.op) || (!scan_ && std::holds_alternative<ir::ScanResult>(node.op) && rests_unpadded(node.type.shape));
   }
 
   /// The destinations of a node's value: its outputs and states, or memory if another kernel reads it or it is kept.
   std::vector<Write> writes_of(NodeId id) {
     std::vector<Write> writes;
     const Type& type = graph_.node(id).type;
-    const bool is_result = graph_.is_output(id);
-    for (std::uint32_t i = 0; is_result && i < graph_.outputs().size(); ++i)
+    const bool is_result = graph_.is_output(id), is_copied = is_result && is_copied_output(id);
+    for (std::uint32_t i = 0; is_result && !is_copied && i < graph_.outputs().size(); ++i)
       if (graph_.outputs()[i] == id) writes.push_back({id, add_output(i, id)});
     for (const NodeId view : graph_.node(id).users)
       if (graph_.is_output(view) && ir::is_view(graph_, view))
@@ -107,8 +117,11 @@ class ScheduleBuilder {
           if (graph_.outputs()[i] == view) writes.push_back({id, add_output(i, id)});
     for (std::uint32_t i = 0; is_result && i < graph_.states().size(); ++i)
       if (graph_.updates()[i] == id) writes.push_back({id, add_value({StoredValue::Home::state, i, type, id, str("new ", graph_.states()[i].name)})});
-    const bool read = read_from_memory(id) || graph_.node(id).kept;
-    if (writes.empty() ? read : keep_all_) writes.push_back({id, add_value({StoredValue::Home::memory, 0, type, id, str("node ", id)})});
+    const bool read = read_from_memory(id) || graph_.node(id).kept || is_copied;
+    const auto is_readable = [&](const Write& write) { return !s_.values[write.value].unpadded; };
+    const bool readable = std::any_of(writes.begin(), writes.end(), is_readable);
+    if ((!readable && read) || (!writes.empty() && keep_all_))
+      writes.push_back({id, add_value({StoredValue::Home::memory, 0, type, id, str("node ", id)})});
     if (!writes.empty()) s_.value_of[id] = writes.back().value;
     return writes;
   }
@@ -153,18 +166,18 @@ class ScheduleBuilder {
   }
 
   void add_copies() {
-    const auto copy = [&](NodeId leaf, ValueId value) {
+    const auto copy = [&](NodeId from, ValueId value) {
       Kernel kernel;
       kernel.role = Kernel::Copy{};
       kernel.kind = &the_kind<PointwiseKernel>;
       kernel.shape = s_.values[value].type.shape;
       kernel.domain = planner_.domain_of(kernel.shape);
-      kernel.writes = {{leaf, value}};
-      kernel.reads = {{.value = s_.value_of[leaf], .same_rows = true, .same_place = true}};
+      kernel.writes = {{from, value}};
+      kernel.reads = {{.value = s_.value_of[from], .same_rows = true, .same_place = true}};
       planner_.add(std::move(kernel));
     };
     for (std::uint32_t i = 0; i < graph_.outputs().size(); ++i)
-      if (const NodeId id = graph_.outputs()[i]; ir::is_leaf(graph_.node(id).op)) copy(id, add_output(i, id));
+      if (const NodeId id = graph_.outputs()[i]; is_copied_output(id)) copy(id, add_output(i, id));
     for (std::uint32_t i = 0; i < graph_.states().size(); ++i)
       if (const NodeId id = graph_.updates()[i]; id != ir::no_node && id != graph_.state_node(i) && ir::is_leaf(graph_.node(id).op))
         copy(id, add_value({StoredValue::Home::state, i, graph_.node(id).type, id, str("new ", graph_.states()[i].name)}));

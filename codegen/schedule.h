@@ -36,7 +36,7 @@ struct StoredValue {
   ir::NodeId node = ir::no_node;  ///< whose value it is; no_node for partial sums
   std::string name;
   ValueId base = no_value;  ///< the value that this one is under another shape
-  bool unpadded = false;    ///< an input whose rows are adjacent
+  bool unpadded = false;    ///< an input or output whose rows are adjacent
   Dim length = 0;           ///< of a step's element that lies in a sequence of so many steps: samples are `length` times as far apart. 0: it does not
   SymbolicLayout layout() const { return unpadded ? symbolic_layout(type.shape).unpadded() : symbolic_layout(type.shape); }
 };
@@ -106,7 +106,7 @@ struct Kernel {
     std::size_t parts;      ///< the number of the kernel that fills the slots
     bool finishes = false;  ///< is in the loop of that kernel; run over the rows of a piece by whoever computes the last part of it
   };
-  /// A leaf to an output or state.
+  /// A leaf to an output or state; or what a loop over time stacks, to an output without padding.
   struct Copy {};
   /// The right operand of the group's product into the order in which tiles read it.
   struct Pack {

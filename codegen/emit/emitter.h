@@ -132,6 +132,8 @@ class Emitter {
   void store_results(Rows rows, bool scalar = false, const std::function<Vec(const Site&)>& anchor = {}, const Body& at_row = {});
   /// The same at one site.
   void store_results_at(const Site& site, const Vec* anchor = nullptr);
+  /// The same where `known` has values of nodes at the site.
+  void store_results_at(const Site& site, Memo known);
   /// The same for columns [first, last) of a row; whole vectors from `first`, up to the last column or to a multiple of them.
   void store_results_of_row(llvm::Value* row, llvm::Value* first, llvm::Value* last);
   /// Stores zeros in these rows of a value.

@@ -2,6 +2,8 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "codegen/emit/index.h"
 #include "codegen/emit/walk.h"
@@ -65,9 +67,19 @@ Vec Emitter::load_lanes(Value* where, DType dtype, Value* lanes) {
 }
 
 void Emitter::store(const Vec& x, ValueId value, const Site& site) {
-  Value* raw = only_valid(x, site.valid, 0).value;
+  const bool ends_row = site.valid < site.width && stored(value).unpadded;  // the next one follows
+  Value* raw = ends_row ? x.value : only_valid(x, site.valid, 0).value;
   if (x.dtype == DType::boolean) raw = builder_.CreateZExt(raw, memory_type(DType::boolean, site.width));
-  builder_.CreateAlignedStore(raw, address(value, site.row, site.last), llvm::Align(size_of(x.dtype)));
+  Value* to = address(value, site.row, site.last);
+  const auto store_at = [&](Value* part, unsigned first) {
+    builder_.CreateAlignedStore(part, builder_.CreateConstInBoundsGEP1_64(memory_type(x.dtype, 1), to, first), llvm::Align(size_of(x.dtype)));
+  };
+  if (!ends_row) return store_at(raw, 0);
+  for (unsigned first = 0, width = std::bit_floor(site.valid); first < site.valid; first += width, width = std::bit_floor(site.valid - first)) {
+    std::vector<int> places(width);
+    std::iota(places.begin(), places.end(), static_cast<int>(first));
+    store_at(width == 1 ? builder_.CreateExtractElement(raw, first) : builder_.CreateShuffleVector(raw, places), first);
+  }
 }
 
 Vec Emitter::each_lane(const Site& site, DType dtype, const std::function<Vec(const Site&)>& element) {
@@ -186,6 +198,10 @@ Vec Emitter::evaluate(ir::NodeId id, const Shape& rows, const Site& site, Memo& 
 void Emitter::store_results_at(const Site& site, const Vec* anchor) {
   Memo memo;
   if (anchor) memo[kernel_.anchor] = perturbed(kernel_.anchor, *anchor);
+  store_results_at(site, std::move(memo));
+}
+
+void Emitter::store_results_at(const Site& site, Memo memo) {
   // Everything is read before anything is written: a state may be updated in place.
   std::vector<std::pair<ValueId, Vec>> results;
   for (const Write& write : kernel_.writes) results.emplace_back(write.value, evaluate(write.node, kernel_.shape, site, memo));
@@ -228,9 +244,10 @@ void Emitter::zero_pads(Value* row) {
   const SymbolicLayout at = symbolic_layout(kernel_.shape);
   if (!at.cols.is_fixed() || at.cols == at.stride) return;
   for (const Write& write : kernel_.writes)
-    loop(number(at.cols.factor()), number(at.stride.factor()), 1, [&](Value* c) {
-      builder_.CreateStore(llvm::Constant::getNullValue(memory_type(stored(write.value).type.dtype, 1)), address(write.value, row, c));
-    });
+    if (!stored(write.value).unpadded)
+      loop(number(at.cols.factor()), number(at.stride.factor()), 1, [&](Value* c) {
+        builder_.CreateStore(llvm::Constant::getNullValue(memory_type(stored(write.value).type.dtype, 1)), address(write.value, row, c));
+      });
 }
 
 }  // namespace sinter::codegen

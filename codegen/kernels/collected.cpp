@@ -26,7 +26,8 @@ void CollectedKernel::plan_memory_in_place(Planner& planner, Kernel& kernel) {
   }
   for (const Write& write : kernel.writes) {
     const StoredValue& value = planner.stored(write.value);
-    if (value.type == type && value.length == Dim(0) && (value.home == StoredValue::Home::memory || value.home == StoredValue::Home::output)) {
+    if (value.type == type && value.length == Dim(0) && !value.unpadded &&
+        (value.home == StoredValue::Home::memory || value.home == StoredValue::Home::output)) {
       kernel.memory.push_back({Memory::collected, write.value});
       return;
     }

@@ -1,6 +1,7 @@
 // Kernels of elementwise ops alone, and copies.
 #include "codegen/emit/emitter.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/unpadded_rows.h"
 
 namespace sinter::codegen {
 
@@ -14,6 +15,7 @@ KernelKind::Skips PointwiseKernel::skips_padding(const ir::Graph&, const Kernel&
 }
 
 void PointwiseKernel::emit(Emitter& e) const {
+  if (are_unpadded_rows(e.graph(), e.context().schedule, e.kernel())) return emit_unpadded_rows(e);
   if (!e.kernel().is<Kernel::Copy>()) return e.store_results(e.rows());
   const ValueId from = e.kernel().reads.front().value, to = e.kernel().writes.front().value;
   e.for_each_site(e.kernel().shape, e.rows(), false,

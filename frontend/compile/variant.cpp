@@ -141,8 +141,8 @@ namespace {
 bool has_open_rows(const Shape& shape) { return shape.rank() > 1 && !shape.back().is_fixed(); }
 bool is_read_unpadded(const ir::InputSpec& input) { return input.unpadded || has_open_rows(input.type.shape); }
 
-/// A new tensor for a result, its tail zeroed: a vector over the batch is written without padding.
-Tensor result_tensor(const Type& type) {
+/// A new tensor of padded rows, its tail zeroed: a vector over the batch is written without padding.
+Tensor padded_tensor(const Type& type) {
   Tensor result(type, runtime::Buffer::allocate(runtime::storage_bytes(type)));
   const Layout at = result.view().layout();
   const std::size_t element = size_of(type.dtype);
@@ -151,13 +151,8 @@ Tensor result_tensor(const Type& type) {
   return result;
 }
 
-/// A result as the caller gets it: data at rest, if it is large.
-Tensor settled(Tensor result) {
-  if (!Tensor::result_is_unpadded(result.type())) return result;
-  Tensor kept = Tensor::result(result.type());
-  runtime::copy_to_dense(result.view(), kept.buffer().data());
-  return kept;
-}
+/// For a result, as a step writes it.
+Tensor result_tensor(const Type& type) { return rests_unpadded(type.shape) ? Tensor::at_rest(type) : padded_tensor(type); }
 
 constexpr const char* one_thread = "train and predict on one thread, or predict with a clone() and publish() what it shall read";
 
@@ -188,7 +183,7 @@ class Assignment {
 Tensor from_step_memory(const Type& symbolic, Sizes sizes, const std::byte* data) {
   const Type type{symbolic.dtype, symbolic.shape.at(sizes)};
   if (has_open_rows(symbolic.shape)) return Tensor::from_bytes(type, data);
-  Tensor result = result_tensor(type);
+  Tensor result = padded_tensor(type);
   const Layout at = result.view().layout();
   std::memcpy(result.buffer().data(), data, static_cast<std::size_t>(at.rows == 1 ? at.cols : at.padded_elements()) * size_of(type.dtype));
   return result;
@@ -257,7 +252,7 @@ void Variant::run(std::span<const Tensor* const> in, std::span<Tensor> out, int 
   const std::uint32_t fault = executor_.run({inputs_, states_, outputs_, table_rows_, sizes, states_unchanged_}, threads, force);
   finish(fault, in);
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = dense_outputs_[i] ? from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data()) : settled(std::move(out[i]));
+    if (dense_outputs_[i]) out[i] = from_step_memory(graph.node(graph.outputs()[i]).type, sizes, dense_outputs_[i].data());
 }
 
 void Variant::check_numbered(Sizes sizes) const {

@@ -5,6 +5,7 @@
 
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/unpadded_rows.h"
 #include "codegen/kernels/winograd_plan.h"
 #include "codegen/scan_plan.h"
 #include "codegen/schedule.h"
@@ -234,6 +235,16 @@ constexpr Pattern kernel_patterns[] = {
        return std::any_of(s.kernel.memory.begin(), s.kernel.memory.end(), [&](const codegen::Memory& memory) {
          return memory.purpose == codegen::Memory::collected && !s.kernel.is_private(memory);
        });
+     }},
+    {"result without padding",
+     [](const Site& s) {
+       return std::any_of(s.kernel.writes.begin(), s.kernel.writes.end(),
+                          [&](const codegen::Write& w) { return s.schedule.values[w.value].unpadded; });
+     }},
+    {"vectors across rows without padding", [](const Site& s) { return codegen::are_unpadded_rows(s.graph, s.schedule, s.kernel); }},
+    {"steps of a loop over time to a result without padding",
+     [](const Site& s) {
+       return s.kernel.is<Kernel::Copy>() && std::holds_alternative<ir::ScanResult>(s.graph.node(s.kernel.writes.front().node).op);
      }},
     {"input without padding under another shape",
      [](const Site& s) { return s.reads([](const codegen::StoredValue& v) { return v.unpadded && v.base != codegen::no_value; }); }},

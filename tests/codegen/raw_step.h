@@ -26,7 +26,7 @@ class RawStep {
     for (const auto& state : graph.states()) tensors_.push_back(tensor(state.type).padded()), states_.push_back(data(tensors_.back()));
     for (const ir::NodeId id : graph.outputs()) {
       const Type& type = graph.node(id).type;
-      tensors_.push_back(Tensor::zeros({type.dtype, type.shape.at(n)}).padded());
+      tensors_.push_back(Tensor::zeros({type.dtype, type.shape.at(n)}));  // without padding where steps write none
       outputs_.push_back(data(tensors_.back()));
     }
     rows_.resize(inputs_.size());

@@ -77,13 +77,81 @@ TEST(AtRest, DependsOnTheLengthOfRowsAlone) {
 
 // ---- steps ----
 
-TEST(AtRest, SoDoLargeResultsOfSteps) {
+TEST(AtRest, SoDoResultsOfSteps) {
   NEEDS_CODEGEN();
+  auto step = compile([](const Tensor& x) { return std::vector{x * 2.0f, sum(x, {1}, true)}; });
+  for (const std::int64_t rows : {1, 2, 20000}) {
+    const Tensor x = random({rows, 5}, 1);
+    EXPECT_TRUE(step(x)[0].is_unpadded());
+    EXPECT_EQ(step(x)[0].to_vector<float>(), (x * 2.0f).to_vector<float>());
+  }
   const Tensor x = random({20000, 5}, 1);
-  auto step = compile([](const Tensor& x) { return x * 2.0f; });
-  (void)step(x);
-  EXPECT_LE(memory_of([&] { return step(x); }), most);
-  EXPECT_EQ(step(x).to_vector<float>(), (x * 2.0f).to_vector<float>());
+  auto one = compile([](const Tensor& x) { return x * 2.0f; });
+  (void)one(x);
+  EXPECT_LE(memory_of([&] { return one(x); }), most);
+}
+
+/// The results of a function of [N, 4, 6, columns] on one to three threads, whose bytes are the same: verified, and compared with those of the step
+/// that returns them side by side.
+template <class F>
+void expect_written(const F& function, std::int64_t columns, const char* what) {
+  for (const std::int64_t n : {1, 2, 7, 70}) {
+    SCOPED_TRACE(str(what, ", ", n, " samples of ", columns, " columns"));
+    const Tensor x = random({n, 4, 6, columns}, 3);
+    std::vector<std::vector<float>> first;
+    for (const int threads : {1, 2, 3}) {
+      auto step = compile(function, {.threads = threads, .force = true});
+      std::vector<std::vector<float>> values;
+      for (const Tensor& result : step(x)) {
+        EXPECT_EQ(result.is_unpadded(), rests_unpadded(result.shape()));
+        values.push_back(cast(result, DType::f32).template to_vector<float>());
+      }
+      if (first.empty()) {
+        const VerifyReport report = step.verify(x);
+        EXPECT_TRUE(report.ok()) << report;
+        first = values;
+      }
+      EXPECT_EQ(values, first) << threads << " threads";
+    }
+  }
+}
+
+/// Vectors that go on in the next row, beside numbers and rows that all rows share.
+TEST(AtRest, ElementwiseStepsCrossRows) {
+  NEEDS_CODEGEN();
+  for (const std::int64_t columns : {2, 3, 4, 5, 13, 17, 33}) {
+    const Parameter row("row", random({columns}, 1)), page("page", random({1, 1, 1, columns}, 2)), number("number", Tensor(0.7f));
+    const Parameter least("least", random({columns}, 4));
+    expect_written(
+        [&](const Tensor& x) {
+          const Tensor y = tanh(x * row + page) * number;
+          return std::vector{y, where(x > least, y, x - 3.0f), x > 0.1f, cast(x * 100.0f, DType::i32)};
+        },
+        columns, "elementwise");
+  }
+}
+
+/// What other kernels write, beside readers of the same results; an input itself; and what a loop over time stacks.
+TEST(AtRest, KernelsWriteResultsWithoutPadding) {
+  NEEDS_CODEGEN();
+  for (const std::int64_t columns : {3, 20}) {
+    nn::Conv2D convolution(columns, columns, {3, 3}, Activation::relu, {.padding = Padding::same()});
+    nn::Dense dense(columns, 5);
+    nn::GRU recurrent(columns, 6, {.return_sequences = true});
+    expect_written(
+        [&](const Tensor& x) {
+          const Tensor h = convolution(x), pooled = max_pool2d(h, {2, 2}), classes = softmax(dense(x));
+          return std::vector{h, pooled, mean(h, {1, 2}), classes, log(classes), max(x, {1}), x, reshape(h, {-1, 24, columns}), sum(h * x, {0, 1})};
+        },
+        columns, "kernels");
+    expect_written([&](const Tensor& x) { return std::vector{recurrent(reshape(x, {-1, 24, columns}))}; }, columns, "loop over time");
+    expect_written(
+        [&](const Tensor& x) {
+          const Tensor h = recurrent(reshape(x, {-1, 24, columns}));
+          return std::vector{h, sum(h, {1})};
+        },
+        columns, "loop over time that is read");
+  }
 }
 
 /// A step returns the same for data with padding and without, of any batch, and keeps no copy of what it reads in place.
