@@ -32,12 +32,21 @@ struct alignas(64) Storage {
   std::uint32_t size_class = 0;
   std::size_t bytes = 0;     ///< as asked for
   std::size_t capacity = 0;  ///< of the whole block, this header included
-  Storage* next = nullptr;   ///< in the free list
   std::byte* data = reinterpret_cast<std::byte*>(this + 1);
   std::shared_ptr<const void> owner;  ///< of the data; null for the pool's blocks
   std::atomic<std::size_t> finite{0};
 };
 static_assert(sizeof(Storage) == 64);
+
+/// What a pooled block begins with instead.
+struct alignas(64) FreeBlock {
+  std::uint32_t size_class = 0;
+  std::size_t capacity = 0;
+  FreeBlock *next = nullptr, *previous = nullptr;  ///< of the same size: the last one freed is first
+  FreeBlock *newer = nullptr, *older = nullptr;    ///< of any size
+  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+static_assert(sizeof(FreeBlock) == sizeof(Storage));
 
 namespace {
 
@@ -80,13 +89,14 @@ void* system_memory(std::size_t capacity) {
   return memory;
 }
 
-void give_back(Storage* block) {
+void give_back(FreeBlock* block) {
+  ASAN_UNPOISON_MEMORY_REGION(block->data(), block->capacity - sizeof(FreeBlock));
   if (is_mapped(block->capacity)) munmap(block, block->capacity);
   else std::free(block);
 }
 
-/// Free blocks by size class. Live and pooled memory together stay below the peak of live memory (or 256 MB): a loop that needs the
-/// same memory repeatedly gets it from here, and a single peak is not allocated twice.
+/// Free blocks by size class. Live and pooled memory together stay below the peak of live memory (or 256 MB), the oldest free blocks go first: a loop
+/// that needs the same memory repeatedly gets it from here, whatever was freed before, and a single peak is not allocated twice.
 class Pool {
  public:
   /// `zeros`: of zeros, as new memory that is mapped is anyway.
@@ -94,19 +104,16 @@ class Pool {
     constexpr std::size_t most = std::size_t{1} << 56;  // no computer addresses more
     if (bytes > most) refuse(bytes);
     const SizeClass wanted = size_class(sizeof(Storage) + bytes + slack);
-    Storage* block = nullptr;
+    FreeBlock* pooled = nullptr;
     {
       const std::lock_guard lock(mutex_);
       use_.live += wanted.capacity;
       most_live_ = std::max(most_live_, use_.live);
-      if ((block = free_[wanted.index])) {
-        free_[wanted.index] = block->next;
-        use_.pooled -= wanted.capacity;
-      }
+      if ((pooled = free_[wanted.index])) take_out(pooled);
     }
-    void* memory = block;
-    zeros = zeros && (block || !is_mapped(wanted.capacity));
-    if (block) ASAN_UNPOISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
+    void* memory = pooled;
+    zeros = zeros && (pooled || !is_mapped(wanted.capacity));
+    if (pooled) ASAN_UNPOISON_MEMORY_REGION(pooled->data(), pooled->capacity - sizeof(FreeBlock));
     else memory = system_memory(wanted.capacity);
     if (!memory) {
       {
@@ -115,7 +122,7 @@ class Pool {
       }
       refuse(bytes);
     }
-    block = new (memory) Storage;
+    auto* block = new (memory) Storage;
     block->size_class = wanted.index;
     block->bytes = bytes;
     block->capacity = wanted.capacity;
@@ -124,32 +131,28 @@ class Pool {
   }
 
   void release(Storage* block) {
+    const std::size_t capacity = block->capacity;
+    const std::uint32_t size_class = block->size_class;
+    auto* freed = new (static_cast<void*>(block)) FreeBlock{.size_class = size_class, .capacity = capacity};
+    ASAN_POISON_MEMORY_REGION(freed->data(), capacity - sizeof(FreeBlock));
+    FreeBlock* given_back;
     {
       const std::lock_guard lock(mutex_);
-      use_.live -= block->capacity;
-      if (use_.live + use_.pooled + block->capacity <= std::max(always_kept, most_live_)) {
-        use_.pooled += block->capacity;
-        ASAN_POISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
-        block->next = std::exchange(free_[block->size_class], block);
-        return;
-      }
+      use_.live -= capacity;
+      put_in(freed);
+      given_back = take_oldest_above(std::max(always_kept, most_live_));
     }
-    give_back(block);
+    give_back_all(given_back);
   }
 
   void clear() {
-    std::array<Storage*, classes> lists{};
+    FreeBlock* given_back;
     {
       const std::lock_guard lock(mutex_);
-      lists.swap(free_);
-      use_.pooled = 0;
+      given_back = take_oldest_above(use_.live);
       most_live_ = use_.live;
     }
-    for (Storage* block : lists)
-      while (block) {
-        ASAN_UNPOISON_MEMORY_REGION(block->data, block->capacity - sizeof(Storage));
-        give_back(std::exchange(block, block->next));
-      }
+    give_back_all(given_back);
   }
 
   MemoryUse use() {
@@ -167,6 +170,43 @@ class Pool {
   }
 
  private:
+  void put_in(FreeBlock* block) {
+    FreeBlock*& first = free_[block->size_class];
+    block->next = first;
+    if (first) first->previous = block;
+    first = block;
+    block->older = newest_;
+    (newest_ ? newest_->newer : oldest_) = block;
+    newest_ = block;
+    use_.pooled += block->capacity;
+  }
+
+  void take_out(FreeBlock* block) {
+    (block->previous ? block->previous->next : free_[block->size_class]) = block->next;
+    if (block->next) block->next->previous = block->previous;
+    (block->older ? block->older->newer : oldest_) = block->newer;
+    (block->newer ? block->newer->older : newest_) = block->older;
+    use_.pooled -= block->capacity;
+  }
+
+  /// Takes the oldest blocks out until live and pooled memory are no more than that. They are linked by `next`.
+  FreeBlock* take_oldest_above(std::size_t most) {
+    FreeBlock* taken = nullptr;
+    while (oldest_ && use_.live + use_.pooled > most) {
+      FreeBlock* block = oldest_;
+      take_out(block);
+      block->next = std::exchange(taken, block);
+    }
+    return taken;
+  }
+
+  static void give_back_all(FreeBlock* block) {
+    while (block) {
+      FreeBlock* next = block->next;
+      give_back(std::exchange(block, next));
+    }
+  }
+
   [[noreturn]] void refuse(std::size_t bytes) {
     throw MemoryError("memory",
                       str("the system has no ", size_text(static_cast<double>(bytes)), " left; tensors and steps hold ",
@@ -175,7 +215,8 @@ class Pool {
 
   static constexpr std::size_t classes = 64 * classes_an_octave;
   std::mutex mutex_;
-  std::array<Storage*, classes> free_{};
+  std::array<FreeBlock*, classes> free_{};
+  FreeBlock *oldest_ = nullptr, *newest_ = nullptr;
   MemoryUse use_;
   std::size_t most_live_ = 0;
 };

@@ -70,6 +70,19 @@ TEST(Buffer, ThePoolIsBoundedAndCanBeEmptied) {
   EXPECT_EQ(memory_use().pooled, 0u);
 }
 
+/// A loop gets its memory from the pool, whatever sizes were needed before it.
+TEST(Buffer, ThePoolKeepsWhatWasFreedLast) {
+  release_pool();
+  constexpr std::size_t megabyte = std::size_t{1} << 20;
+  for (std::size_t size = 1; size < 100; ++size) Buffer::allocate(size * megabyte);  // more than the pool keeps
+  for (const std::size_t size : {37 * megabyte + 5, 40 * megabyte, std::size_t{3000}, 200 * megabyte}) {
+    Buffer::allocate(size);
+    const std::size_t pooled = memory_use().pooled;
+    const Buffer again = Buffer::allocate(size);
+    EXPECT_LE(memory_use().pooled + size, pooled) << size << " bytes are new";
+  }
+}
+
 TEST(Buffer, TooMuchIsAnError) {
   EXPECT_THROW(Buffer::allocate(std::numeric_limits<std::size_t>::max()), MemoryError);
   try {
