@@ -92,7 +92,10 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
               loop.domain.samples           ? " samples"
               : loop.domain.units == Dim(1) ? " row"
                                             : " rows",
-              ", at most ", loop.limits.most, " a chunk", loop.limits.joined > 1 ? str(", up to ", loop.limits.joined, " chunks as one") : "", ":\n");
+              ", at most ", loop.limits.most, " a chunk",
+              loop.limits.joined > 1 ? str(", up to ", loop.limits.joined, " chunks as one", loop.limits.spread ? ", as few as may be a thread" : "")
+                                     : "",
+              ":\n");
       for (const std::size_t k : loop.kernels) {
         const Kernel& kernel = schedule.kernels[k];
         const char* kind = kernel.is<Kernel::Partial>()   ? " (a slot a chunk)"

@@ -134,6 +134,32 @@ class Order {
            !before.is<Kernel::Partial>() && !before.cut.every_range && !after.cut.every_range && !before.finishes() && !after.finishes();
   }
 
+  /// Whether a kernel is as fast over any number of samples, and no sum tells over how many it was.
+  static bool has_any_pace(const Kernel& kernel) {
+    const auto is_one_of = [&](auto... kinds) { return ((kernel.kind == kinds) || ...); };
+    return kernel.is<Kernel::Group>() && kernel.domain.samples && kernel.pace == Pace::rows &&
+           is_one_of(&the_kind<PointwiseKernel>, &the_kind<IndexedKernel>, &the_kind<ReductionKernel>, &the_kind<SoftmaxKernel>,
+                     &the_kind<ArgmaxKernel>);
+  }
+
+  /// Such kernels go at the pace of the images that they are computed from, or that are computed from them: one loop has them all.
+  void adopt_paces(const std::vector<std::size_t>& order) {
+    const auto have_pace = [&](const std::vector<Read>& reads, Pace pace) {
+      return std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
+        const std::size_t p = producer(read);
+        return p != none && read.same_rows && s_.kernels[p].domain.samples && s_.kernels[p].pace == pace;
+      });
+    };
+    for (const std::size_t k : order)
+      if (Kernel& kernel = s_.kernels[k]; has_any_pace(kernel) && have_pace(kernel.reads, Pace::images)) kernel.pace = Pace::images;
+    for (auto k = order.rbegin(); k != order.rend(); ++k) {
+      if (!s_.kernels[*k].domain.samples || s_.kernels[*k].pace != Pace::images) continue;
+      for (const Read& read : s_.kernels[*k].reads)
+        if (const std::size_t p = producer(read); p != none && p != *k && read.same_rows && has_any_pace(s_.kernels[p]))
+          if (Kernel& before = s_.kernels[p]; !have_pace(before.reads, Pace::rows)) before.pace = Pace::images;
+    }
+  }
+
   /// The first phase in which a kernel can run.
   std::size_t earliest(std::size_t k, std::size_t first) const {
     const Kernel& kernel = s_.kernels[k];
@@ -150,6 +176,7 @@ class Order {
 
   void assign_phases() {
     std::vector<std::size_t> order = topological();
+    adopt_paces(order);
     std::size_t phases = 0;
     overwrites_after_.resize(s_.kernels.size());
     for (const auto& [before, after] : anti_) overwrites_after_[after].push_back(before);

@@ -30,6 +30,7 @@ struct ChunkLimits {
   std::int64_t most_parts = 8;         ///< a power of two from 8 on
   Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
   std::int64_t joined = 1;             ///< so many adjacent chunks at the most are computed as one if threads have enough: where no result tells
+  bool spread = false;  ///< joined to as few ranges a thread as may be, of whole granules, instead of chunks of which each thread has several
   bool operator==(const ChunkLimits&) const = default;
 };
 /// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk, if there may be as many.

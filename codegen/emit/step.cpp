@@ -236,7 +236,7 @@ class StepEmitter {
     std::vector<Job> jobs;
     for (const Loop* loop : loops) {
       Value* size = chunk_units(*loop);
-      if (loop->limits.joined > 1) size = b_.CreateMul(size, joined(*loop, divide_up(units_of(*loop), size)));
+      if (loop->limits.joined > 1) size = joined(*loop, size);
       Value* ranges = divide_up(units_of(*loop), size);
       if (loop->cut.pieces == 1 && finisher(context_.schedule, *loop) == no_kernel)
         jobs.push_back({ranges, [this, loop, size](Value* chunk) { emit_range(*loop, chunk, size); }});
@@ -245,10 +245,15 @@ class StepEmitter {
     return jobs;
   }
 
-  /// How many of a loop's chunks are computed as one: those that each of the threads has more than 4 of.
-  Value* joined(const Loop& loop, Value* chunks) {
-    Value* many = b_.CreateUDiv(chunks, b_.CreateMul(threads(), number(4)));
-    return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, many, number(1)), number(loop.limits.joined));
+  /// Units of what is computed as one of a loop with such chunks: chunks of which each of the threads has 4 or more; or as few ranges of equal size
+  /// a thread as may be.
+  Value* joined(const Loop& loop, Value* chunk) {
+    const ChunkLimits& limits = loop.limits;
+    Value *units = units_of(loop), *most = b_.CreateMul(chunk, number(limits.joined));
+    const auto at_least_one = [&](Value* size) { return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size, chunk), most); };
+    if (!limits.spread) return at_least_one(b_.CreateMul(b_.CreateUDiv(divide_up(units, chunk), b_.CreateMul(threads(), number(4))), chunk));
+    Value *ranges = divide_up(divide_up(units, threads()), most), *granule = number(limits.granule);
+    return at_least_one(b_.CreateMul(divide_up(divide_up(units, b_.CreateMul(threads(), ranges)), granule), granule));
   }
 
   /// A kernel's pieces of samples: of each sample one chunk a thread, of about equal size. Where there are several stages, there is one sample, and

@@ -302,8 +302,13 @@ void ScanKernel::limit(const ir::Graph&, const Kernel& kernel, const Domain& dom
   std::int64_t elements = 0;
   for (const Kernel& of_step : step.kernels)
     if (of_step.is<Kernel::Pack>()) elements += step.values[of_step.memory_for(Memory::packed)].type.shape.elements().factor();
-  const std::int64_t samples = elements >= much_elements ? 2 * step_rows : step_rows;
+  const bool much = elements >= much_elements;
+  const std::int64_t samples = much ? 2 * step_rows : step_rows;
   limits.granule = step_rows;
+  if (much) {
+    limits.joined = 4;
+    limits.spread = true;
+  }
   limits.least = std::max(limits.least, samples);
   limits.most = std::max(limits.most, samples);
 }

@@ -3,6 +3,7 @@
 #include "codegen/compile.h"
 #include "codegen/schedule.h"
 #include "passes/pipeline.h"
+#include "tests/codegen/raw_step.h"
 #include "tests/ir/expect_error.h"
 
 namespace sinter::codegen::scan_test {
@@ -25,8 +26,8 @@ TEST(ScanKernel, RefusesValuesOfTheWholeLoopInAStep) {
   EXPECT_USER_ERROR(compile(graph, {}), "scan: a step computes f32[T], which is the same for all samples; compute it before the scan");
 }
 
-/// h ← tanh(x + h U), of `units` units: the loop's schedule.
-Schedule schedule_of_loop(std::int64_t units) {
+/// h ← tanh(x + h U), of `units` units.
+ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps) {
   const Dim n = Dim::batch();
   ir::Graph step("step");
   const Value h = step.add_input({"h", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
@@ -34,25 +35,46 @@ Schedule schedule_of_loop(std::int64_t units) {
   const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
   step.add_output(step.add(ir::Tanh{}, {x + matmul(h, u)}));
   ir::Graph graph("g");
-  const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, 200, units}}}),
+  const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, steps, units}}}),
               weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
-  graph.add_output(ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, 200, false}, {carry, xs, weight}), 0));
+  graph.add_output(ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, steps, false}, {carry, xs, weight}), 0));
   passes::optimize(graph);
-  return make_schedule(graph, false);
+  return graph;
+}
+
+Loop loop_of(std::int64_t units) {
+  const Schedule schedule = make_schedule(graph_of_loop(units, 200), false);
+  for (const Phase& phase : schedule.phases)
+    for (const Loop& loop : phase.loops)
+      for (const std::size_t k : loop.kernels)
+        if (schedule.kernels[k].scan && !schedule.kernels[k].is<Kernel::Pack>()) return loop;
+  throw InternalError("test", "no loop over time");
 }
 
 TEST(ScanKernel, ChunksHaveMoreSamplesWhereAStepReadsMuch) {
-  const auto samples = [](std::int64_t units, std::int64_t n) {
-    const Schedule schedule = schedule_of_loop(units);
-    for (const Phase& phase : schedule.phases)
-      for (const Loop& loop : phase.loops)
-        for (const std::size_t k : loop.kernels)
-          if (schedule.kernels[k].scan && !schedule.kernels[k].is<Kernel::Pack>()) return chunk_of(n, n, loop.limits);
-    return std::int64_t{0};
-  };
+  const auto samples = [](std::int64_t units, std::int64_t n) { return chunk_of(n, n, loop_of(units).limits); };
   EXPECT_EQ(samples(100, 64), 8);
   EXPECT_EQ(samples(1024, 64), 16);
   EXPECT_EQ(samples(1024, 8), 16) << "of which 8 are there";
+}
+
+/// 41 samples are 24 and 17 on two threads, and 16, 16 and 9 on three; 200 are four times 56 or less on two.
+TEST(ScanKernel, RangesOfThreadsWhereAStepReadsMuch) {
+  EXPECT_EQ(loop_of(100).most_units(41), 8);
+  EXPECT_EQ(loop_of(1024).most_units(41), 41);
+  EXPECT_EQ(loop_of(1024).most_units(200), 64);
+  const ir::Graph graph = graph_of_loop(520, 3);
+  for (const std::int64_t n : {1, 17, 41, 70, 200}) {
+    test::RawStep plain(graph, {}, n), checked(graph, {.checked = true}, n);
+    EXPECT_EQ(plain.run(1), "");
+    const std::vector<float> expected = plain.values();
+    for (const int threads : {1, 2, 3, 5}) {
+      EXPECT_EQ(plain.run(threads), "");
+      EXPECT_EQ(plain.values(), expected) << n << " samples, " << threads << " threads";
+      EXPECT_EQ(checked.run(threads), "") << n << " samples, " << threads << " threads";
+      EXPECT_EQ(checked.values(), expected) << n << " samples, " << threads << " threads";
+    }
+  }
 }
 
 }  // namespace

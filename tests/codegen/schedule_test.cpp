@@ -256,6 +256,26 @@ TEST(Schedule, ProductsOfPixelsAreInTheLoopOfImages) {
   EXPECT_EQ(product.pace, codegen::Pace::images);
 }
 
+/// What makes no tiles goes at the pace of images that it reads or that read it; a product of rows does not.
+TEST(Schedule, WhatIsComputedBesideImagesIsInTheirLoop) {
+  const Dim n = Dim::batch();
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {n, 12, 8, 64}}});
+  const ir::Value centred = x - graph.add(ir::Reshape{{n, 12, 8, 1}}, {graph.add(ir::Sum{3, 4}, {x})});
+  const ir::Value pooled = graph.add(ir::Max{1, 3}, {centred});
+  graph.add_output(centred);
+  graph.add_output(matmul(pooled, graph.add_state({"w", {DType::f32, {64, 32}}})));
+  graph.add_output(graph.add(ir::MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {x}));  // samples are not divided
+  passes::optimize(graph);
+  const codegen::Schedule schedule = codegen::make_schedule(graph, false);
+  for (const codegen::Kernel& kernel : schedule.kernels) {
+    const bool is_product = kernel.anchor != ir::no_node && graph.op_as<ir::Matmul>(kernel.anchor);
+    EXPECT_EQ(kernel.pace, is_product ? codegen::Pace::rows : codegen::Pace::images) << codegen::to_text(graph, schedule);
+    if (is_product) EXPECT_GT(kernel.phase, 0u);
+    else EXPECT_EQ(kernel.phase, 0u) << codegen::to_text(graph, schedule);
+  }
+}
+
 /// Images of 6.7 MB, each of which becomes a row of numbers.
 TEST(Schedule, SamplesOfWhichAFewFillAChunkAreChunksOfFew) {
   ir::Graph graph("g");
