@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "codegen/emit/combine.h"
@@ -20,9 +21,9 @@ class AddedRows {
   /// The sums of the rows of these numbers at a site of their columns.
   std::vector<Vec> at(Rows rows, const Site& site, const RowOf& row_of);
 
-  /// Makes those of all columns together, row after row: memory is then read as fast as it can be (ReductionKernel::adds_row_after_row). They and
-  /// their chains are in the memory of the kernel's function, six numbers a column and operand.
-  void make_all(Rows rows, const RowOf& row_of);
+  /// Makes those of all columns together, or of these, row after row: memory is then read as fast as it can be
+  /// (ReductionKernel::adds_row_after_row). They and their chains are in the memory of the kernel's function, six numbers a column and operand.
+  void make_all(Rows rows, const RowOf& row_of, std::optional<Range> columns = {});
   /// Those that were made so.
   std::vector<Vec> made(const Site& site);
 
@@ -49,13 +50,17 @@ class AddedRows {
   Vec kept(llvm::AllocaInst* columns, const Site& site, llvm::Value* row) { return e_.load(place(columns, site, row), dtype(), site.width); }
   /// Calls body at each site of the columns with each operand's number.
   void for_each_sum(const std::function<void(const Site&, llvm::Value* operand)>& body);
-  void for_each_site(const Emitter::SiteBody& body) { e_.for_each_block(in(), e_.number(0), false, body); }
+  void for_each_site(const Emitter::SiteBody& body) {
+    if (columns_) e_.for_each_block_of(in(), e_.number(0), *columns_, body);
+    else e_.for_each_block(in(), e_.number(0), false, body);
+  }
 
   Emitter& e_;
   Builder& b_;
   const Combine how_;
   const std::vector<ir::NodeId> operands_;
   llvm::AllocaInst* made_ = nullptr;
+  std::optional<Range> columns_;  ///< of make_all; none: all
 };
 
 }  // namespace sinter::codegen

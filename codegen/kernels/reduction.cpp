@@ -15,6 +15,8 @@ namespace {
 
 /// Reductions of more elements than this into one number are split, and of more rows a sample than that into one row.
 constexpr std::int64_t most_unsplit = 1024, most_rows_unsplit = 16;
+/// Columns of a piece of a single sample.
+constexpr std::int64_t columns_of_piece = 2 * lanes;
 
 Combine how_to_combine(const ir::Sum&) { return Combine::sum; }
 Combine how_to_combine(const ir::Max&) { return Combine::max; }
@@ -95,9 +97,28 @@ void emit_column_reduction(Emitter& e, const Reduction& r) {
   };
   AddedRows sums(e, r.how, {e.anchor().inputs[0]});
   const Rows added{e.number(0), reduced};
-  if (ReductionKernel::adds_row_after_row(e.graph(), e.kernel()))
-    return e.store_results(
-        e.rows(), false, [&](const Site& site) { return sums.made(site)[0]; }, [&](Value* row) { sums.make_all(added, rows_of(row)); });
+  if (ReductionKernel::adds_row_after_row(e.graph(), e.kernel())) {
+    const auto made = [&](const Site& site) { return sums.made(site)[0]; };
+    const auto store_all = [&] { e.store_results(e.rows(), false, made, [&](Value* row) { sums.make_all(added, rows_of(row)); }); };
+    const std::int64_t pieces = e.kernel().cut.pieces;
+    if (pieces == 1) return store_all();
+    Value* is_all = b.CreateICmpEQ(b.CreateSub(e.piece_end(), e.piece_begin()), e.number(pieces));
+    e.when(is_all, store_all);
+    return e.when(b.CreateNot(is_all), [&] {
+      const auto column = [&](Value* piece) {
+        return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateMul(piece, e.number(columns_of_piece)), e.number(out.back().factor()));
+      };
+      const Range columns{column(e.piece_begin()), column(e.piece_end())};
+      const Rows rows = e.rows();
+      e.loop(rows.first, rows.last, 1, [&](Value* row) {
+        sums.make_all(added, rows_of(row), columns);
+        e.for_each_block_of(out, row, columns, [&](const Site& site) {
+          const Vec x = made(site);
+          e.store_results_at(site, &x);
+        });
+      });
+    });
+  }
   e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
     // A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
     return sums.at(added, site, rows_of(is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row))[0];
@@ -171,6 +192,8 @@ void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
   const Domain of_operand = planner.domain_of(in);
   const bool sums_rows = r.last == in.rank() && in.product(0, r.first) == of_operand.units;
   if (sums_rows && !of_operand.samples) kernel.domain = of_operand;
+  if (adds_row_after_row(planner.graph(), kernel))
+    planner.cut_single_sample(kernel, Cut::Along::columns, divide_up(in.back().factor(), columns_of_piece));
   planner.add(std::move(kernel));
 }
 

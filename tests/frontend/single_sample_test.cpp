@@ -70,6 +70,18 @@ TEST(SingleSample, ConvolutionsAndPoolsByRows) {
   EXPECT_THAT(text, HasSubstr("a single sample in 24 pieces"));
 }
 
+/// Sums and maxima of the pixels of each channel, in pieces of 32 channels.
+TEST(SingleSample, GlobalPoolsByColumns) {
+  NEEDS_CODEGEN();
+  for (const std::int64_t channels : {20, 32, 70, 96, 257}) {
+    const std::string text = expect_shared([&](const Tensor& x) { return std::vector{mean(x, {1, 2}) * 3.0f, max(tanh(x), {1, 2}), sum(x, {1})}; },
+                                           random({3, 9, 21, channels}, 1));
+    if (channels > 32) {
+      EXPECT_THAT(text, HasSubstr(str("a single sample in ", (channels + 31) / 32, " pieces")));
+    }
+  }
+}
+
 TEST(SingleSample, ConvolutionsWithFewMultiplicationsByRowsOfTiles) {
   NEEDS_CODEGEN();
   seed(5);
