@@ -85,6 +85,8 @@ int main(int argc, char** argv) {
   app.add_flag("--per-node", settings.per_node, "also print eager beside graph, node by node");
   app.add_flag("--explain", settings.explain, "also print how the step was compiled, and how many of 16 and 64 threads its chunks keep busy");
   app.add_flag("--verify", settings.verify, "first judge every value of the step against double arithmetic, and fail if one is wrong");
+  app.add_option("--samples", settings.samples, "verify, explain and print node by node only the first so many samples of a batch")
+      ->check(CLI::Range(1, 1 << 30));
   CLI11_PARSE(app, argc, argv);
   std::string known;
   for (const Workload& workload : workloads()) known += (known.empty() ? "" : " ") + workload.name;

@@ -5,7 +5,21 @@
 
 namespace sinter::bench {
 
-void show(const RunSettings& settings, StepCore& step, std::span<const Tensor* const> in) {
+namespace {
+
+/// Of a tensor that has a row for each of `batch` samples the first so many; others as they are.
+Tensor first_samples(const Tensor& tensor, std::int64_t batch, std::int64_t samples) {
+  return tensor.rank() && tensor.shape()[0] == Dim(batch) && samples < batch ? slice(tensor, 0, 0, samples) : tensor;
+}
+
+}  // namespace
+
+void show(const RunSettings& settings, StepCore& step, std::span<const Tensor* const> all) {
+  std::vector<Tensor> some;
+  for (const Tensor* tensor : all)
+    some.push_back(settings.samples && all[0]->rank() ? first_samples(*tensor, all[0]->shape()[0].factor(), settings.samples) : *tensor);
+  std::vector<const Tensor*> in;
+  for (const Tensor& tensor : some) in.push_back(&tensor);
   if (settings.verify) {
     const VerifyReport report = step.verify(in);
     std::cerr << report << std::endl;

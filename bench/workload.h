@@ -12,10 +12,11 @@ namespace sinter::bench {
 struct RunSettings {
   Mode mode = Mode::graph;
   int threads = 2;
-  std::string data_folder;  ///< what the peers' export writes; "" for generated data of the same kind
-  bool per_node = false;    ///< print eager beside graph, node by node
-  bool explain = false;     ///< print how the step was compiled, and how many threads it can keep busy
-  bool verify = false;      ///< judge its results against double arithmetic
+  std::string data_folder;   ///< what the peers' export writes; "" for generated data of the same kind
+  bool per_node = false;     ///< print eager beside graph, node by node
+  bool explain = false;      ///< print how the step was compiled, and how many threads it can keep busy
+  bool verify = false;       ///< judge its results against double arithmetic
+  std::int64_t samples = 0;  ///< what is judged, explained and printed node by node is of the first so many samples of a batch; 0: of all
 };
 
 /// One thing to time.

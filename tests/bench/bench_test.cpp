@@ -23,6 +23,10 @@ TEST(Bench, VerifiesAWorkload) {
   const Finished finished = bench({"call_overhead", "--verify", "--repeats", "2", "--seconds", "0.001"});
   EXPECT_EQ(finished.status, 0) << finished;
   EXPECT_THAT(finished.err, AllOf(HasSubstr("verify: "), HasSubstr("values agree")));
+  const Finished some = bench({"lenet_infer_b64", "--verify", "--samples", "2", "--repeats", "2", "--seconds", "0.001"});
+  EXPECT_EQ(some.status, 0) << some;
+  EXPECT_THAT(some.err, AllOf(HasSubstr("verify: "), HasSubstr("values agree")));
+  EXPECT_THAT(bench({"lenet_infer_b64", "--samples", "0"}).err, HasSubstr("--samples: Value 0 not in range 1 to"));
 }
 
 // Passes that change nothing of a workload, as relu_past_pool, are no column.
