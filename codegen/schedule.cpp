@@ -82,7 +82,10 @@ class ScheduleBuilder {
     const ir::Node& node = graph_.node(id);
     if (s_.facts.recomputable[id]) return false;
     // A view that is nothing but an output is written like one.
-    const auto is_result = [&](NodeId user) { return graph_.is_output(user) && graph_.node(user).users.empty() && ir::is_view(graph_, user); };
+    const auto is_result = [&](NodeId user) {
+      const ir::Node& view = graph_.node(user);
+      return graph_.is_output(user) && !view.kept && view.users.empty() && ir::is_view(graph_, user);
+    };
     return std::any_of(node.users.begin(), node.users.end(),
                        [&](NodeId user) { return graph_.node(user).kernel != node.kernel && !is_result(user); });
   }
@@ -136,8 +139,11 @@ class ScheduleBuilder {
 
   void add_group(std::int32_t group, std::vector<NodeId> nodes) {
     if (nodes.size() == 1 && ir::is_view(graph_, nodes[0])) {
-      StoredValue view = s_.values[s_.value_of[graph_.node(nodes[0]).inputs[0]]];
-      view.base = s_.memory_of(s_.value_of[graph_.node(nodes[0]).inputs[0]]);
+      const NodeId from = graph_.node(nodes[0]).inputs[0];
+      const ValueId of = s_.value_of[from];
+      if (of == no_value) throw InternalError("schedule", str("node ", from, " is read under another shape but not stored"));
+      StoredValue view = s_.values[of];
+      view.base = s_.memory_of(of);
       view.type = graph_.node(nodes[0]).type;
       view.node = nodes[0];
       view.name = str("node ", nodes[0]);

@@ -91,6 +91,23 @@ TEST(PassesOff, GradientsThatNothingNeedsAreComputedAndStored) {
   EXPECT_EQ(products(some), products(all) + 1) << all << some;
 }
 
+/// The gradient of labels [N] is that of [N, 1] in the same memory, which nothing else reads.
+TEST(PassesOff, AGradientThatNothingNeedsIsAView) {
+  NEEDS_CODEGEN();
+  nn::Dense layer(8, 1);
+  const std::vector<Parameter> parameters = layer.parameters();
+  optim::SGD optimizer;
+  auto step = compile(
+      [&](const Tensor& x, const Tensor& y) {
+        const Tensor loss = loss::binary_crossentropy_from_logits(layer(x), y);
+        optimizer.update(parameters, grad(loss, parameters));
+        return loss;
+      },
+      {.without = {"dead_gradients"}});
+  const VerifyReport report = step.verify(random({5, 8}, 1), random_labels(5, 2, 2));
+  EXPECT_TRUE(report.ok()) << report;
+}
+
 TEST(PassesOff, TheEnvironmentSwitchesMoreOff) {
   NEEDS_CODEGEN();
   const Environment without("SINTER_WITHOUT", "group,fold_bias");
