@@ -72,7 +72,7 @@ struct BufferSpec {
   std::uint32_t first_phase = 0, last_phase = 0;  ///< of an arena: phases in which it holds its value; `kept`: it keeps it between calls
   std::int64_t chunk_bytes = 0;                   ///< of chunk scratch: for the largest chunk; of slots: for one
   bool own = false;                               ///< of chunk scratch: each call of a kernel has it exclusively
-  bool unpadded = false;                          ///< of an input: its rows are adjacent
+  bool unpadded = false;                          ///< of an input or output: its rows are adjacent
   static constexpr std::uint32_t kept = ~std::uint32_t{0};
 };
 

@@ -38,17 +38,18 @@ struct alignas(64) Storage {
 };
 static_assert(sizeof(Storage) == 64);
 
-/// What a pooled block begins with instead.
+namespace {
+
+/// A pooled block begins with this instead.
 struct alignas(64) FreeBlock {
   std::uint32_t size_class = 0;
   std::size_t capacity = 0;
   FreeBlock *next = nullptr, *previous = nullptr;  ///< of the same size: the last one freed is first
   FreeBlock *newer = nullptr, *older = nullptr;    ///< of any size
+  std::size_t freed_at = 0;                        ///< bytes that were freed before it
   std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 static_assert(sizeof(FreeBlock) == sizeof(Storage));
-
-namespace {
 
 constexpr std::size_t slack = 64;
 /// The pool keeps at least this much.
@@ -95,8 +96,9 @@ void give_back(FreeBlock* block) {
   else std::free(block);
 }
 
-/// Free blocks by size class. Live and pooled memory together stay below the peak of live memory (or 256 MB), the oldest free blocks go first: a loop
-/// that needs the same memory repeatedly gets it from here, whatever was freed before, and a single peak is not allocated twice.
+/// Free blocks by size class. Live and pooled memory together stay below the peak of live memory (or 256 MB): a loop that needs the same memory
+/// repeatedly gets it from here, and a single peak is not allocated twice. Where that is full, blocks go that nothing needed while twice as much was
+/// freed, as those of work that is over; else the block that was just freed: of a loop that needs more in turn, a part stays.
 class Pool {
  public:
   /// `zeros`: of zeros, as new memory that is mapped is anyway.
@@ -140,7 +142,7 @@ class Pool {
       const std::lock_guard lock(mutex_);
       use_.live -= capacity;
       put_in(freed);
-      given_back = take_oldest_above(std::max(always_kept, most_live_));
+      given_back = take_above(std::max(always_kept, most_live_));
     }
     give_back_all(given_back);
   }
@@ -149,7 +151,7 @@ class Pool {
     FreeBlock* given_back;
     {
       const std::lock_guard lock(mutex_);
-      given_back = take_oldest_above(use_.live);
+      given_back = take_above(use_.live);
       most_live_ = use_.live;
     }
     give_back_all(given_back);
@@ -178,6 +180,8 @@ class Pool {
     block->older = newest_;
     (newest_ ? newest_->newer : oldest_) = block;
     newest_ = block;
+    block->freed_at = freed_;
+    freed_ += block->capacity;
     use_.pooled += block->capacity;
   }
 
@@ -189,11 +193,11 @@ class Pool {
     use_.pooled -= block->capacity;
   }
 
-  /// Takes the oldest blocks out until live and pooled memory are no more than that. They are linked by `next`.
-  FreeBlock* take_oldest_above(std::size_t most) {
+  /// Takes blocks out until live and pooled memory are no more than that. They are linked by `next`.
+  FreeBlock* take_above(std::size_t most) {
     FreeBlock* taken = nullptr;
     while (oldest_ && use_.live + use_.pooled > most) {
-      FreeBlock* block = oldest_;
+      FreeBlock* block = freed_ - oldest_->freed_at > 2 * most ? oldest_ : newest_;
       take_out(block);
       block->next = std::exchange(taken, block);
     }
@@ -217,6 +221,7 @@ class Pool {
   std::mutex mutex_;
   std::array<FreeBlock*, classes> free_{};
   FreeBlock *oldest_ = nullptr, *newest_ = nullptr;
+  std::size_t freed_ = 0;  ///< bytes so far
   MemoryUse use_;
   std::size_t most_live_ = 0;
 };

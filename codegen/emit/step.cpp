@@ -245,15 +245,15 @@ class StepEmitter {
     return jobs;
   }
 
-  /// Units of what is computed as one of a loop with such chunks: chunks of which each of the threads has 4 or more; or as few ranges of equal size
+  /// Units of what is computed as one of a loop with such chunks: so many chunks that each of the threads still has 4; or as few ranges of equal size
   /// a thread as may be.
   Value* joined(const Loop& loop, Value* chunk) {
     const ChunkLimits& limits = loop.limits;
     Value *units = units_of(loop), *most = b_.CreateMul(chunk, number(limits.joined));
-    const auto at_least_one = [&](Value* size) { return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size, chunk), most); };
-    if (!limits.spread) return at_least_one(b_.CreateMul(b_.CreateUDiv(divide_up(units, chunk), b_.CreateMul(threads(), number(4))), chunk));
+    const auto within = [&](Value* size) { return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size, chunk), most); };
+    if (!limits.spread) return within(b_.CreateMul(b_.CreateUDiv(divide_up(units, chunk), b_.CreateMul(threads(), number(4))), chunk));
     Value *ranges = divide_up(divide_up(units, threads()), most), *granule = number(limits.granule);
-    return at_least_one(b_.CreateMul(divide_up(divide_up(units, b_.CreateMul(threads(), ranges)), granule), granule));
+    return within(b_.CreateMul(divide_up(divide_up(units, b_.CreateMul(threads(), ranges)), granule), granule));
   }
 
   /// A kernel's pieces of samples: of each sample one chunk a thread, of about equal size. Where there are several stages, there is one sample, and

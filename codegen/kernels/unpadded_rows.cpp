@@ -27,13 +27,13 @@ class UnpaddedRows {
         if (!is_computed(e_.kernel(), input) && e_.type_of(input).shape != e_.kernel().shape) keep(input);
     const Rows rows = e_.rows();
     Value *first = b_.CreateMul(rows.first, e_.number(columns_)), *last = b_.CreateMul(rows.last, e_.number(columns_));
-    Value* fill_a_vector = b_.CreateICmpSGE(b_.CreateSub(last, first), e_.number(lanes));
-    e_.when(fill_a_vector, [&] {
+    Value* fills_a_vector = b_.CreateICmpSGE(b_.CreateSub(last, first), e_.number(lanes));
+    e_.when(fills_a_vector, [&] {
       Value* whole = e_.for_each_vector(first, last, 1, [&](Value* element, unsigned) { store(element, lanes); });
       // The last vector computes elements of the one before again.
       e_.when(b_.CreateICmpNE(whole, last), [&] { store(b_.CreateSub(last, e_.number(lanes)), lanes, true); });
     });
-    e_.when(b_.CreateNot(fill_a_vector), [&] { e_.loop(first, last, 1, [&](Value* element) { store(element, 1, true); }); });
+    e_.when(b_.CreateNot(fills_a_vector), [&] { e_.loop(first, last, 1, [&](Value* element) { store(element, 1, true); }); });
     e_.note(str("rows of ", columns_, " elements, in vectors that go on in the next row"));
   }
 
@@ -59,8 +59,8 @@ class UnpaddedRows {
     rows_.emplace(id, row);
   }
 
-  /// Elements from `element` on. Chunks begin with a row: whole vectors from there with a column of their own, which is the first one if rows fill
-  /// them.
+  /// Elements from `element` on. A chunk begins with a row: where rows fill vectors, its whole vectors begin with the first column, but for those
+  /// that are `anywhere`.
   void store(Value* element, unsigned width, bool anywhere = false) {
     Value* column = !anywhere && lanes % columns_ == 0 ? e_.number(0) : b_.CreateURem(element, e_.number(columns_));
     Memo known;
