@@ -214,8 +214,7 @@ class ScheduleBuilder {
     for (auto user = kernel.nodes.rbegin(); user != kernel.nodes.rend(); ++user)
       for (std::size_t i = 0; i < graph_.node(*user).inputs.size(); ++i) {
         const NodeId input = graph_.node(*user).inputs[i];
-        const bool inside = std::find(kernel.nodes.begin(), kernel.nodes.end(), input) != kernel.nodes.end();
-        if (inside && (shared.contains(*user) || !reads_own(kernel, *user, i))) shared.insert(input);
+        if (kernel.has(input) && (shared.contains(*user) || !reads_own(kernel, *user, i))) shared.insert(input);
       }
     return shared;
   }
@@ -256,7 +255,7 @@ class ScheduleBuilder {
         const ir::Node& node = graph_.node(id);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
           const NodeId input = node.inputs[i];
-          if (std::find(kernel.nodes.begin(), kernel.nodes.end(), input) != kernel.nodes.end()) continue;
+          if (kernel.has(input)) continue;
           if (s_.facts.recomputable[input]) {
             for (const NodeId leaf : s_.facts.leaves[input]) add_read(kernel, {.value = s_.value_of[leaf]});
           } else {

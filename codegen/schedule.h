@@ -1,6 +1,7 @@
 // Graph → phases of loops of kernels. Plain data, printable, checked by verify_schedule.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -140,6 +141,8 @@ struct Kernel {
   bool is() const {
     return std::holds_alternative<R>(role);
   }
+  /// Whether it computes this node.
+  bool has(ir::NodeId id) const { return std::find(nodes.begin(), nodes.end(), id) != nodes.end(); }
   /// Whether the units of the domain are elements of tensors of the kernel's shape.
   bool counts_elements() const { return !domain.samples && domain.units != Dim(1) && domain.units != symbolic_layout(shape).rows; }
   bool finishes() const { return is<Combine>() && std::get<Combine>(role).finishes; }

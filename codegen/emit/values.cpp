@@ -113,9 +113,7 @@ Vec Emitter::perturbed(ir::NodeId id, const Vec& x) {
   return is_float(x.dtype) ? x * Vec(1.001f) : x.dtype == DType::boolean ? Vec(builder_.CreateNot(x.value), x.dtype) : x + Vec(1.0f);
 }
 
-bool Emitter::computes(ir::NodeId id) const {
-  return std::find(kernel_.nodes.begin(), kernel_.nodes.end(), id) != kernel_.nodes.end() || recomputable(id);
-}
+bool Emitter::computes(ir::NodeId id) const { return kernel_.has(id) || recomputable(id); }
 
 namespace {
 

@@ -97,8 +97,7 @@ std::vector<Vec> AddedRows::made(const Site& site) {
   return all;
 }
 
-void AddedRows::make_all(Rows rows, const RowOf& row_of, std::optional<Range> columns) {
-  columns_ = columns;
+void AddedRows::make_all(Rows rows, const RowOf& row_of) {
   llvm::AllocaInst* chains = columns_of("totals", turns * count());
   const auto chain_of = [&](Value* operand, Value* turn) { return b_.CreateAdd(b_.CreateMul(operand, e_.number(turns)), turn); };
   const auto constant = [&](double number, const Site& site) {

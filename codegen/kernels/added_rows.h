@@ -15,15 +15,16 @@ class AddedRows {
  public:
   /// The row of the operands that has this number among those to be added.
   using RowOf = std::function<llvm::Value*(llvm::Value* number)>;
-  AddedRows(Emitter& emitter, Combine how, std::vector<ir::NodeId> operands)
-      : e_(emitter), b_(emitter.builder()), how_(how), operands_(std::move(operands)) {}
+  /// `columns`: of which make_all makes sums; none: of all.
+  AddedRows(Emitter& emitter, Combine how, std::vector<ir::NodeId> operands, std::optional<Range> columns = {})
+      : e_(emitter), b_(emitter.builder()), how_(how), operands_(std::move(operands)), columns_(columns) {}
 
   /// The sums of the rows of these numbers at a site of their columns.
   std::vector<Vec> at(Rows rows, const Site& site, const RowOf& row_of);
 
-  /// Makes those of all columns together, or of these, row after row: memory is then read as fast as it can be
-  /// (ReductionKernel::adds_row_after_row). They and their chains are in the memory of the kernel's function, six numbers a column and operand.
-  void make_all(Rows rows, const RowOf& row_of, std::optional<Range> columns = {});
+  /// Makes those of all columns together, row after row: memory is then read as fast as it can be (ReductionKernel::adds_row_after_row). They and
+  /// their chains are in the memory of the kernel's function, six numbers a column and operand.
+  void make_all(Rows rows, const RowOf& row_of);
   /// Those that were made so.
   std::vector<Vec> made(const Site& site);
 
@@ -59,8 +60,8 @@ class AddedRows {
   Builder& b_;
   const Combine how_;
   const std::vector<ir::NodeId> operands_;
+  const std::optional<Range> columns_;
   llvm::AllocaInst* made_ = nullptr;
-  std::optional<Range> columns_;  ///< of make_all; none: all
 };
 
 }  // namespace sinter::codegen

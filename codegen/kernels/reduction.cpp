@@ -95,30 +95,34 @@ void emit_column_reduction(Emitter& e, const Reduction& r) {
     Value *outer = b.CreateUDiv(row, inner), *j = b.CreateURem(row, inner);
     return [&b, reduced, inner, outer, j](Value* k) { return b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(outer, reduced), k), inner), j); };
   };
-  AddedRows sums(e, r.how, {e.anchor().inputs[0]});
   const Rows added{e.number(0), reduced};
   if (ReductionKernel::adds_row_after_row(e.graph(), e.kernel())) {
-    const auto made = [&](const Site& site) { return sums.made(site)[0]; };
-    const auto store_all = [&] { e.store_results(e.rows(), false, made, [&](Value* row) { sums.make_all(added, rows_of(row)); }); };
     const std::int64_t pieces = e.kernel().cut.pieces;
-    if (pieces == 1) return store_all();
     Value* is_all = b.CreateICmpEQ(b.CreateSub(e.piece_end(), e.piece_begin()), e.number(pieces));
-    e.when(is_all, store_all);
-    return e.when(b.CreateNot(is_all), [&] {
+    const auto store_all = [&] {
+      AddedRows sums(e, r.how, {e.anchor().inputs[0]});
+      e.store_results(e.rows(), false, [&](const Site& site) { return sums.made(site)[0]; }, [&](Value* row) { sums.make_all(added, rows_of(row)); });
+    };
+    const auto store_columns = [&] {
       const auto column = [&](Value* piece) {
         return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateMul(piece, e.number(columns_of_piece)), e.number(out.back().factor()));
       };
       const Range columns{column(e.piece_begin()), column(e.piece_end())};
+      AddedRows sums(e, r.how, {e.anchor().inputs[0]}, columns);
       const Rows rows = e.rows();
       e.loop(rows.first, rows.last, 1, [&](Value* row) {
-        sums.make_all(added, rows_of(row), columns);
+        sums.make_all(added, rows_of(row));
         e.for_each_block_of(out, row, columns, [&](const Site& site) {
-          const Vec x = made(site);
+          const Vec x = sums.made(site)[0];
           e.store_results_at(site, &x);
         });
       });
-    });
+    };
+    if (pieces == 1) return store_all();
+    e.when(is_all, store_all);
+    return e.when(b.CreateNot(is_all), store_columns);
   }
+  AddedRows sums(e, r.how, {e.anchor().inputs[0]});
   e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
     // A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
     return sums.at(added, site, rows_of(is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row))[0];

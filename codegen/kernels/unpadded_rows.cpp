@@ -12,8 +12,6 @@ using llvm::Value;
 
 namespace {
 
-bool is_computed(const Kernel& kernel, ir::NodeId id) { return std::find(kernel.nodes.begin(), kernel.nodes.end(), id) != kernel.nodes.end(); }
-
 /// A row that is the same for all rows of a shape.
 bool is_row(const Shape& shape, const Shape& of) { return shape.rank() && shape.back() == of.back() && shape.product(0, shape.rank() - 1) == Dim(1); }
 
@@ -24,7 +22,8 @@ class UnpaddedRows {
   void emit() {
     for (const ir::NodeId id : e_.kernel().nodes)
       for (const ir::NodeId input : e_.graph().node(id).inputs)
-        if (!is_computed(e_.kernel(), input) && e_.type_of(input).shape != e_.kernel().shape) keep(input);
+        if (const Shape& shape = e_.type_of(input).shape; !e_.kernel().has(input) && shape != e_.kernel().shape && shape.elements() != Dim(1))
+          keep(input);
     const Rows rows = e_.rows();
     Value *first = b_.CreateMul(rows.first, e_.number(columns_)), *last = b_.CreateMul(rows.last, e_.number(columns_));
     Value* fills_a_vector = b_.CreateICmpSGE(b_.CreateSub(last, first), e_.number(lanes));
@@ -34,26 +33,19 @@ class UnpaddedRows {
       e_.when(b_.CreateICmpNE(whole, last), [&] { store(b_.CreateSub(last, e_.number(lanes)), lanes, true); });
     });
     e_.when(b_.CreateNot(fills_a_vector), [&] { e_.loop(first, last, 1, [&](Value* element) { store(element, 1, true); }); });
-    e_.note(str("rows of ", columns_, " elements, in vectors that go on in the next row"));
+    e_.note(str("rows of ", columns_, " elements, in vectors across rows"));
   }
 
  private:
-  /// Evaluates what is the same in each row: a number; or a row, over and over until a vector from its last column ends.
+  /// Keeps a row that is the same for all, over and over until a vector from its last column ends.
   void keep(ir::NodeId id) {
-    if (numbers_.contains(id) || rows_.contains(id)) return;
+    if (rows_.contains(id)) return;
     const Type& type = e_.type_of(id);
-    const auto at = [&](Value* column) {
-      Memo memo;
-      return e_.evaluate(id, e_.kernel().shape, {e_.number(0), column, 1, 1}, memo);
-    };
-    if (type.shape.elements() == Dim(1)) {
-      numbers_.emplace(id, at(e_.number(0)));
-      return;
-    }
     llvm::Type* element = e_.memory_type(type.dtype, 1);
     llvm::AllocaInst* row = e_.variable(llvm::ArrayType::get(element, static_cast<std::uint64_t>(columns_ + lanes - 1)), "row", 64);
     e_.loop(e_.number(0), e_.number(columns_ + lanes - 1), 1, [&](Value* i) {
-      Value* x = at(b_.CreateURem(i, e_.number(columns_))).value;
+      Memo memo;
+      Value* x = e_.evaluate(id, e_.kernel().shape, {e_.number(0), b_.CreateURem(i, e_.number(columns_)), 1, 1}, memo).value;
       b_.CreateStore(type.dtype == DType::boolean ? b_.CreateZExt(x, element) : x, b_.CreateInBoundsGEP(element, row, {i}));
     });
     rows_.emplace(id, row);
@@ -64,7 +56,6 @@ class UnpaddedRows {
   void store(Value* element, unsigned width, bool anywhere = false) {
     Value* column = !anywhere && lanes % columns_ == 0 ? e_.number(0) : b_.CreateURem(element, e_.number(columns_));
     Memo known;
-    for (const auto& [id, number] : numbers_) known[id] = splat(number, width);
     for (const auto& [id, row] : rows_) {
       const DType dtype = e_.type_of(id).dtype;
       known[id] = e_.load(b_.CreateInBoundsGEP(e_.memory_type(dtype, 1), row, {column}), dtype, width);
@@ -75,7 +66,6 @@ class UnpaddedRows {
   Emitter& e_;
   Builder& b_;
   const std::int64_t columns_;
-  std::map<ir::NodeId, Vec> numbers_;
   std::map<ir::NodeId, llvm::AllocaInst*> rows_;
 };
 
@@ -87,7 +77,7 @@ bool are_unpadded_rows(const ir::Graph& graph, const Schedule& schedule, const K
   const auto is_unpadded = [&](ValueId value) { return schedule.values[value].unpadded && schedule.values[value].type.shape == rows; };
   const auto lies_so = [&](ir::NodeId id) {
     const Shape& shape = graph.node(id).type.shape;
-    if (is_computed(kernel, id) || shape.elements() == Dim(1)) return true;
+    if (kernel.has(id) || shape.elements() == Dim(1)) return true;
     return shape == rows ? !schedule.facts.recomputable[id] && is_unpadded(schedule.value_of[id]) : is_row(shape, rows);
   };
   return std::all_of(kernel.writes.begin(), kernel.writes.end(), [&](const Write& write) { return is_unpadded(write.value); }) &&

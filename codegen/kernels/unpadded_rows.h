@@ -1,4 +1,5 @@
-// Elementwise kernels whose rows lie without padding, in inputs and outputs: vectors go from one row into the next.
+// Elementwise kernels whose rows lie without padding, in inputs and outputs: the next row's first element follows a row's last, and vectors
+// cross from one into the other.
 #pragma once
 
 #include "codegen/schedule.h"

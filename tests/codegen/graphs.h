@@ -48,4 +48,14 @@ inline ir::Graph recurrent_training_graph() {
   return graph;
 }
 
+/// Sums that are computed together with the product that only they read.
+inline ir::Graph two_sums_of_a_product() {
+  ir::Graph graph("g");
+  const ir::Value x = graph.add_input({"x", {DType::f32, {Dim::batch(), 50}}}), y = exp(x) * x;
+  graph.add_output(sum(y, 0, 2));
+  graph.add_output(sum(square(y), 0, 2));
+  passes::optimize(graph);
+  return graph;
+}
+
 }  // namespace sinter::test

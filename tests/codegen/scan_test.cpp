@@ -26,6 +26,23 @@ TEST(ScanKernel, RefusesValuesOfTheWholeLoopInAStep) {
   EXPECT_USER_ERROR(compile(graph, {}), "scan: a step computes f32[T], which is the same for all samples; compute it before the scan");
 }
 
+/// Images h ← tanh(h U) of one pixel, and the sum of the last ones.
+ir::Graph graph_of_images(std::int64_t units) {
+  const Dim n = Dim::batch();
+  const Shape images{n, 1, 1, units};
+  ir::Graph step("step");
+  const Value h = step.add_input({"h", {DType::f32, images}, ir::InputSpec::Kind::hidden});
+  const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
+  const Value product = matmul(step.add(ir::Reshape{{n, units}}, {h}), u);
+  step.add_output(step.add(ir::Tanh{}, {step.add(ir::Reshape{images}, {product})}));
+  ir::Graph graph("g");
+  const Value carry = graph.add_input({"h", {DType::f32, images}});
+  const Value weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
+  graph.add_output(graph.add(ir::Sum{0, 4}, {ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 0, 2, false}, {carry, weight}), 0)}));
+  passes::optimize(graph);
+  return graph;
+}
+
 /// h ← tanh(x + h U), of `units` units.
 ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps) {
   const Dim n = Dim::batch();
@@ -73,6 +90,26 @@ TEST(ScanKernel, RangesOfThreadsWhereAStepReadsMuch) {
       EXPECT_EQ(plain.values(), expected) << n << " samples, " << threads << " threads";
       EXPECT_EQ(checked.run(threads), "") << n << " samples, " << threads << " threads";
       EXPECT_EQ(checked.values(), expected) << n << " samples, " << threads << " threads";
+    }
+  }
+}
+
+/// Partial sums lie in a slot a chunk: ranges of threads would leave slots empty.
+TEST(ScanKernel, NoRangesOfThreadsWhereChunksHaveSlots) {
+  const ir::Graph graph = graph_of_images(520);
+  const Schedule schedule = make_schedule(graph, false);
+  for (const Phase& phase : schedule.phases)
+    for (const Loop& loop : phase.loops)
+      if (std::any_of(loop.kernels.begin(), loop.kernels.end(), [&](std::size_t k) { return schedule.kernels[k].is<Kernel::Partial>(); })) {
+        EXPECT_EQ(loop.limits.joined, 1) << to_text(graph, schedule);
+      }
+  for (const std::int64_t n : {1, 41, 200}) {
+    test::RawStep step(graph, {}, n);
+    EXPECT_EQ(step.run(1), "");
+    const std::vector<float> expected = step.values();
+    for (const int threads : {2, 3}) {
+      EXPECT_EQ(step.run(threads), "");
+      EXPECT_EQ(step.values(), expected) << n << " samples, " << threads << " threads";
     }
   }
 }

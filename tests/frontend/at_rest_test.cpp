@@ -116,7 +116,7 @@ void expect_written(const F& function, std::int64_t columns, const char* what) {
   }
 }
 
-/// Vectors that go on in the next row, beside numbers and rows that all rows share.
+/// Vectors across rows, beside numbers and rows that all rows share.
 TEST(AtRest, ElementwiseStepsCrossRows) {
   NEEDS_CODEGEN();
   for (const std::int64_t columns : {2, 3, 4, 5, 13, 17, 33}) {

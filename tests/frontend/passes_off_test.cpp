@@ -47,20 +47,25 @@ TEST(PassesOff, TrainsTheSameWithoutAnyOneOfThePasses) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(none[i], all[i], 1e-5) << "without all, epoch " << i + 1;
 }
 
+/// A training step of a model on (x, y), without these passes.
+template <class F>
+auto training_step(const nn::Module& model, const F& loss_of, const std::vector<std::string>& without) {
+  const auto optimizer = std::make_shared<optim::SGD>();
+  return compile(
+      [parameters = model.parameters(), loss_of, optimizer](const Tensor& x, const Tensor& y) {
+        const Tensor loss = loss_of(x, y);
+        optimizer->update(parameters, grad(loss, parameters));
+        return loss;
+      },
+      {.without = without});
+}
+
 TEST(PassesOff, EachStepIsVerified) {
   NEEDS_CODEGEN();
   for (const std::string& pass : passes::optional_pass_names()) {
     Everything model;
-    const std::vector<Parameter> parameters = model.parameters();
-    optim::SGD optimizer;
-    auto step = compile(
-        [&](const Tensor& x, const Tensor& y) {
-          const Tensor loss = loss::categorical_crossentropy(model(x), y);
-          optimizer.update(parameters, grad(loss, parameters));
-          return loss;
-        },
-        {.without = {pass}});
-    const auto report = step.verify(random({5, 8, 8, 2}, 2), random_labels(5, 4, 3));
+    auto step = training_step(model, [&](const Tensor& x, const Tensor& y) { return loss::categorical_crossentropy(model(x), y); }, {pass});
+    const VerifyReport report = step.verify(random({5, 8, 8, 2}, 2), random_labels(5, 4, 3));
     EXPECT_TRUE(report.ok()) << "without " << pass << "\n" << report;
   }
 }
@@ -95,15 +100,8 @@ TEST(PassesOff, GradientsThatNothingNeedsAreComputedAndStored) {
 TEST(PassesOff, AGradientThatNothingNeedsIsAView) {
   NEEDS_CODEGEN();
   nn::Dense layer(8, 1);
-  const std::vector<Parameter> parameters = layer.parameters();
-  optim::SGD optimizer;
-  auto step = compile(
-      [&](const Tensor& x, const Tensor& y) {
-        const Tensor loss = loss::binary_crossentropy_from_logits(layer(x), y);
-        optimizer.update(parameters, grad(loss, parameters));
-        return loss;
-      },
-      {.without = {"dead_gradients"}});
+  auto step =
+      training_step(layer, [&](const Tensor& x, const Tensor& y) { return loss::binary_crossentropy_from_logits(layer(x), y); }, {"dead_gradients"});
   const VerifyReport report = step.verify(random({5, 8}, 1), random_labels(5, 2, 2));
   EXPECT_TRUE(report.ok()) << report;
 }
