@@ -26,25 +26,8 @@ TEST(ScanKernel, RefusesValuesOfTheWholeLoopInAStep) {
   EXPECT_USER_ERROR(compile(graph, {}), "scan: a step computes f32[T], which is the same for all samples; compute it before the scan");
 }
 
-/// Images h ← tanh(h U) of one pixel, and the sum of the last ones.
-ir::Graph graph_of_images(std::int64_t units) {
-  const Dim n = Dim::batch();
-  const Shape images{n, 1, 1, units};
-  ir::Graph step("step");
-  const Value h = step.add_input({"h", {DType::f32, images}, ir::InputSpec::Kind::hidden});
-  const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
-  const Value product = matmul(step.add(ir::Reshape{{n, units}}, {h}), u);
-  step.add_output(step.add(ir::Tanh{}, {step.add(ir::Reshape{images}, {product})}));
-  ir::Graph graph("g");
-  const Value carry = graph.add_input({"h", {DType::f32, images}});
-  const Value weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
-  graph.add_output(graph.add(ir::Sum{0, 4}, {ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 0, 2, false}, {carry, weight}), 0)}));
-  passes::optimize(graph);
-  return graph;
-}
-
-/// h ← tanh(x + h U), of `units` units.
-ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps) {
+/// h ← tanh(x + h U), of `units` units; or the sum of the last ones.
+ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps, bool is_summed = false) {
   const Dim n = Dim::batch();
   ir::Graph step("step");
   const Value h = step.add_input({"h", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
@@ -54,7 +37,8 @@ ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps) {
   ir::Graph graph("g");
   const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, steps, units}}}),
               weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
-  graph.add_output(ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, steps, false}, {carry, xs, weight}), 0));
+  const Value last = ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, steps, false}, {carry, xs, weight}), 0);
+  graph.add_output(is_summed ? sum(last, 0, 2) : last);
   passes::optimize(graph);
   return graph;
 }
@@ -96,7 +80,7 @@ TEST(ScanKernel, RangesOfThreadsWhereAStepReadsMuch) {
 
 /// Partial sums lie in a slot a chunk: ranges of threads would leave slots empty.
 TEST(ScanKernel, NoRangesOfThreadsWhereChunksHaveSlots) {
-  const ir::Graph graph = graph_of_images(520);
+  const ir::Graph graph = graph_of_loop(520, 2, true);
   const Schedule schedule = make_schedule(graph, false);
   for (const Phase& phase : schedule.phases)
     for (const Loop& loop : phase.loops)
