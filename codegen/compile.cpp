@@ -18,6 +18,7 @@
 #include "codegen/instrument/threads.h"
 #include "codegen/jit.h"
 #include "codegen/key.h"
+#include "codegen/scan_plan.h"
 #include "codegen/step_code.h"
 #include "ir/cost.h"
 #include "ir/print.h"
@@ -82,7 +83,10 @@ std::vector<PhaseSpec> phase_specs(const Schedule& schedule, const std::vector<K
       if (loop.domain.samples)
         for (const std::size_t k : loop.kernels)
           spec.loops.back().sample_pieces = std::max(spec.loops.back().sample_pieces, schedule.kernels[k].cut.pieces);
-      for (const std::size_t k : loop.kernels) spec.work += kernels[k].work;
+      for (const std::size_t k : loop.kernels) {
+        spec.work += kernels[k].work;
+        if (schedule.kernels[k].cuts_steps()) spec.loops.back().step_pieces = schedule.kernels[k].scan->most_pieces();
+      }
     }
     specs.push_back(spec);
   }

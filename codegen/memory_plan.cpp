@@ -32,6 +32,7 @@ struct Life {
   bool one_loop = true, used = false;
   bool overhangs = false;       ///< a product is collected there: its tiles may end below the last row
   bool of_call = false;         ///< one for the whole chunk, not one per unit
+  bool is_shared = false;       ///< by threads that share the steps of a loop over time
   const Loop* slots = nullptr;  ///< whose chunks have one each
 
   void touch(const Kernel& kernel, std::size_t call, bool same_rows) {
@@ -72,6 +73,7 @@ std::vector<Life> lives_of(const Schedule& schedule) {
       touch(memory.value, memory.purpose != Memory::slots && memory.purpose != Memory::packed);
       Life& life = lives[memory.value];
       if (kernel.is_private(memory)) (memory.of_call ? life.of_call : life.overhangs) = true;
+      life.is_shared = life.is_shared || kernel.cuts_steps();
       if (kernel.is<Kernel::Partial>() && memory.purpose == Memory::slots) life.slots = &schedule.phases[kernel.phase].loops[kernel.loop];
       if (kernel.is<Kernel::Pack>() && schedule.phases[kernel.phase].once) life.last = BufferSpec::kept;  // for later calls
     }
@@ -173,7 +175,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
       // In a loop of one chunk, the chunk has all rows.
       const std::int64_t rows = loop.domain.units == Dim(1) || lives[v].of_call
                                     ? at.rows.factor()
-                                    : loop.limits.most * loop.limits.joined * (loop.domain.samples ? at.rows.factor() : 1);
+                                    : loop.limits.most_joined() * (loop.domain.samples ? at.rows.factor() : 1);
       chunk_bytes[v] = bytes_of(rows + (lives[v].overhangs ? most_tile_rows : 0), at.stride.factor(), element);
       scratch.push_back({v, aligned(chunk_bytes[v]) + readable_behind, lives[v].first_call, lives[v].last_call});
     } else {
@@ -205,7 +207,7 @@ MemoryPlan plan_memory(const Schedule& schedule, bool separate) {
     buffer.first_phase = static_cast<std::uint32_t>(lives[v].first);
     buffer.last_phase = static_cast<std::uint32_t>(separate ? std::max(lives[v].last, schedule.phases.size()) : lives[v].last);
     buffer.chunk_bytes = chunk_bytes[v];
-    buffer.own = lives[v].overhangs || lives[v].of_call;
+    buffer.own = (lives[v].overhangs || lives[v].of_call) && !lives[v].is_shared;
     plan.serves_chunk.push_back(lives[v].of_call);
   }
   for (ValueId v = 0; v < schedule.values.size(); ++v) plan.buffer_of[v] = plan.buffer_of[schedule.memory_of(v)];

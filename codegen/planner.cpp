@@ -44,7 +44,7 @@ Domain Planner::domain_of(const Shape& shape) const {
   return codegen::domain_of(shape, schedule_.divides_samples);
 }
 
-bool Planner::divides_columns(ir::NodeId product) const { return !schedule_.is_step && codegen::divides_columns(graph_, product); }
+bool Planner::divides_columns(ir::NodeId product) const { return codegen::divides_columns(graph_, product, schedule_.is_step); }
 
 bool Planner::packs_right(ir::NodeId product) const { return codegen::packs_right(graph_, product, schedule_.is_step); }
 

@@ -13,6 +13,8 @@ class Planner {
 
   const ir::Graph& graph() const { return graph_; }
   Domain domain_of(const Shape& shape) const;
+  /// Whether the schedule is that of a step of a loop over time.
+  bool is_step() const { return schedule_.is_step; }
   const StoredValue& stored(ValueId value) const { return schedule_.values[value]; }
   /// Where a node is stored; no_value if its readers compute it.
   ValueId value_of(ir::NodeId id) const { return schedule_.value_of[id]; }

@@ -24,13 +24,31 @@ struct ScanPlan {
     ir::NodeId node;
     ValueId memory;
   };
-  Schedule schedule;               ///< of the step; its kernels all run over the samples of a chunk
-  std::vector<std::size_t> order;  ///< its kernels, in the order in which they run
-  MemoryPlan plan;                 ///< its buffers
-  std::vector<ValueId> outer;      ///< by buffer: the kernel's value in whose memory it lies
+  /// Kernels of the step that run one after the other, of which threads may have samples each if they need no memory; or a product whose pieces
+  /// threads may have.
+  struct Stage {
+    std::vector<std::size_t> kernels;
+    std::int64_t pieces = 1;
+    bool divides_samples = false;
+  };
+  Schedule schedule;  ///< of the step; its kernels all run over the samples of a chunk
+  /// Its kernels, in the order in which they run. Of several stages, the last one has no pieces, nor has the first one if anything is strided: then
+  /// a step of few samples may be cut, with a barrier behind each stage.
+  std::vector<Stage> stages;
+  MemoryPlan plan;             ///< its buffers
+  std::vector<ValueId> outer;  ///< by buffer: the kernel's value in whose memory it lies
   std::vector<Carry> carries;
   std::vector<Strided> strided;
   std::vector<Scalar> scalars;
+  Dim length = 1;  ///< steps
+
+  std::int64_t most_pieces() const {
+    std::int64_t most = 1;
+    for (const Stage& stage : stages) most = std::max(most, stage.pieces);
+    return most;
+  }
+  /// Functions for loops whose steps are cut: what comes before the first step; the stages of a step; what comes after the last one.
+  std::size_t parts() const { return stages.size() > 1 ? stages.size() + 2 : 0; }
 };
 
 }  // namespace sinter::codegen

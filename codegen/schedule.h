@@ -145,6 +145,8 @@ struct Kernel {
   bool has(ir::NodeId id) const { return std::find(nodes.begin(), nodes.end(), id) != nodes.end(); }
   /// Whether the units of the domain are elements of tensors of the kernel's shape.
   bool counts_elements() const { return !domain.samples && domain.units != Dim(1) && domain.units != symbolic_layout(shape).rows; }
+  /// Of a loop over time: whether threads share each step of few samples (codegen/scan_plan.h).
+  bool cuts_steps() const;
   bool finishes() const { return is<Combine>() && std::get<Combine>(role).finishes; }
   /// Its memory for this purpose; no_value if it has none.
   ValueId memory_for(Memory::Purpose purpose) const;

@@ -1,6 +1,7 @@
 // Functions on a finished schedule: chunk sizes, its check, its text.
 #include <algorithm>
 
+#include "codegen/scan_plan.h"
 #include "codegen/schedule.h"
 #include "ir/step.h"
 
@@ -19,6 +20,8 @@ ValueId Kernel::memory_for(Memory::Purpose purpose) const {
   const auto found = std::find_if(memory.begin(), memory.end(), [&](const Memory& each) { return each.purpose == purpose; });
   return found == memory.end() ? no_value : found->value;
 }
+
+bool Kernel::cuts_steps() const { return scan && !is<Pack>() && scan->stages.size() > 1; }
 
 std::vector<ir::NodeId> Kernel::reductions() const {
   std::vector<ir::NodeId> all{anchor};
@@ -108,6 +111,7 @@ std::string to_text(const ir::Graph& graph, const Schedule& schedule) {
         if (!kernel.writes.empty()) text += " ->";
         for (const Write& write : kernel.writes) text += str(" ", schedule.values[write.value].name);
         if (kernel.cut.pieces > 1) text += str(kernel.cut.every_range ? ", each chunk in " : ", a single sample in ", kernel.cut.pieces, " pieces");
+        if (kernel.cuts_steps()) text += str(", each step of few samples in up to ", kernel.scan->most_pieces(), " pieces");
         if (kernel.touched_rows) text += ", rows to which it adds something";
         if (kernel.mask) text += str(", steps of ", schedule.values[kernel.mask->value].name);
         text += "\n";

@@ -129,9 +129,12 @@ class Order {
     return s_.kernels.size() - 1;
   }
 
+  /// Whether threads share the ranges of a kernel, which then has a loop of its own.
+  static bool is_alone(const Kernel& kernel) { return kernel.cut.every_range || kernel.cuts_steps(); }
+
   bool joinable(const Kernel& before, const Kernel& after, const Read& read) const {
     return before.domain == after.domain && before.pace == after.pace && (read.same_rows || after.domain.units == Dim(1)) &&
-           !before.is<Kernel::Partial>() && !before.cut.every_range && !after.cut.every_range && !before.finishes() && !after.finishes();
+           !before.is<Kernel::Partial>() && !is_alone(before) && !is_alone(after) && !before.finishes() && !after.finishes();
   }
 
   /// Whether a kernel is as fast over any number of samples, and no sum tells over how many it was.
@@ -276,7 +279,7 @@ class Order {
     auto& loops = s_.phases[kernel.phase].loops;
     std::set<std::size_t> joins;  // loops of the phase
     const auto over_samples = samples_loop_.find({kernel.phase, kernel.pace});
-    const bool alone = kernel.cut.every_range || kernel.pace == Pace::slots;
+    const bool alone = is_alone(kernel) || kernel.pace == Pace::slots;
     if (kernel.domain.samples && !alone && over_samples != samples_loop_.end()) joins.insert(over_samples->second);
     for (const Read& read : kernel.reads)
       if (const std::size_t p = producer(read); p != none && loop_of_[p] != none && s_.kernels[p].phase == kernel.phase) joins.insert(loop_of_[p]);

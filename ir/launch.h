@@ -67,6 +67,7 @@ struct StepContext {
   Byte* scratch;             /**< chunk scratch: thread t owns [t * scratch_bytes, (t+1) * scratch_bytes) */
   int32_t threads;           /**< threads in this call */
   uint32_t fault;            /**< 0, or 1 + the id of a node that met an index out of range (stored with an atomic exchange) */
+  int64_t repeat;            /**< how often the stage ran before in this step: of the steps of a loop over time (StageSpec::repeats) */
   uint32_t packed;           /**< not 0: what the previous call packed of the states is still valid, for a step that updates none */
   void* runtime;             /**< the launcher's own */
   uint64_t (*clock)(void);   /**< nanoseconds */
@@ -82,9 +83,9 @@ struct ChunkSource {
   int64_t (*next)(struct ChunkSource*, int64_t chunks);
 };
 
-/** A step is a sequence of stages (StepImage::stages); a stage consists of chunks, which threads may run in any order, side by side. Returns the
-   number of chunks of a stage, all earlier stages being over. With a source, it first runs the chunks that this gives, as thread `thread`; after a
-   fault it takes them without running them. */
+/** A step is a sequence of stages (StepImage::stages); a stage consists of chunks, which threads may run in any order, side by side. Stages
+   that are repeated run again, after all of them have run, if they have chunks. Returns the number of chunks of a stage, all earlier stages being
+   over. With a source, it first runs the chunks that this gives, as thread `thread`; after a fault it takes them without running them. */
 typedef int64_t (*StepEntry)(struct StepContext*, int32_t thread, uint32_t stage, struct ChunkSource* source);
 
 #ifdef __cplusplus

@@ -31,6 +31,8 @@ struct ChunkLimits {
   Polynomial<std::int64_t> work = {};  ///< of the whole loop, in 1024ths of what is worth a chunk
   std::int64_t joined = 1;             ///< so many adjacent chunks at the most are computed as one if threads have enough: where no result tells
   bool spread = false;  ///< joined to as few ranges a thread as may be, of whole granules, instead of chunks of which each thread has several
+  /// The most units of what is computed as one.
+  std::int64_t most_joined() const { return most * joined; }
   bool operator==(const ChunkLimits&) const = default;
 };
 /// Into how many parts a loop is divided, before rounding to units: a power of two, 8 or as many as are worth a chunk, if there may be as many.
@@ -102,7 +104,11 @@ struct LoopSpec {
   std::vector<std::uint32_t> kernels = {};  ///< that run back to back on each chunk
   std::int64_t pieces = 1;                  ///< into which each range of units is divided
   std::int64_t cut_samples = 1;             ///< a batch of more is never divided within samples
+  std::int64_t step_pieces = 1;             ///< of a loop over time: into which threads cut each step of few samples
+  /// Whether threads share the steps of a loop over time, instead of having samples each.
+  bool cuts_steps(Sizes sizes) const { return step_pieces > 1 && units.extent(sizes) <= limits.most_joined(); }
   std::int64_t chunks(Sizes sizes) const {
+    if (cuts_steps(sizes)) return step_pieces;
     const std::int64_t all = units.extent(sizes), size = chunk_of(all, sizes, limits), count = (all + size - 1) / size * pieces;
     return sizes.n <= cut_samples ? std::max(sizes.n * sample_pieces, count) : count;
   }
@@ -118,6 +124,10 @@ struct PhaseSpec {
 struct StageSpec {
   std::uint32_t phase = 0;
   bool last = true;  ///< of its phase
+  /// Of stages that run in turn, once for each step of a loop over time, if they have chunks: how often.
+  Dim repeats = 1;
+  std::uint32_t turn = 0;   ///< its number among them
+  bool turns_back = false;  ///< is the last of them
 };
 
 /// A compiled step, ready to be launched any number of times; `code` owns the machine code and may be shared.

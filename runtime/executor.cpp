@@ -229,7 +229,8 @@ struct Executor::Impl final : TeamWork {
     if (size.chunks < 0) {
       const Work& work = image.phases[image.stages[stage].phase].work;
       size.chunks = call_native(image.entry, &context, 0, stage, nullptr);
-      const double seconds = one_core_seconds(work.flops.at(now.sizes), work.bytes.at(now.sizes));
+      const double seconds =
+          one_core_seconds(work.flops.at(now.sizes), work.bytes.at(now.sizes)) / static_cast<double>(image.stages[stage].repeats.extent(now.sizes));
       using enum StageSize::Sharing;
       size.sharing = size.chunks <= 1 ? never : forced || seconds >= always_shared ? always : seconds < always_alone ? never : tried;
     }
@@ -237,12 +238,18 @@ struct Executor::Impl final : TeamWork {
   }
   void begin_step() {
     stage = 0;
+    context.repeat = 0;
     begun = false;
     if (checker) checker->start(context);
   }
   void end_stage() {
-    if (checker) checker->end_stage(context, image.stages[stage]);
+    const StageSpec& spec = image.stages[stage];
+    if (checker) checker->end_stage(context, spec);
+    // A thread alone, which does not ask for their number, has no such chunks.
+    const bool turns_back = spec.turns_back && context.threads > 1 && stage_sizes[stage].chunks > 0;
     ++stage;
+    if (turns_back && ++context.repeat < spec.repeats.extent({context.batch, context.length})) stage -= spec.turn + 1;
+    else if (spec.turns_back) context.repeat = 0;
   }
   /// Begins the next step of the sequence. Returns whether there is one, and none faulted.
   bool next_step() {

@@ -41,10 +41,12 @@ class Emitter {
   using Body = std::function<void(llvm::Value*)>;
   using SiteBody = std::function<void(const Site&)>;
 
-  Emitter(EmitContext& context, const Kernel& kernel);
+  /// `part`: one of ScanPlan::parts(), instead of the whole kernel.
+  Emitter(EmitContext& context, const Kernel& kernel, std::optional<std::size_t> part = {});
   /// The function without its body: kernels of a step may lie in several modules.
   llvm::Function* declare();
-  /// The function of a kernel of the step of this loop over time; it is called with that kernel's buffers, a CallRange and add_step_arguments.
+  /// The function of a kernel of the step of this loop over time, emitted where it is asked for first; it is called with that kernel's buffers, a
+  /// CallRange and add_step_arguments.
   llvm::Function* emit_step_kernel(std::size_t k);
   void add_step_arguments(std::vector<llvm::Value*>& arguments);
   /// The body; after declare().
@@ -54,6 +56,7 @@ class Emitter {
   EmitContext& context() const { return context_; }
   const ir::Graph& graph() const { return context_.graph; }
   const Kernel& kernel() const { return kernel_; }
+  std::optional<std::size_t> part() const { return part_; }
   const ir::Node& anchor() const { return graph().node(kernel_.anchor); }
   const VectorUnit& unit() const { return context_.unit; }
   Builder& builder() { return builder_; }
@@ -149,6 +152,7 @@ class Emitter {
 
   EmitContext& context_;
   const Kernel& kernel_;
+  std::optional<std::size_t> part_;
   Builder builder_;
   std::vector<std::uint32_t> arguments_;  ///< buffers, in the order of the function's pointers
   llvm::Function* function_ = nullptr;

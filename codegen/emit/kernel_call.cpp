@@ -19,14 +19,16 @@ Value* StepWords::threads(Builder& builder) const {
 
 KernelCalls::KernelCalls(EmitContext& context, Builder& builder, bool profile) : context_(context), b_(builder), profile_(profile) {}
 
-void KernelCalls::set_functions(std::vector<llvm::Function*> functions) {
+void KernelCalls::set_functions(std::vector<llvm::Function*> functions, std::vector<std::vector<llvm::Function*>> parts) {
   functions_ = std::move(functions);
+  parts_ = std::move(parts);
   for (const Kernel& kernel : context_.schedule.kernels) arguments_.push_back(buffers_of(kernel, context_.plan));
 }
 
-void KernelCalls::emit(const StepWords& words, const Loop& loop, std::size_t k, const CallRange& r, bool shared) {
+void KernelCalls::call(const StepWords& words, const Loop& loop, std::size_t k, llvm::Function* function, const CallRange& r, Value* first,
+                       bool shared) {
   std::vector<Value*> arguments;
-  for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(words, buffer, loop, r.begin, shared));
+  for (const std::uint32_t buffer : arguments_[k]) arguments.push_back(base(words, buffer, loop, first, shared));
   arguments.insert(arguments.end(), {r.begin, r.end, r.chunk, r.piece_begin, r.piece_end, words.n, words.t, words.context});
   spoil(k, arguments);
   Value* before = profile_ ? clock(words) : nullptr;
@@ -36,7 +38,7 @@ void KernelCalls::emit(const StepWords& words, const Loop& loop, std::size_t k, 
     check = tell_checks(words, offsetof(CheckHooks, enter), {words.thread, number, words.chunk, b_.getInt1(shared)}, true);
     arguments.push_back(check);
   }
-  b_.CreateCall(functions_[k], arguments);
+  b_.CreateCall(function, arguments);
   if (check) tell_checks(words, offsetof(CheckHooks, leave), {check}, false);
   if (profile_) tell(words, k, r, before);
 }

@@ -27,13 +27,21 @@ class KernelCalls {
  public:
   /// With `profile`, StepContext::span is called for each call.
   KernelCalls(EmitContext& context, Builder& builder, bool profile);
-  /// `functions`: by kernel.
-  void set_functions(std::vector<llvm::Function*> functions);
+  /// `functions`: by kernel, and of what is cut into parts (ScanPlan::parts) these.
+  void set_functions(std::vector<llvm::Function*> functions, std::vector<std::vector<llvm::Function*>> parts);
   /// `shared`: threads share the sample.
-  void emit(const StepWords& words, const Loop& loop, std::size_t kernel, const CallRange& range, bool shared);
+  void emit(const StepWords& words, const Loop& loop, std::size_t kernel, const CallRange& range, bool shared) {
+    call(words, loop, kernel, functions_[kernel], range, range.begin, shared);
+  }
+  /// A part of a kernel, of samples that threads share: all that there are.
+  void emit_part(const StepWords& words, const Loop& loop, std::size_t kernel, std::size_t part, const CallRange& range) {
+    call(words, loop, kernel, parts_[kernel][part], range, number(0), true);
+  }
 
  private:
   llvm::Value* number(std::int64_t n) { return b_.getInt64(static_cast<std::uint64_t>(n)); }
+  void call(const StepWords& words, const Loop& loop, std::size_t kernel, llvm::Function* function, const CallRange& range, llvm::Value* first_unit,
+            bool shared);
   llvm::Value* base(const StepWords& words, std::uint32_t buffer, const Loop& loop, llvm::Value* begin, bool shared);
   void spoil(std::size_t k, std::vector<llvm::Value*>& arguments);
   llvm::Value* tell_checks(const StepWords& words, std::size_t hook, const std::vector<llvm::Value*>& with, bool returns);
@@ -44,6 +52,7 @@ class KernelCalls {
   Builder& b_;
   bool profile_;
   std::vector<llvm::Function*> functions_;
+  std::vector<std::vector<llvm::Function*>> parts_;
   std::vector<std::vector<std::uint32_t>> arguments_;  ///< buffers, by kernel
 };
 

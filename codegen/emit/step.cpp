@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "codegen/emit/kernel_call.h"
+#include "codegen/scan_plan.h"
 #include "ir/error.h"
 
 namespace sinter::codegen {
@@ -23,8 +24,10 @@ using llvm::Value;
 /// A part of a phase. Samples are whole unless they are cut: then the loops in which they are not, and the pieces of number 0, are stage 0.
 struct PhaseStage {
   std::size_t phase;
-  std::size_t number = 0;  ///< of the phase's stages with pieces of samples
-  bool finishing = false;  ///< of the pieces of loops, in a checked step
+  std::size_t number = 0;                ///< of the phase's stages with pieces of samples
+  bool finishing = false;                ///< of the pieces of loops, in a checked step
+  std::size_t loop = no_loop, part = 0;  ///< of a loop over time whose steps are cut: one of ScanPlan::parts
+  static constexpr std::size_t no_loop = ~std::size_t{0};
 };
 
 /// Whether the pieces of a loop are finished in a stage of their own. Steps that are not checked leave it to whoever computes the last part of each.
@@ -38,6 +41,9 @@ std::vector<PhaseStage> list_stages(const Schedule& schedule, bool checked) {
     const Phase& phase = schedule.phases[p];
     for (std::size_t number = 0; number < std::max<std::size_t>(phase.stages, 1); ++number) stages.push_back({p, number});
     if (is_finished_apart(schedule, phase, checked)) stages.push_back({p, 0, true});
+    for (std::size_t l = 0; l < phase.loops.size(); ++l)
+      if (const Kernel& kernel = schedule.kernels[phase.loops[l].kernels.front()]; kernel.cuts_steps())
+        for (std::size_t part = 0; part < kernel.scan->parts(); ++part) stages.push_back({p, 0, false, l, part});
   }
   return stages;
 }
@@ -49,15 +55,24 @@ class StepEmitter {
   void run(const Division& division, std::size_t part) {
     const std::size_t count = context_.schedule.kernels.size();
     std::vector<llvm::Function*> functions(count);
+    std::vector<std::vector<llvm::Function*>> parts(count);
     for (std::size_t k = 0; k < count; ++k) {
       if (division.code_of[k] != k || (part != division.step_part && part != division.part_of[k])) continue;
-      Emitter emitter(context_, context_.schedule.kernels[k]);
-      functions[k] = emitter.declare();
-      if (part == division.part_of[k]) emitter.emit();
+      const Kernel& kernel = context_.schedule.kernels[k];
+      const auto make = [&](Emitter emitter) {
+        llvm::Function* function = emitter.declare();
+        if (part == division.part_of[k]) emitter.emit();
+        return function;
+      };
+      functions[k] = make(Emitter(context_, kernel));
+      for (std::size_t p = 0; kernel.cuts_steps() && p < kernel.scan->parts(); ++p) parts[k].push_back(make(Emitter(context_, kernel, p)));
     }
     if (part != division.step_part) return;
-    for (std::size_t k = 0; k < count; ++k) functions[k] = functions[division.code_of[k]];
-    calls_.set_functions(std::move(functions));
+    for (std::size_t k = 0; k < count; ++k) {
+      functions[k] = functions[division.code_of[k]];
+      parts[k] = parts[division.code_of[k]];
+    }
+    calls_.set_functions(std::move(functions), std::move(parts));
     for (const Phase& phase : context_.schedule.phases)
       for (const Loop& loop : phase.loops)
         if (finisher(context_.schedule, loop) != no_kernel) counters_.emplace(&loop, counters_.size());
@@ -122,6 +137,7 @@ class StepEmitter {
       b_.CreateRet(number(0));
       return;
     }
+    if (stages[s].loop != PhaseStage::no_loop) return emit_part(phase.loops[stages[s].loop], stages[s].part);
     const auto run = [&](bool cut) {
       std::vector<Job> jobs = jobs_of(stages[s], cut);
       if (joins(s))
@@ -155,6 +171,43 @@ class StepEmitter {
     Value* count;
     std::function<void(Value* chunk)> run;
   };
+
+  /// Whether threads share the steps of such a loop over time: if there are several, which would have unequal ranges of samples, and these fit into
+  /// the memory of one.
+  Value* cuts_steps(const Loop& loop) {
+    Value *units = units_of(loop), *most = b_.CreateAdd(units, b_.CreateUDiv(units, number(8)));
+    Value* are_unequal = b_.CreateICmpSGT(b_.CreateMul(range_units(loop), threads()), most);
+    Value* are_few = b_.CreateICmpSLE(units, number(loop.limits.most_joined()));
+    return b_.CreateAnd(b_.CreateAnd(are_few, are_unequal), b_.CreateICmpSGT(threads(), number(1)));
+  }
+
+  void emit_part(const Loop& loop, std::size_t part) {
+    // What a test wants to see found: two parts of which the second begins before the first is over.
+    const auto begins_early = [&](std::size_t later) {
+      return context_.sabotage.is(Sabotage::Kind::no_step_barrier, loop.kernels.front()) && context_.sabotage.argument == later;
+    };
+    std::vector<Job> jobs;
+    if (!begins_early(part)) jobs.push_back(job_of_part(loop, part));
+    if (begins_early(part + 1)) jobs.push_back(job_of_part(loop, part + 1));
+    emit_jobs(jobs);
+  }
+
+  /// A part of such a loop. Of a stage of its steps, each thread has a chunk, if pieces or samples can be divided.
+  Job job_of_part(const Loop& loop, std::size_t part) {
+    const std::size_t k = loop.kernels.front();
+    const ScanPlan& plan = *context_.schedule.kernels[k].scan;
+    const ScanPlan::Stage* stage = part > 0 && part <= plan.stages.size() ? &plan.stages[part - 1] : nullptr;
+    Value *none = number(0), *samples = units_of(loop), *all = number(1);
+    if (stage && stage->pieces > 1) all = number(stage->pieces);
+    else if (stage && stage->divides_samples) all = samples;
+    Value* each = divide_up(all, threads());
+    Value* count = b_.CreateSelect(cuts_steps(loop), divide_up(all, each), none);
+    return {count, [=, this, &loop](Value* chunk) {
+              Value *first = b_.CreateMul(chunk, each), *last = smaller(b_.CreateAdd(first, each), all);
+              const CallRange pieces{none, samples, none, first, last}, rows{first, last, none, none, number(1)};
+              calls_.emit_part(words_, loop, k, part, all == samples ? rows : pieces);
+            }};
+  }
 
   std::vector<Job> jobs_of(const PhaseStage& stage, bool cut) {
     const Phase& phase = context_.schedule.phases[stage.phase];
@@ -235,9 +288,8 @@ class StepEmitter {
   std::vector<Job> jobs_of(const std::vector<const Loop*>& loops) {
     std::vector<Job> jobs;
     for (const Loop* loop : loops) {
-      Value* size = chunk_units(*loop);
-      if (loop->limits.joined > 1) size = joined(*loop, size);
-      Value* ranges = divide_up(units_of(*loop), size);
+      Value *size = range_units(*loop), *ranges = divide_up(units_of(*loop), size);
+      if (context_.schedule.kernels[loop->kernels.front()].cuts_steps()) ranges = b_.CreateSelect(cuts_steps(*loop), number(0), ranges);
       if (loop->cut.pieces == 1 && finisher(context_.schedule, *loop) == no_kernel)
         jobs.push_back({ranges, [this, loop, size](Value* chunk) { emit_range(*loop, chunk, size); }});
       else jobs.push_back(pieces_of(*loop, {.kernel = loop->kernels.front(), .size = size, .ranges = ranges, .pieces_a_chunk = number(1)}));
@@ -245,10 +297,12 @@ class StepEmitter {
     return jobs;
   }
 
-  /// Units of what is computed as one of a loop with such chunks: so many chunks that each of the threads still has 4; or as few ranges of equal size
+  /// Units of what is computed as one of a loop: a chunk; or so many chunks that each of the threads still has 4; or as few ranges of equal size
   /// a thread as may be.
-  Value* joined(const Loop& loop, Value* chunk) {
+  Value* range_units(const Loop& loop) {
     const ChunkLimits& limits = loop.limits;
+    Value* chunk = chunk_units(loop);
+    if (limits.joined == 1) return chunk;
     Value *units = units_of(loop), *most = b_.CreateMul(chunk, number(limits.joined));
     const auto within = [&](Value* size) { return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size, chunk), most); };
     if (!limits.spread) return within(b_.CreateMul(b_.CreateUDiv(divide_up(units, chunk), b_.CreateMul(threads(), number(4))), chunk));
@@ -422,6 +476,12 @@ std::vector<StageSpec> stages_of(const Schedule& schedule, bool checked) {
     const auto phase = static_cast<std::uint32_t>(stage.phase);
     if (!stages.empty()) stages.back().last = stages.back().phase != phase;
     stages.push_back({phase, true});
+    if (stage.loop == PhaseStage::no_loop) continue;
+    const ScanPlan& plan = *schedule.kernels[schedule.phases[stage.phase].loops[stage.loop].kernels.front()].scan;
+    if (stage.part == 0 || stage.part > plan.stages.size()) continue;
+    stages.back().repeats = plan.length;
+    stages.back().turn = static_cast<std::uint32_t>(stage.part - 1);
+    stages.back().turns_back = stage.part == plan.stages.size();
   }
   return stages;
 }

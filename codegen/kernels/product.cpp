@@ -49,7 +49,7 @@ void ProductKernel::plan(Planner& planner, Kernel kernel) const {
   add_pack(kernel);
   const SymbolicLayout at = symbolic_layout(kernel.shape);
   if (planner.divides_columns(kernel.anchor)) {
-    kernel.cut = {Cut::Along::columns, divide_up(at.stride.factor(), piece_columns), true};
+    kernel.cut = {Cut::Along::columns, divide_up(at.stride.factor(), planner.is_step() ? step_columns : piece_columns), true};
   } else if (at.rows.factor() > 1) {
     planner.cut_single_sample(kernel, Cut::Along::rows, at.rows.factor());
   } else if (!product.op.transpose_b) {

@@ -49,6 +49,12 @@ class ProductEmitter : ProductWords {
     }
     const Rows rows = e_.rows();
     set_rows(rows.first, rows.last);
+    if (reads_much_again()) {  // what follows finds the sums of a piece in the first-level cache
+      return e_.loop(e_.piece_begin(), e_.piece_end(), 1, [&](Value* piece) {
+        piece_ = piece;
+        emit_rows();
+      });
+    }
     if (e_.kernel().cut.along != Cut::Along::columns || op_.transpose_b) return emit_rows();
     Value* single = b_.CreateICmpEQ(b_.CreateSub(end_, begin_), number(1));
     e_.when(single, [&] { emit_row(); });
@@ -79,8 +85,7 @@ class ProductEmitter : ProductWords {
   void begin() {
     k_begin_ = number(0);
     k_end_ = k_all_ = e_.extent(product_.sizes.k);
-    plan_ =
-        plan_product(product_, {e_.memory(Memory::packed) != no_value, divided_ || product_.of_windows(), e_.context().schedule.is_step}, e_.unit());
+    plan_ = plan_product(product_, {e_.memory(Memory::packed) != no_value, divided_ || product_.of_windows(), is_of_step()}, e_.unit());
   }
 
   /// The chunk's terms of its pieces, into its slot.
@@ -192,10 +197,15 @@ class ProductEmitter : ProductWords {
   }
 
   // ---- helpers ----
-  /// The columns of the call's pieces.
-  Value* first_column() { return b_.CreateMul(e_.piece_begin(), number(columns_of_piece())); }
-  Value* last_column() { return least(b_.CreateMul(e_.piece_end(), number(columns_of_piece())), number(product_.result_layout.stride.factor())); }
-  std::int64_t columns_of_piece() const { return product_.of_windows() ? window_columns : piece_columns; }
+  /// The columns of the call's pieces, or of the one that is emitted.
+  Value* first_column() { return b_.CreateMul(piece_ ? piece_ : e_.piece_begin(), number(columns_of_piece())); }
+  Value* last_column() {
+    Value* behind = piece_ ? b_.CreateAdd(piece_, number(1)) : e_.piece_end();
+    return least(b_.CreateMul(behind, number(columns_of_piece())), number(product_.result_layout.stride.factor()));
+  }
+  std::int64_t columns_of_piece() const { return product_.of_windows() ? window_columns : reads_much_again() ? step_columns : piece_columns; }
+  bool is_of_step() const { return e_.context().schedule.is_step; }
+  bool reads_much_again() const { return is_of_step() && divided_; }
   /// The most contracted indices of a pass, if known.
   std::int64_t most_k() const { return plan_.k_block ? plan_.k_block : product_.sizes.k.is_fixed() ? product_.sizes.k.factor() : 0; }
   /// The most rows of the result of a call.
@@ -206,10 +216,11 @@ class ProductEmitter : ProductWords {
   std::int64_t right_stride() const { return product_.right_layout.stride.factor(); }
 
   // ---- the right operand ----
-  /// Whether the call has enough rows: a condition at run time where their number is N and the operand could be read in place.
+  /// Whether the call has enough rows: a condition at run time where their number is N and the operand could be read in place. Steps of a loop over
+  /// time read a large one again and again.
   Value* reads_packed() {
     const Dim m = product_.sizes.m;
-    if (op_.transpose_b || product_.of_windows() || m.is_fixed() || packs_for_later_calls()) return b_.getTrue();
+    if (op_.transpose_b || product_.of_windows() || m.is_fixed() || reads_much_again() || packs_for_later_calls()) return b_.getTrue();
     return b_.CreateICmpSGE(e_.extent(m), number(paying_rows));
   }
 
@@ -331,6 +342,13 @@ class ProductEmitter : ProductWords {
       if (plan_.one_pass()) e_.store_results({row, least(b_.CreateAdd(row, number(rows)), end_)});
     };
     const auto whole_tile = [&](Value* row) { tile(row, panels.rows); };
+    if (reads_much_again()) {
+      Value *rest = b_.CreateURem(b_.CreateSub(end_, begin_), number(panels.rows)), *row = b_.CreateSub(end_, rest);
+      e_.loop(begin_, row, panels.rows, whole_tile);
+      for (unsigned rows = 1, before = 0; before < panels.rows; before = std::exchange(rows, std::min(2 * rows, panels.rows)))
+        e_.when(b_.CreateAnd(b_.CreateICmpSGT(rest, number(before)), b_.CreateICmpSLE(rest, number(rows))), [&] { tile(row, rows); });
+      return;
+    }
     if (!slot_row_ && !product_.of_windows()) return e_.loop(begin_, end_, panels.rows, whole_tile);
     // Behind the rows of a piece, the slot has those of the next; behind windows are those of another chunk.
     Value *rest = b_.CreateURem(b_.CreateSub(end_, begin_), number(panels.rows)), *row = b_.CreateSub(end_, rest);
@@ -385,6 +403,7 @@ class ProductEmitter : ProductWords {
   const ProductParts parts_ = parts_of(e_.graph(), e_.kernel().anchor);
   Value *begin_ = nullptr, *end_ = nullptr;
   Value *k_begin_ = nullptr, *k_end_ = nullptr, *k_all_ = nullptr;  ///< contracted indices: of the chunk, and all
+  Value* piece_ = nullptr;                                          ///< of the call's, if they are emitted one by one
   Value* chain_ = nullptr;                                          ///< the first contracted index of the chain
   Value* slot_row_ = nullptr;                                       ///< of a product in parts: the slot's first row
   Value* right_first_ = nullptr;                                    ///< of several products: the first row of the right matrix

@@ -101,12 +101,13 @@ bool packs_right(const ir::Graph& graph, ir::NodeId anchor, bool of_step) {
   return p.op.transpose_b ? p.sizes.k.is_fixed() && p.sizes.k.factor() * stride >= many_elements : stride >= long_stride;
 }
 
-bool divides_columns(const ir::Graph& graph, ir::NodeId anchor) {
+bool divides_columns(const ir::Graph& graph, ir::NodeId anchor, bool of_step) {
   if (!is_single_product(graph, anchor)) return false;
+  const std::int64_t least_elements = of_step ? much_elements / 4 : much_elements, least_columns = 2 * (of_step ? step_columns : piece_columns);
   const Product p = product_of(graph, anchor);
   const SymbolicLayout& right = p.right_layout;
   return !p.op.transpose_a && p.sizes.m.is_batch() && right.rows.is_fixed() && right.cols.is_fixed() &&
-         right.rows.factor() * right.stride.factor() >= much_elements && p.result_layout.stride.factor() > 2 * piece_columns;
+         right.rows.factor() * right.stride.factor() >= least_elements && p.result_layout.stride.factor() > least_columns;
 }
 
 bool is_long(const Product& product) {
@@ -171,7 +172,7 @@ ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit
   // Panels as even as whole vectors allow, so that there are at most two kinds of tiles.
   const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, use.of_step ? step_vectors(unit) : most_vectors(unit));
   std::int64_t each = divide_up(vectors, panels) * unit.lanes;
-  if (use.divided) each = std::bit_floor(most_vectors(unit)) * unit.lanes;
+  if (use.divided) each = (use.of_step ? step_vectors(unit) : std::bit_floor(most_vectors(unit))) * unit.lanes;
   plan.panels = cut_panels(stride, each, unit.lanes);
   for (Panels& p : plan.panels) {
     const auto width = static_cast<std::int64_t>(p.widths.size());

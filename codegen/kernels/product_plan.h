@@ -35,11 +35,11 @@ bool packs_right(const ir::Graph& graph, ir::NodeId anchor, bool of_step);
 inline constexpr std::int64_t much_elements = 256 * 1024;
 /// The least rows of a chunk that reads so much.
 inline constexpr std::int64_t much_rows = 32;
-/// Whether every chunk of the product is cut into pieces of piece_columns columns: where the right operand is so large that each chunk of rows would
-/// read all of it from memory, and there are few chunks of rows.
-bool divides_columns(const ir::Graph& graph, ir::NodeId anchor);
-/// The columns of a piece of a product of windows.
-inline constexpr std::int64_t window_columns = 64;
+/// Whether every chunk of the product is cut into pieces of columns: where the right operand is so large that each chunk of rows would read all of it
+/// from memory, and there are few chunks of rows. `of_step`: of a loop over time, whose chunks read it in each step.
+bool divides_columns(const ir::Graph& graph, ir::NodeId anchor, bool of_step);
+/// The columns of a piece of a product of windows, and of one in a loop over time; others have piece_columns.
+inline constexpr std::int64_t window_columns = 64, step_columns = 48;
 /// Tiles never have more rows than this: where a product is collected, so many rows past the last may be written.
 inline constexpr std::int64_t most_tile_rows = 8;
 

@@ -4,7 +4,9 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <set>
 
 #include "codegen/emit/emitter.h"
 #include "codegen/kernels/kinds.h"
@@ -114,6 +116,56 @@ class StepMemory {
   const ir::Scan& scan_;
 };
 
+/// Elements of all that was packed for the step, which each chunk reads in each step.
+std::int64_t packed_elements(const Schedule& step) {
+  std::int64_t elements = 0;
+  for (const Kernel& of_step : step.kernels)
+    if (of_step.is<Kernel::Pack>()) elements += step.values[of_step.memory_for(Memory::packed)].type.shape.elements().factor();
+  return elements;
+}
+
+/// Takes the kernels out of `waiting` whose results a kernel of the step needs.
+std::vector<std::size_t> take_needed(const Schedule& step, std::size_t by, std::vector<std::size_t>& waiting) {
+  std::set<ValueId> needed;
+  const auto add_reads = [&](std::size_t k) {
+    for (const Read& read : step.kernels[k].reads) needed.insert(step.memory_of(read.value));
+  };
+  add_reads(by);
+  std::vector<std::size_t> taken;
+  for (std::size_t i = waiting.size(); i-- > 0;) {
+    const std::vector<Write>& writes = step.kernels[waiting[i]].writes;
+    if (std::none_of(writes.begin(), writes.end(), [&](const Write& write) { return needed.contains(step.memory_of(write.value)); })) continue;
+    add_reads(waiting[i]);
+    taken.insert(taken.begin(), waiting[i]);
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return taken;
+}
+
+/// One stage; or, where steps may be cut and products are, several: as few as may be.
+std::vector<ScanPlan::Stage> stages_of(const ScanPlan& plan, std::vector<std::size_t> order, bool may_cut) {
+  const auto pieces = [&](std::size_t k) {
+    const Cut& cut = plan.schedule.kernels[k].cut;
+    return cut.along == Cut::Along::columns ? cut.of_each_range() : 1;
+  };
+  if (!may_cut || std::all_of(order.begin(), order.end(), [&](std::size_t k) { return pieces(k) == 1; })) return {{std::move(order)}};
+  std::vector<ScanPlan::Stage> stages;
+  std::vector<std::size_t> waiting;
+  for (const std::size_t k : order) {
+    if (pieces(k) == 1) {
+      waiting.push_back(k);
+      continue;
+    }
+    std::vector<std::size_t> before = take_needed(plan.schedule, k, waiting);
+    if (!before.empty() || (stages.empty() && !plan.strided.empty())) stages.push_back({std::move(before)});
+    stages.push_back({{k}, pieces(k)});
+  }
+  stages.push_back({std::move(waiting)});  // and copies the carries
+  const auto needs_none = [&](std::size_t k) { return plan.schedule.kernels[k].domain.samples && plan.schedule.kernels[k].memory.empty(); };
+  for (ScanPlan::Stage& stage : stages) stage.divides_samples = std::all_of(stage.kernels.begin(), stage.kernels.end(), needs_none);
+  return stages;
+}
+
 }  // namespace
 
 void ScanKernel::plan(Planner& planner, Kernel kernel) const {
@@ -125,13 +177,14 @@ void ScanKernel::plan(Planner& planner, Kernel kernel) const {
   const Dim samples = ir::samples_of(scan.body.graph(), scan.carry_count(), scan.sequence_count());
   kernel.domain = samples.is_batch() ? Domain{Dim::batch(), true} : Domain{};
   StepMemory(planner, kernel, *plan).run();
+  std::vector<std::size_t> order;
   // What the step's kernels read packed does not change from step to step: it is packed before the loop.
   for (const Phase& phase : step.phases)
     for (const Loop& loop : phase.loops)
       for (const std::size_t k : loop.kernels) {
         const Kernel& of_step = step.kernels[k];
         if (!of_step.is<Kernel::Pack>()) {
-          plan->order.push_back(k);
+          order.push_back(k);
           continue;
         }
         const auto outer = [&](ValueId value) { return plan->outer[plan->plan.buffer_of[value]]; };
@@ -148,6 +201,9 @@ void ScanKernel::plan(Planner& planner, Kernel kernel) const {
         pack.of_step = k;
         planner.add(std::move(pack));
       }
+  plan->length = scan.length;
+  const bool may_cut = kernel.domain.samples && !planner.is_step() && packed_elements(step) >= much_elements;
+  plan->stages = stages_of(*plan, std::move(order), may_cut);
   kernel.scan = std::move(plan);
   planner.add(std::move(kernel));
 }
@@ -160,26 +216,24 @@ class ScanEmitter {
       : e_(emitter), b_(emitter.builder()), plan_(*emitter.kernel().scan), scan_(scan_of(e_.graph(), e_.kernel())) {}
 
   void emit() {
-    for (const ScanPlan::Scalar& scalar : plan_.scalars) {
-      const Vec x = e_.evaluate_scalar(scalar.node);
-      e_.store(x, scalar.memory, {e_.number(0), e_.number(0)});
-    }
-    for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.first, carry.before);
-    std::vector<llvm::Function*> functions;
-    for (const std::size_t k : plan_.order) functions.push_back(e_.emit_step_kernel(k));
+    begin();
     Value* length = e_.extent(scan_.length);
     const Range steps = e_.kernel().mask ? masked_steps(length) : Range{e_.number(0), length};
     e_.loop(steps.first, steps.last, 1, [&](Value* i) {
-      Value* t = scan_.reverse ? b_.CreateSub(b_.CreateSub(b_.CreateAdd(steps.first, steps.last), e_.number(1)), i) : i;
-      for (const ScanPlan::Strided& each : plan_.strided)
-        if (each.is_read) copy_elements(each, t, length);
-      for (std::size_t k = 0; k < functions.size(); ++k) call(plan_.schedule.kernels[plan_.order[k]], functions[k], t);
-      for (const ScanPlan::Strided& each : plan_.strided)
-        if (!each.is_read) copy_elements(each, t, length);
-      for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.after, carry.before);
+      for (const ScanPlan::Stage& stage : plan_.stages) run(stage, step_at(i, steps), length);
     });
-    if (e_.kernel().mask) store_zeros(steps, length);
-    write_results();
+    end(steps, length);
+  }
+
+  /// What comes before the first step of a loop whose steps are cut, a stage of one, or what comes after the last.
+  void emit_part(std::size_t part) {
+    if (part == 0) return begin();
+    Value* length = e_.extent(scan_.length);
+    const Range steps = e_.kernel().mask ? masked_steps(length) : Range{e_.number(0), length};
+    if (part > plan_.stages.size()) return end(steps, length);
+    Value* i = e_.field(offsetof(StepContext, repeat), b_.getInt64Ty());
+    e_.when(b_.CreateAnd(b_.CreateICmpSGE(i, steps.first), b_.CreateICmpSLT(i, steps.last)),
+            [&] { run(plan_.stages[part - 1], step_at(i, steps), length); });
   }
 
   /// One of the step's kernels, which packs what does not change from step to step.
@@ -187,7 +241,7 @@ class ScanEmitter {
     const std::size_t k = e_.kernel().of_step;
     const Kernel& kernel = plan_.schedule.kernels[k];
     llvm::Function* function = e_.emit_step_kernel(k);
-    call_over(kernel, function, e_.begin(), e_.end(), nullptr);
+    call_over(kernel, function, {e_.begin(), e_.end()}, {e_.number(0), e_.number(kernel.cut.pieces)}, nullptr);
   }
 
  private:
@@ -200,6 +254,35 @@ class ScanEmitter {
     if (!over_samples()) return {e_.number(0), e_.extent(all)};
     Value* own = e_.extent(rows_of_sample(shape));
     return {b_.CreateMul(e_.begin(), own), b_.CreateMul(e_.end(), own)};
+  }
+
+  void begin() {
+    for (const ScanPlan::Scalar& scalar : plan_.scalars) {
+      const Vec x = e_.evaluate_scalar(scalar.node);
+      e_.store(x, scalar.memory, {e_.number(0), e_.number(0)});
+    }
+    for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.first, carry.before);
+  }
+
+  /// The i-th step of those that are computed.
+  Value* step_at(Value* i, Range steps) {
+    return scan_.reverse ? b_.CreateSub(b_.CreateSub(b_.CreateAdd(steps.first, steps.last), e_.number(1)), i) : i;
+  }
+
+  void run(const ScanPlan::Stage& stage, Value* t, Value* length) {
+    const bool is_first = &stage == &plan_.stages.front(), is_last = &stage == &plan_.stages.back();
+    for (const ScanPlan::Strided& each : plan_.strided)
+      if (each.is_read && is_first) copy_elements(each, t, length);
+    for (const std::size_t k : stage.kernels) call(plan_.schedule.kernels[k], e_.emit_step_kernel(k), t, e_.part() && stage.pieces > 1);
+    if (!is_last) return;
+    for (const ScanPlan::Strided& each : plan_.strided)
+      if (!each.is_read) copy_elements(each, t, length);
+    for (const ScanPlan::Carry& carry : plan_.carries) copy(carry.after, carry.before);
+  }
+
+  void end(Range steps, Value* length) {
+    if (e_.kernel().mask) store_zeros(steps, length);
+    write_results();
   }
 
   bool is_carry(const Write& write) const { return std::get<ir::ScanResult>(e_.graph().node(write.node).op).index < scan_.carries; }
@@ -256,15 +339,17 @@ class ScanEmitter {
     });
   }
 
-  /// Each buffer of a kernel of the step: of a sequence, from the row of step t of the first sample on.
-  void call(const Kernel& kernel, llvm::Function* function, Value* t) {
-    if (kernel.domain.samples) return call_over(kernel, function, e_.begin(), e_.end(), t);
-    call_over(kernel, function, e_.number(0), e_.extent(kernel.domain.units), t);
+  /// A kernel of the step, over the chunk's samples; of each its pieces that the call has if `has_pieces`, else all. Each buffer of a sequence begins
+  /// at the row of step t of the first sample.
+  void call(const Kernel& kernel, llvm::Function* function, Value* t, bool has_pieces) {
+    const Range pieces = has_pieces ? Range{e_.piece_begin(), e_.piece_end()} : Range{e_.number(0), e_.number(kernel.cut.pieces)};
+    if (kernel.domain.samples) return call_over(kernel, function, {e_.begin(), e_.end()}, pieces, t);
+    call_over(kernel, function, {e_.number(0), e_.extent(kernel.domain.units)}, pieces, t);
   }
-  void call_over(const Kernel& kernel, llvm::Function* function, Value* begin, Value* end, Value* t) {
+  void call_over(const Kernel& kernel, llvm::Function* function, Range units, Range pieces, Value* t) {
     std::vector<Value*> arguments;
     for (const std::uint32_t buffer : buffers_of(kernel, plan_.plan)) arguments.push_back(base(buffer, t));
-    arguments.insert(arguments.end(), {begin, end, e_.chunk(), e_.number(0), e_.number(kernel.cut.pieces)});
+    arguments.insert(arguments.end(), {units.first, units.last, e_.chunk(), pieces.first, pieces.last});
     e_.add_step_arguments(arguments);
     b_.CreateCall(function, arguments);
   }
@@ -297,12 +382,8 @@ class ScanEmitter {
 
 void ScanKernel::limit(const ir::Graph&, const Kernel& kernel, const Domain& domain, ChunkLimits& limits) const {
   if (kernel.is<Kernel::Pack>() || !domain.samples) return;
-  // Each step reads all that was packed for it: the larger that is, the more samples a chunk should have.
-  const Schedule& step = kernel.scan->schedule;
-  std::int64_t elements = 0;
-  for (const Kernel& of_step : step.kernels)
-    if (of_step.is<Kernel::Pack>()) elements += step.values[of_step.memory_for(Memory::packed)].type.shape.elements().factor();
-  const bool much = elements >= much_elements;
+  // The more each step reads, the more samples a chunk should have.
+  const bool much = packed_elements(kernel.scan->schedule) >= much_elements;
   const std::int64_t samples = much ? 2 * step_rows : step_rows;
   limits.granule = step_rows;
   if (much) {
@@ -316,6 +397,7 @@ void ScanKernel::limit(const ir::Graph&, const Kernel& kernel, const Domain& dom
 void ScanKernel::emit(Emitter& e) const {
   ScanEmitter emitter(e);
   if (e.kernel().is<Kernel::Pack>()) emitter.emit_pack();
+  else if (e.part()) emitter.emit_part(*e.part());
   else emitter.emit();
 }
 

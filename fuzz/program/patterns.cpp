@@ -141,6 +141,7 @@ constexpr Pattern kernel_patterns[] = {
     {"loop over time, reversed",
      [](const Site& s) { return s.kernel.is<Kernel::Group>() && s.has_anchor<ir::Scan>() && std::get<ir::Scan>(s.anchor().op).reverse; }},
     {"packed for a loop over time", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.kernel.scan; }},
+    {"steps of a loop over time shared by threads", [](const Site& s) { return s.kernel.cuts_steps(); }},
     {"column of a sequence copied", [](const Site& s) { return s.kernel.is<Kernel::Group>() && s.kernel.scan && !s.kernel.scan->strided.empty(); }},
     {"kernel of a convolution packed", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.is_convolution(); }},
     {"packed for later calls", [](const Site& s) { return s.kernel.is<Kernel::Pack>() && s.schedule.phases[s.kernel.phase].once; }},

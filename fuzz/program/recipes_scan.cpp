@@ -24,6 +24,7 @@ class StepMaker {
     else if (b_.choose.below(2)) add_sequence(b_.leaf({DType::f32, {Dim::batch(), length_, b_.number(1, 9)}}));
     is_masked_ = !masks_.empty() && b_.choose.below(2);
     for (std::size_t more = b_.choose.below(3) + b_.choose.below(2); more > 0; --more) add_carry();
+    if (b_.choose.one_in(12)) add_large_product();
     for (std::size_t attempts = 3 + b_.choose.below(10); attempts > 0; --attempts) try {
         grow();
       } catch (const UserError&) {  // shapes that do not fit
@@ -70,6 +71,17 @@ class StepMaker {
     carry_leaves_.push_back({b_.floats(shape), leaf});
     carries_.push_back(leaf);
     values_.push_back(leaf);
+  }
+  /// A carry of so many columns that threads share what it is multiplied by.
+  void add_large_product() {
+    const std::int64_t units = b_.number(513, 530);
+    const bool transposed = b_.choose.one_in(3);
+    b_.allow(units * units, 1e8);
+    const Value leaf = input({DType::f32, {Dim::batch(), units}}), weight = other(b_.floats({units, units}));
+    carry_leaves_.push_back({b_.floats({Dim::batch(), units}), leaf});
+    carries_.push_back(leaf);
+    const Value product = matmul(b_.choose.below(2) ? leaf : squashed(leaf), weight, false, transposed) * 0.0625;
+    values_.insert(values_.end(), {leaf, b_.choose.below(2) ? squashed(product) : squashed(product + other(b_.floats(Shape{units})))});
   }
   Value other(Value outside) {
     const Value leaf = input(outside.type());
@@ -149,7 +161,7 @@ class StepMaker {
     return select(shape.rank() == 1 ? masks_[0] : reshape(masks_[0], shape), x, other);
   }
   void add(Value x) {
-    if (x.shape().rank() > 4 || x.shape().elements().per_sample().factor() > 400) return;
+    if (x.shape().rank() > 4 || x.shape().elements().per_sample().factor() > 600) return;
     values_.push_back(x);
   }
 

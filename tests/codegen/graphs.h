@@ -30,9 +30,9 @@ inline ir::Graph training_graph(const std::vector<std::int64_t>& sizes) {
   return graph;
 }
 
-/// The optimized graph of a training step of a GRU of 12 units over five steps of 8 numbers, [N, 40]; its outputs are the loss and all states.
-inline ir::Graph recurrent_training_graph() {
-  nn::GRU layer(8, 12, {.return_sequences = true});
+/// The optimized graph of a training step of a GRU over five steps of 8 numbers, [N, 40]; its outputs are the loss and all states.
+inline ir::Graph recurrent_training_graph(std::int64_t units = 12) {
+  nn::GRU layer(8, units, {.return_sequences = true});
   const std::vector<Parameter> parameters = layer.parameters();
   optim::SGD optimizer;
   StepCore step(

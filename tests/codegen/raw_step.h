@@ -36,8 +36,9 @@ class RawStep {
   void bind_output(std::size_t i, const Tensor& to) { outputs_[i] = data(to); }
 
   /// Runs `image` once. Returns what the executor threw, or "".
-  std::string run(int threads = 1) {
+  std::string run(int threads = 1, const runtime::SpanObserver& observer = {}) {
     runtime::Executor executor(image);
+    executor.observe(observer);
     try {
       EXPECT_EQ(executor.run({inputs_, states_, outputs_, rows_, n_}, threads, true), 0u);
     } catch (const InternalError& error) {

@@ -1,5 +1,10 @@
 // Loops over time in compiled steps: what the code generator alone sees. Values: tests/frontend/scan_test.cpp.
 #include "ir/scan.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
 #include "codegen/compile.h"
 #include "codegen/schedule.h"
 #include "passes/pipeline.h"
@@ -57,6 +62,88 @@ TEST(ScanKernel, ChunksHaveMoreSamplesWhereAStepReadsMuch) {
   EXPECT_EQ(samples(100, 64), 8);
   EXPECT_EQ(samples(1024, 64), 16);
   EXPECT_EQ(samples(1024, 8), 16) << "of which 8 are there";
+}
+
+/// How often the kernel of a loop over three steps is called.
+std::size_t calls_of_loop(const ir::Graph& graph, std::int64_t n, int threads) {
+  test::RawStep step(graph, {.profile = true}, n);
+  std::atomic<std::size_t> calls{0};
+  EXPECT_EQ(step.run(threads, [&](const runtime::Span& span) { calls += step.image.kernels[span.kernel].name.starts_with("scan"); }), "");
+  return calls;
+}
+
+/// Before the loop, the product and the rest of each step, and after the loop: of the product, each thread has columns; of the rest, samples.
+TEST(ScanKernel, ThreadsShareStepsOfFewSamples) {
+  const ir::Graph graph = graph_of_loop(520, 3), small = graph_of_loop(100, 3);
+  EXPECT_EQ(calls_of_loop(graph, 1, 2), 1u + 3 * (2 + 1) + 1);
+  EXPECT_EQ(calls_of_loop(graph, 17, 2), 1u + 3 * (2 + 2) + 1);
+  EXPECT_EQ(calls_of_loop(graph, 1, 20), 1u + 3 * (11 + 1) + 1) << "there are 11 pieces of 48 columns";
+  EXPECT_EQ(calls_of_loop(graph, 32, 2), 2u) << "each thread has 16 samples";
+  EXPECT_EQ(calls_of_loop(graph, 32, 3), 1u + 3 * (3 + 3) + 1);
+  EXPECT_EQ(calls_of_loop(graph, 200, 2), 4u) << "they are more than one range may have";
+  EXPECT_EQ(calls_of_loop(graph, 17, 1), 1u);
+  EXPECT_EQ(calls_of_loop(small, 1, 2), 1u) << "the weight stays in the cache";
+}
+
+/// h ← h where the mask has no step of the sample, else tanh(x + h U); stacked are the sums of h, one a sample, whose vectors lie apart.
+ir::Graph graph_of_masked_loop(std::int64_t units, std::int64_t steps, bool reverse) {
+  const Dim n = Dim::batch();
+  ir::Graph step("step");
+  const Value h = step.add_input({"h", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
+  const Value x = step.add_input({"x", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
+  const Value mask = step.add_input({"mask", {DType::boolean, {n}}, ir::InputSpec::Kind::hidden});
+  const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
+  const Value next = select(reshape(mask, {n, 1}), step.add(ir::Tanh{}, {x + matmul(h, u) * 0.0625}), h);
+  step.add_output(next);
+  step.add_output(select(mask, sum(next, 1, 2), step.add(ir::Constant{0}, {})));
+  ir::Graph graph("g");
+  const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, steps, units}}}),
+              numbers = graph.add_input({"m", {DType::f32, {n, steps}}}),
+              weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
+  const Value has = less(numbers, graph.add(ir::Constant{0.6}, {}));
+  const Value loop = graph.add(ir::Scan{ir::Body(step), 1, 2, steps, reverse}, {carry, xs, has, weight});
+  graph.add_output(ir::scan_result(loop, 0));
+  graph.add_output(ir::scan_result(loop, 1));
+  passes::optimize(graph);
+  return graph;
+}
+
+TEST(ScanKernel, SharedStepsComputeTheSameBytes) {
+  const auto compare = [](const ir::Graph& graph, const char* what) {
+    EXPECT_THAT(to_text(graph, make_schedule(graph, false)), testing::HasSubstr("each step of few samples in up to 11 pieces")) << what;
+    const StepImage image = compile(graph, {}).image, checked_image = compile(graph, {.checked = true}).image;
+    for (const std::int64_t n : {1, 2, 19}) {
+      test::RawStep plain(image, graph, n), checked(checked_image, graph, n);
+      EXPECT_EQ(plain.run(1), "");
+      const std::vector<float> expected = plain.values();
+      for (const int threads : {2, 3, 20}) {
+        EXPECT_EQ(plain.run(threads), "");
+        EXPECT_EQ(plain.values(), expected) << what << ", " << n << " samples, " << threads << " threads";
+        EXPECT_EQ(checked.run(threads), "") << what << ", " << n << " samples, " << threads << " threads";
+        EXPECT_EQ(checked.values(), expected) << what << ", " << n << " samples, " << threads << " threads";
+      }
+    }
+  };
+  compare(graph_of_masked_loop(520, 7, false), "masked");
+  compare(graph_of_masked_loop(520, 7, true), "masked, from the last step on");
+}
+
+/// The steps of both directions; states are updated, so that each run has other values.
+TEST(ScanKernel, SharedStepsOfATrainingStepComputeTheSameBytes) {
+  const ir::Graph graph = test::recurrent_training_graph(520);
+  const StepImage image = compile(graph, {}).image, checked = compile(graph, {.checked = true}).image;
+  for (const std::int64_t n : {1, 5, 19}) {
+    const auto values = [&](const StepImage& of, int threads) {
+      test::RawStep step(of, graph, n);
+      EXPECT_EQ(step.run(threads), "") << n << " samples, " << threads << " threads";
+      return step.values();
+    };
+    const std::vector<float> expected = values(image, 1);
+    for (const int threads : {2, 3}) {
+      EXPECT_EQ(values(image, threads), expected) << n << " samples, " << threads << " threads";
+      EXPECT_EQ(values(checked, threads), expected) << n << " samples, " << threads << " threads";
+    }
+  }
 }
 
 /// 41 samples are 24 and 17 on two threads, and 16, 16 and 9 on three; 200 are four times 56 or less on two.

@@ -254,6 +254,48 @@ TEST(Executor, ForcedThreadsShareTheSmallestStages) {
   EXPECT_EQ(chunks_of[0] + chunks_of[1] + chunks_of[2], runs * 300);
 }
 
+/// Stages 1 and 2 are run in turn, once for each of T steps; a thread alone, for which they have no chunks, runs them once.
+TEST(Executor, RepeatsStagesOfStepsInTurn) {
+  struct Run {
+    std::uint32_t stage;
+    std::int64_t repeat;
+    bool operator==(const Run&) const = default;
+  };
+  static std::vector<Run> runs;
+  static std::uint32_t fault_at = 0;
+  StepImage image;
+  image.phases.resize(2);
+  image.stages = {{0, false}, {0, false, Dim::length(), 0}, {0, true, Dim::length(), 1, true}, {1}};
+  image.entry = [](StepContext* context, std::int32_t, std::uint32_t stage, ChunkSource* source) -> std::int64_t {
+    const std::int64_t chunks = stage == 1 || stage == 2 ? context->threads > 1 : 1;
+    while (source && source->next(source, chunks) >= 0) {
+      runs.push_back({stage, context->repeat});
+      if (runs.size() == fault_at) context->fault = 7;
+    }
+    return chunks;
+  };
+  Executor executor(image);
+  Bindings bindings;
+  const auto run = [&](std::int64_t steps, int threads) {
+    runs.clear();
+    bindings.sizes.t = steps;
+    return executor.run(bindings, threads, true);
+  };
+  EXPECT_EQ(run(3, 2), 0u);
+  const std::vector<Run> all{{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 0}};
+  EXPECT_EQ(runs, all);
+  EXPECT_EQ(run(1, 2), 0u);
+  EXPECT_EQ(runs, (std::vector<Run>{{0, 0}, {1, 0}, {2, 0}, {3, 0}}));
+  EXPECT_EQ(run(3, 1), 0u);
+  EXPECT_EQ(runs, (std::vector<Run>{{0, 0}, {3, 0}}));
+  fault_at = 4;
+  EXPECT_EQ(run(3, 2), 7u);
+  EXPECT_EQ(runs, std::vector<Run>(all.begin(), all.begin() + 4)) << "nothing runs after a fault";
+  fault_at = 0;
+  EXPECT_EQ(run(3, 2), 0u);
+  EXPECT_EQ(runs, all) << "the next call begins at the first step";
+}
+
 TEST(Executor, TellsAnObserverOfSpans) {
   Executor executor(image());
   const Call call(64);
