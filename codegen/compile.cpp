@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "codegen/alike.h"
+#include "codegen/emit/stages.h"
 #include "codegen/emit/step.h"
 #include "codegen/instrument/check.h"
 #include "codegen/instrument/threads.h"

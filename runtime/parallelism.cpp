@@ -23,10 +23,12 @@ std::vector<Chunk> chunks_of(const PhaseSpec& phase, Sizes sizes, std::span<cons
     for (const std::uint32_t k : loop.kernels) all += seconds[k];
     const std::uint32_t longest =
         *std::max_element(loop.kernels.begin(), loop.kernels.end(), [&](std::uint32_t a, std::uint32_t b) { return seconds[a] < seconds[b]; });
-    const std::int64_t units = loop.units.extent(sizes), size = chunk_of(units, sizes, loop.limits);
-    for (std::int64_t piece = 0; piece < loop.pieces; ++piece)
+    const bool cuts_steps = loop.cuts_steps(sizes);
+    const std::int64_t units = loop.units.extent(sizes), size = cuts_steps ? units : chunk_of(units, sizes, loop.limits),
+                       pieces = cuts_steps ? loop.step_pieces : loop.pieces;
+    for (std::int64_t piece = 0; piece < pieces; ++piece)
       for (std::int64_t first = 0; first < units; first += size)
-        chunks.push_back({all * static_cast<double>(std::min(size, units - first)) / static_cast<double>(units * loop.pieces), longest});
+        chunks.push_back({all * static_cast<double>(std::min(size, units - first)) / static_cast<double>(units * pieces), longest});
   }
   return chunks;
 }

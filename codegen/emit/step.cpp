@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "codegen/emit/kernel_call.h"
+#include "codegen/emit/stages.h"
 #include "codegen/scan_plan.h"
 #include "ir/error.h"
 
@@ -20,33 +21,6 @@ namespace sinter::codegen {
 namespace {
 
 using llvm::Value;
-
-/// A part of a phase. Samples are whole unless they are cut: then the loops in which they are not, and the pieces of number 0, are stage 0.
-struct PhaseStage {
-  std::size_t phase;
-  std::size_t number = 0;                ///< of the phase's stages with pieces of samples
-  bool finishing = false;                ///< of the pieces of loops, in a checked step
-  std::size_t loop = no_loop, part = 0;  ///< of a loop over time whose steps are cut: one of ScanPlan::parts
-  static constexpr std::size_t no_loop = ~std::size_t{0};
-};
-
-/// Whether the pieces of a loop are finished in a stage of their own. Steps that are not checked leave it to whoever computes the last part of each.
-bool is_finished_apart(const Schedule& schedule, const Phase& phase, bool checked) {
-  return checked && std::any_of(phase.loops.begin(), phase.loops.end(), [&](const Loop& loop) { return finisher(schedule, loop) != no_kernel; });
-}
-
-std::vector<PhaseStage> list_stages(const Schedule& schedule, bool checked) {
-  std::vector<PhaseStage> stages;
-  for (std::size_t p = 0; p < schedule.phases.size(); ++p) {
-    const Phase& phase = schedule.phases[p];
-    for (std::size_t number = 0; number < std::max<std::size_t>(phase.stages, 1); ++number) stages.push_back({p, number});
-    if (is_finished_apart(schedule, phase, checked)) stages.push_back({p, 0, true});
-    for (std::size_t l = 0; l < phase.loops.size(); ++l)
-      if (const Kernel& kernel = schedule.kernels[phase.loops[l].kernels.front()]; kernel.cuts_steps())
-        for (std::size_t part = 0; part < kernel.scan->parts(); ++part) stages.push_back({p, 0, false, l, part});
-  }
-  return stages;
-}
 
 class StepEmitter {
  public:
@@ -450,48 +424,6 @@ class StepEmitter {
 };
 
 }  // namespace
-
-Division divide_kernels(const Schedule& schedule, std::vector<std::size_t> code_of, std::size_t parts, bool stages_apart) {
-  // The approximate cost of compiling a kernel, in nodes: a product adds tiles, and stages a node a kernel.
-  const auto weight = [&](std::size_t k) {
-    const Kernel& kernel = schedule.kernels[k];
-    return kernel.nodes.size() + (kernel.memory_for(Memory::collected) != no_value || kernel.memory_for(Memory::staging) != no_value ? 16 : 4);
-  };
-  Division division{std::move(code_of), std::vector<std::size_t>(schedule.kernels.size()), parts, stages_apart ? parts : 0};
-  std::vector<std::size_t> order, loads(parts);
-  for (std::size_t k = 0; k < schedule.kernels.size(); ++k)
-    if (division.code_of[k] == k) order.push_back(k);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
-  if (!stages_apart) loads[0] = schedule.kernels.size();
-  for (const std::size_t k : order) {
-    division.part_of[k] = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
-    loads[division.part_of[k]] += weight(k);
-  }
-  return division;
-}
-
-std::vector<StageSpec> stages_of(const Schedule& schedule, bool checked) {
-  std::vector<StageSpec> stages;
-  for (const PhaseStage& stage : list_stages(schedule, checked)) {
-    const auto phase = static_cast<std::uint32_t>(stage.phase);
-    if (!stages.empty()) stages.back().last = stages.back().phase != phase;
-    stages.push_back({phase, true});
-    if (stage.loop == PhaseStage::no_loop) continue;
-    const ScanPlan& plan = *schedule.kernels[schedule.phases[stage.phase].loops[stage.loop].kernels.front()].scan;
-    if (stage.part == 0 || stage.part > plan.stages.size()) continue;
-    stages.back().repeats = plan.length;
-    stages.back().turn = static_cast<std::uint32_t>(stage.part - 1);
-    stages.back().turns_back = stage.part == plan.stages.size();
-  }
-  return stages;
-}
-
-std::size_t counters_of(const Schedule& schedule) {
-  std::size_t count = 0;
-  for (const Phase& phase : schedule.phases)
-    for (const Loop& loop : phase.loops) count += finisher(schedule, loop) != no_kernel;
-  return count;
-}
 
 void emit_part(EmitContext& context, const Division& division, std::size_t part, bool profile) { StepEmitter(context, profile).run(division, part); }
 

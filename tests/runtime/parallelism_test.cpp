@@ -34,6 +34,16 @@ TEST(Parallelism, LoopsOfAPhaseRunTogetherAndPhasesDoNot) {
   EXPECT_DOUBLE_EQ(busy(image({{32}, {32}}), 8), 4);
 }
 
+/// Of a loop over time, few samples: its steps are cut into pieces.
+TEST(Parallelism, StepsOfFewSamplesHavePieces) {
+  StepImage step = image({{16}});
+  EXPECT_DOUBLE_EQ(busy(step, 8), 2);
+  step.phases[0].loops[0].step_pieces = 33;
+  EXPECT_DOUBLE_EQ(busy(step, 8), 2) << "they are more than are computed as one";
+  step.phases[0].loops[0].limits.joined = 2;
+  EXPECT_DOUBLE_EQ(busy(step, 8), 33 / 5.0);
+}
+
 TEST(Parallelism, NamesTheKernelThatOthersWaitFor) {
   StepImage step = image({{64}, {8}, {64}});
   EXPECT_EQ(parallelism(step, 1, 8, estimated_seconds(step, 1)).kernel, 1u);
