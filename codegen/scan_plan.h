@@ -42,13 +42,15 @@ struct ScanPlan {
   std::vector<Scalar> scalars;
   Dim length = 1;  ///< steps
 
+  /// The stage that a section is; null for the first and the last.
+  const Stage* stage_of(std::size_t section) const { return section > 0 && section <= stages.size() ? &stages[section - 1] : nullptr; }
   std::int64_t most_pieces() const {
     std::int64_t most = 1;
     for (const Stage& stage : stages) most = std::max(most, stage.pieces);
     return most;
   }
-  /// Functions for loops whose steps are cut: what comes before the first step; the stages of a step; what comes after the last one.
-  std::size_t parts() const { return stages.size() > 1 ? stages.size() + 2 : 0; }
+  /// Sections of a loop whose steps are cut, each a function: what comes before the first step; the stages of a step; what comes after the last one.
+  std::size_t sections() const { return stages.size() > 1 ? stages.size() + 2 : 0; }
 };
 
 }  // namespace sinter::codegen

@@ -14,8 +14,8 @@ namespace sinter::codegen {
 
 using llvm::Value;
 
-Emitter::Emitter(EmitContext& context, const Kernel& kernel, std::optional<std::size_t> part)
-    : context_(context), kernel_(kernel), part_(part), builder_(context.module.getContext()), arguments_(buffers_of(kernel, context.plan)) {}
+Emitter::Emitter(EmitContext& context, const Kernel& kernel, std::optional<std::size_t> section)
+    : context_(context), kernel_(kernel), section_(section), builder_(context.module.getContext()), arguments_(buffers_of(kernel, context.plan)) {}
 
 llvm::Function* Emitter::declare() {
   llvm::LLVMContext& llvm = context_.module.getContext();
@@ -25,7 +25,7 @@ llvm::Function* Emitter::declare() {
   const bool of_step = context_.step_of != ir::no_node;
   function_ = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(llvm), types, false),
                                      of_step ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage,
-                                     str(context_.kernel_names, kernel_number(), part_ ? str("_part_", *part_) : ""), context_.module);
+                                     str(context_.kernel_names, kernel_number(), section_ ? str("_section_", *section_) : ""), context_.module);
   if (!of_step) function_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   for (unsigned i = 0; i < arguments_.size(); ++i) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
@@ -34,7 +34,7 @@ llvm::Function* Emitter::declare() {
   function_->addFnAttr(llvm::Attribute::NoInline);
   if (of_step) return function_;  // a checked kernel has its code in it
   if (context_.checked) function_->addFnAttr(checked_kernel);
-  if (context_.checked && (part_ || kernel_.is<Kernel::Pack>() || kernel_.cut.every_range || kernel_.cut.along == Cut::Along::columns))
+  if (context_.checked && (section_ || kernel_.is<Kernel::Pack>() || kernel_.cut.every_range || kernel_.cut.along == Cut::Along::columns))
     function_->addFnAttr(strided_kernel);
   return function_;
 }

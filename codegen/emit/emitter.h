@@ -41,8 +41,8 @@ class Emitter {
   using Body = std::function<void(llvm::Value*)>;
   using SiteBody = std::function<void(const Site&)>;
 
-  /// `part`: one of ScanPlan::parts(), instead of the whole kernel.
-  Emitter(EmitContext& context, const Kernel& kernel, std::optional<std::size_t> part = {});
+  /// `section`: one of ScanPlan::sections(), instead of the whole kernel.
+  Emitter(EmitContext& context, const Kernel& kernel, std::optional<std::size_t> section = {});
   /// The function without its body: kernels of a step may lie in several modules.
   llvm::Function* declare();
   /// The function of a kernel of the step of this loop over time, emitted where it is asked for first; it is called with that kernel's buffers, a
@@ -56,7 +56,7 @@ class Emitter {
   EmitContext& context() const { return context_; }
   const ir::Graph& graph() const { return context_.graph; }
   const Kernel& kernel() const { return kernel_; }
-  std::optional<std::size_t> part() const { return part_; }
+  std::optional<std::size_t> section() const { return section_; }
   const ir::Node& anchor() const { return graph().node(kernel_.anchor); }
   const VectorUnit& unit() const { return context_.unit; }
   Builder& builder() { return builder_; }
@@ -152,7 +152,7 @@ class Emitter {
 
   EmitContext& context_;
   const Kernel& kernel_;
-  std::optional<std::size_t> part_;
+  std::optional<std::size_t> section_;
   Builder builder_;
   std::vector<std::uint32_t> arguments_;  ///< buffers, in the order of the function's pointers
   llvm::Function* function_ = nullptr;

@@ -19,9 +19,9 @@ Value* StepWords::threads(Builder& builder) const {
 
 KernelCalls::KernelCalls(EmitContext& context, Builder& builder, bool profile) : context_(context), b_(builder), profile_(profile) {}
 
-void KernelCalls::set_functions(std::vector<llvm::Function*> functions, std::vector<std::vector<llvm::Function*>> parts) {
+void KernelCalls::set_functions(std::vector<llvm::Function*> functions, std::vector<std::vector<llvm::Function*>> sections) {
   functions_ = std::move(functions);
-  parts_ = std::move(parts);
+  sections_ = std::move(sections);
   for (const Kernel& kernel : context_.schedule.kernels) arguments_.push_back(buffers_of(kernel, context_.plan));
 }
 

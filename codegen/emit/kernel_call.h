@@ -27,15 +27,15 @@ class KernelCalls {
  public:
   /// With `profile`, StepContext::span is called for each call.
   KernelCalls(EmitContext& context, Builder& builder, bool profile);
-  /// `functions`: by kernel, and of what is cut into parts (ScanPlan::parts) these.
-  void set_functions(std::vector<llvm::Function*> functions, std::vector<std::vector<llvm::Function*>> parts);
+  /// `functions`: by kernel, and the sections of those that have some.
+  void set_functions(std::vector<llvm::Function*> functions, std::vector<std::vector<llvm::Function*>> sections);
   /// `shared`: threads share the sample.
   void emit(const StepWords& words, const Loop& loop, std::size_t kernel, const CallRange& range, bool shared) {
     call(words, loop, kernel, functions_[kernel], range, range.begin, shared);
   }
-  /// A part of a kernel, of samples that threads share: all that there are.
-  void emit_part(const StepWords& words, const Loop& loop, std::size_t kernel, std::size_t part, const CallRange& range) {
-    call(words, loop, kernel, parts_[kernel][part], range, number(0), true);
+  /// A section of a kernel, of samples that threads share: all that there are.
+  void emit_section(const StepWords& words, const Loop& loop, std::size_t kernel, std::size_t section, const CallRange& range) {
+    call(words, loop, kernel, sections_[kernel][section], range, number(0), true);
   }
 
  private:
@@ -52,7 +52,7 @@ class KernelCalls {
   Builder& b_;
   bool profile_;
   std::vector<llvm::Function*> functions_;
-  std::vector<std::vector<llvm::Function*>> parts_;
+  std::vector<std::vector<llvm::Function*>> sections_;
   std::vector<std::vector<std::uint32_t>> arguments_;  ///< buffers, by kernel
 };
 

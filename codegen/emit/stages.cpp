@@ -21,9 +21,9 @@ std::vector<PhaseStage> list_stages(const Schedule& schedule, bool checked) {
     const Phase& phase = schedule.phases[p];
     for (std::size_t number = 0; number < std::max<std::size_t>(phase.stages, 1); ++number) stages.push_back({p, number});
     if (is_finished_apart(schedule, phase, checked)) stages.push_back({p, 0, true});
-    for (std::size_t l = 0; l < phase.loops.size(); ++l)
-      if (const Kernel& kernel = schedule.kernels[phase.loops[l].kernels.front()]; kernel.cuts_steps())
-        for (std::size_t part = 0; part < kernel.scan->parts(); ++part) stages.push_back({p, 0, false, l, part});
+    for (const Loop& loop : phase.loops)
+      if (const Kernel& kernel = schedule.kernels[loop.kernels.front()]; kernel.cuts_steps())
+        for (std::size_t section = 0; section < kernel.scan->sections(); ++section) stages.push_back({p, 0, false, &loop, section});
   }
   return stages;
 }
@@ -34,12 +34,12 @@ std::vector<StageSpec> stages_of(const Schedule& schedule, bool checked) {
     const auto phase = static_cast<std::uint32_t>(stage.phase);
     if (!stages.empty()) stages.back().last = stages.back().phase != phase;
     stages.push_back({phase, true});
-    if (stage.loop == PhaseStage::no_loop) continue;
-    const ScanPlan& plan = *schedule.kernels[schedule.phases[stage.phase].loops[stage.loop].kernels.front()].scan;
-    if (stage.part == 0 || stage.part > plan.stages.size()) continue;
+    if (!stage.over_time) continue;
+    const ScanPlan& plan = *schedule.kernels[stage.over_time->kernels.front()].scan;
+    if (!plan.stage_of(stage.section)) continue;
     stages.back().repeats = plan.length;
-    stages.back().turn = static_cast<std::uint32_t>(stage.part - 1);
-    stages.back().turns_back = stage.part == plan.stages.size();
+    stages.back().turn = static_cast<std::uint32_t>(stage.section - 1);
+    stages.back().turns_back = stage.section == plan.stages.size();
   }
   return stages;
 }

@@ -10,10 +10,10 @@ namespace sinter::codegen {
 /// A part of a phase. Samples are whole unless they are cut: then the loops in which they are not, and the pieces of number 0, are stage 0.
 struct PhaseStage {
   std::size_t phase;
-  std::size_t number = 0;                ///< of the phase's stages with pieces of samples
-  bool finishing = false;                ///< of the pieces of loops, in a checked step
-  std::size_t loop = no_loop, part = 0;  ///< of a loop over time whose steps are cut: one of ScanPlan::parts
-  static constexpr std::size_t no_loop = ~std::size_t{0};
+  std::size_t number = 0;           ///< of the phase's stages with pieces of samples
+  bool finishing = false;           ///< of the pieces of loops, in a checked step
+  const Loop* over_time = nullptr;  ///< a loop whose steps are cut, of which the stage is a section (ScanPlan::sections)
+  std::size_t section = 0;
 };
 
 /// The stages of a step, in their order. Those of checked steps have more: pieces are finished in one of their own.

@@ -29,7 +29,7 @@ class StepEmitter {
   void run(const Division& division, std::size_t part) {
     const std::size_t count = context_.schedule.kernels.size();
     std::vector<llvm::Function*> functions(count);
-    std::vector<std::vector<llvm::Function*>> parts(count);
+    std::vector<std::vector<llvm::Function*>> sections(count);
     for (std::size_t k = 0; k < count; ++k) {
       if (division.code_of[k] != k || (part != division.step_part && part != division.part_of[k])) continue;
       const Kernel& kernel = context_.schedule.kernels[k];
@@ -39,14 +39,14 @@ class StepEmitter {
         return function;
       };
       functions[k] = make(Emitter(context_, kernel));
-      for (std::size_t p = 0; kernel.cuts_steps() && p < kernel.scan->parts(); ++p) parts[k].push_back(make(Emitter(context_, kernel, p)));
+      for (std::size_t s = 0; kernel.cuts_steps() && s < kernel.scan->sections(); ++s) sections[k].push_back(make(Emitter(context_, kernel, s)));
     }
     if (part != division.step_part) return;
     for (std::size_t k = 0; k < count; ++k) {
       functions[k] = functions[division.code_of[k]];
-      parts[k] = parts[division.code_of[k]];
+      sections[k] = sections[division.code_of[k]];
     }
-    calls_.set_functions(std::move(functions), std::move(parts));
+    calls_.set_functions(std::move(functions), std::move(sections));
     for (const Phase& phase : context_.schedule.phases)
       for (const Loop& loop : phase.loops)
         if (finisher(context_.schedule, loop) != no_kernel) counters_.emplace(&loop, counters_.size());
@@ -111,7 +111,7 @@ class StepEmitter {
       b_.CreateRet(number(0));
       return;
     }
-    if (stages[s].loop != PhaseStage::no_loop) return emit_part(phase.loops[stages[s].loop], stages[s].part);
+    if (stages[s].over_time) return emit_section(*stages[s].over_time, stages[s].section);
     const auto run = [&](bool cut) {
       std::vector<Job> jobs = jobs_of(stages[s], cut);
       if (joins(s))
@@ -155,22 +155,22 @@ class StepEmitter {
     return b_.CreateAnd(b_.CreateAnd(are_few, are_unequal), b_.CreateICmpSGT(threads(), number(1)));
   }
 
-  void emit_part(const Loop& loop, std::size_t part) {
-    // What a test wants to see found: two parts of which the second begins before the first is over.
+  void emit_section(const Loop& loop, std::size_t section) {
+    // What a test wants to see found: two sections of which the second begins before the first is over.
     const auto begins_early = [&](std::size_t later) {
       return context_.sabotage.is(Sabotage::Kind::no_step_barrier, loop.kernels.front()) && context_.sabotage.argument == later;
     };
     std::vector<Job> jobs;
-    if (!begins_early(part)) jobs.push_back(job_of_part(loop, part));
-    if (begins_early(part + 1)) jobs.push_back(job_of_part(loop, part + 1));
+    if (!begins_early(section)) jobs.push_back(job_of_section(loop, section));
+    if (begins_early(section + 1)) jobs.push_back(job_of_section(loop, section + 1));
     emit_jobs(jobs);
   }
 
-  /// A part of such a loop. Of a stage of its steps, each thread has a chunk, if pieces or samples can be divided.
-  Job job_of_part(const Loop& loop, std::size_t part) {
+  /// A section of such a loop. Of a stage of its steps, each thread has a chunk, if pieces or samples can be divided.
+  Job job_of_section(const Loop& loop, std::size_t section) {
     const std::size_t k = loop.kernels.front();
     const ScanPlan& plan = *context_.schedule.kernels[k].scan;
-    const ScanPlan::Stage* stage = part > 0 && part <= plan.stages.size() ? &plan.stages[part - 1] : nullptr;
+    const ScanPlan::Stage* stage = plan.stage_of(section);
     Value *none = number(0), *samples = units_of(loop), *all = number(1);
     if (stage && stage->pieces > 1) all = number(stage->pieces);
     else if (stage && stage->divides_samples) all = samples;
@@ -179,7 +179,7 @@ class StepEmitter {
     return {count, [=, this, &loop](Value* chunk) {
               Value *first = b_.CreateMul(chunk, each), *last = smaller(b_.CreateAdd(first, each), all);
               const CallRange pieces{none, samples, none, first, last}, rows{first, last, none, none, number(1)};
-              calls_.emit_part(words_, loop, k, part, all == samples ? rows : pieces);
+              calls_.emit_section(words_, loop, k, section, all == samples ? rows : pieces);
             }};
   }
 

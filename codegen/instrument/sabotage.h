@@ -12,7 +12,7 @@ struct Sabotage {
     shifted_pointer,  ///< kernel `at` gets its buffer `argument` shifted by one row
     wide_chunk,       ///< each chunk of kernel `at` begins with the last unit of the previous chunk
     no_barrier,       ///< the phase after `at` begins before it is over
-    no_step_barrier,  ///< part `argument` of kernel `at`, a loop over time whose steps threads share, begins before the one before it is over
+    no_step_barrier,  ///< section `argument` of kernel `at`, a loop over time whose steps threads share, begins before the one before it is over
   };
   Kind kind = Kind::none;
   std::size_t at = 0, argument = 0;

@@ -173,6 +173,7 @@ ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit
   const std::int64_t vectors = divide_up(stride, unit.lanes), panels = divide_up(vectors, use.of_step ? step_vectors(unit) : most_vectors(unit));
   std::int64_t each = divide_up(vectors, panels) * unit.lanes;
   if (use.divided) each = (use.of_step ? step_vectors(unit) : std::bit_floor(most_vectors(unit))) * unit.lanes;
+  if (use.divided && (use.of_step ? step_columns : window_columns) % each) throw InternalError("product", str("a piece is no panels of ", each));
   plan.panels = cut_panels(stride, each, unit.lanes);
   for (Panels& p : plan.panels) {
     const auto width = static_cast<std::int64_t>(p.widths.size());

@@ -222,7 +222,7 @@ TEST(Checked, FindsAMissingBarrierBeforeALoopOverTime) {
   EXPECT_GE(found, 1u);
 }
 
-/// Between the parts of a loop: before its first step, the product and the rest of each step, and after its last.
+/// Between the sections of a loop: before its first step, the product and the rest of each step, and after its last.
 TEST(Checked, FindsAMissingBarrierBetweenSharedSteps) {
   nn::SimpleRNN layer(8, 520);
   const ir::Graph graph = graph_of([&](const Tensor& x) { return std::vector{layer(reshape(x, {-1, 5, 8}))}; });
@@ -230,10 +230,10 @@ TEST(Checked, FindsAMissingBarrierBetweenSharedSteps) {
   const auto loop = std::find_if(schedule.kernels.begin(), schedule.kernels.end(), [](const codegen::Kernel& kernel) { return kernel.cuts_steps(); });
   ASSERT_NE(loop, schedule.kernels.end());
   const auto number = static_cast<std::size_t>(loop - schedule.kernels.begin());
-  ASSERT_EQ(loop->scan->parts(), 4u);
-  for (const std::size_t part : {1, 2, 3}) {
-    RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::no_step_barrier, number, part}}, 3);
-    EXPECT_THAT(bad.run(2), AllOf(HasSubstr(" stores to '"), HasSubstr(str("kernel ", number, " (scan")))) << "part " << part;
+  ASSERT_EQ(loop->scan->sections(), 4u);
+  for (const std::size_t section : {1, 2, 3}) {
+    RawStep bad(graph, {.checked = true, .sabotage = {Sabotage::Kind::no_step_barrier, number, section}}, 3);
+    EXPECT_THAT(bad.run(2), AllOf(HasSubstr(" stores to '"), HasSubstr(str("kernel ", number, " (scan")))) << "section " << section;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "codegen/compile.h"
+#include "codegen/scan_plan.h"
 #include "codegen/schedule.h"
 #include "passes/pipeline.h"
 #include "tests/codegen/raw_step.h"
@@ -85,7 +86,7 @@ TEST(ScanKernel, ThreadsShareStepsOfFewSamples) {
   EXPECT_EQ(calls_of_loop(small, 1, 2), 1u) << "the weight stays in the cache";
 }
 
-/// h ← h where the mask has no step of the sample, else tanh(x + h U); stacked are the sums of h, one a sample, whose vectors lie apart.
+/// h ← h where the mask has no step of the sample, else tanh(x + h U); stacked are averages of h, one a sample, whose vectors lie apart.
 ir::Graph graph_of_masked_loop(std::int64_t units, std::int64_t steps, bool reverse) {
   const Dim n = Dim::batch();
   ir::Graph step("step");
@@ -95,7 +96,8 @@ ir::Graph graph_of_masked_loop(std::int64_t units, std::int64_t steps, bool reve
   const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
   const Value next = select(reshape(mask, {n, 1}), step.add(ir::Tanh{}, {x + matmul(h, u) * 0.0625}), h);
   step.add_output(next);
-  step.add_output(select(mask, sum(next, 1, 2), step.add(ir::Constant{0}, {})));
+  const Value shares = step.add(ir::Softmax{}, {next * 3.0});  // its rows have memory of their own
+  step.add_output(select(mask, sum(shares * next, 1, 2), step.add(ir::Constant{0}, {})));
   ir::Graph graph("g");
   const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, steps, units}}}),
               numbers = graph.add_input({"m", {DType::f32, {n, steps}}}),
@@ -126,6 +128,14 @@ TEST(ScanKernel, SharedStepsComputeTheSameBytes) {
   };
   compare(graph_of_masked_loop(520, 7, false), "masked");
   compare(graph_of_masked_loop(520, 7, true), "masked, from the last step on");
+}
+
+/// What no product of the step needs waits for the last stage: of the forward loop, what is kept for the gradient.
+TEST(ScanKernel, SharedStepsHaveAsFewStagesAsMayBe) {
+  std::vector<std::size_t> stages;
+  for (const Kernel& kernel : make_schedule(test::recurrent_training_graph(520), false).kernels)
+    if (kernel.cuts_steps()) stages.push_back(kernel.scan->stages.size());
+  EXPECT_EQ(stages, (std::vector<std::size_t>{2, 3})) << "product and gates; and in the other direction gates, product and sum";
 }
 
 /// The steps of both directions; states are updated, so that each run has other values.
