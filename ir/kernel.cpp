@@ -33,19 +33,16 @@ std::optional<std::size_t> prologue_operand(const Op& op) {
 
 namespace {
 
-/// Whether it reads its first operand through a dense copy of each image.
-bool copies_images(const Op& op) {
-  const auto* forward = std::get_if<Conv2D>(&op);
-  const auto* weight = std::get_if<Conv2DWeight>(&op);
-  return (forward && forward->groups == 1) || (weight && weight->groups == 1);
+/// Whether its first operand is images, which it copies, or reads pixel by pixel: of each the channels that it needs.
+bool reads_images(const Op& op) {
+  return std::visit([]<class O>(const O&) { return std::is_same_v<O, Conv2D> || std::is_same_v<O, Conv2DWeight> || IsPool<O>; }, op);
 }
 
 }  // namespace
 
 bool takes_unpadded(const Op& op, std::size_t operand) {
   const bool product = std::holds_alternative<Matmul>(op) || std::holds_alternative<Dense>(op) || std::holds_alternative<BatchMatmul>(op);
-  return is_pointwise(op) || moves_elements(op) || prologue_operand(op) == operand || (product && operand == 0) ||
-         (copies_images(op) && operand == 0);
+  return is_pointwise(op) || moves_elements(op) || prologue_operand(op) == operand || (product && operand == 0) || (reads_images(op) && operand == 0);
 }
 
 namespace {

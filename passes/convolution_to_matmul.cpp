@@ -12,8 +12,10 @@ using ir::NodeId;
 using ir::Value;
 
 bool is_one_by_one(const ir::Convolution& c) {
-  for (const ir::SlidingAxis& axis : {c.sliding.h, c.sliding.w})
-    if (axis.size != 1 || axis.stride != 1 || axis.in != axis.out) return false;  // then nothing is padded
+  for (const ir::SlidingAxis& axis : {c.sliding.h, c.sliding.w}) {
+    const bool is_each_pixel = axis.in == axis.out && axis.before == 0 && (axis.stride == 1 || axis.in == 1);
+    if (axis.size != 1 || !is_each_pixel) return false;
+  }
   // Products of one column are computed element by element.
   return c.groups == 1 && c.channels > 1 && c.features > 1;
 }

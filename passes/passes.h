@@ -39,6 +39,8 @@ bool constant_fold(ir::Graph& graph, PassContext& context);
 bool simplify(ir::Graph& graph, PassContext& context);
 /// conv2d, and its adjoint in the image, with a kernel of 1 × 1 → matmul of pixels and the kernel.
 bool convolution_to_matmul(ir::Graph& graph, PassContext& context);
+/// Convolutions and pools over images of one column [N, H, 1, C] → over images of one row [N, 1, H, C].
+bool swap_image_axes(ir::Graph& graph, PassContext& context);
 /// op(reshape(x)) → reshape(op(x)) for pointwise ops and sums, where the reshape keeps the columns.
 bool reshape_past_pointwise(ir::Graph& graph, PassContext& context);
 /// log(softmax(x)) → log_softmax(x), and its gradient with it: avoids overflow and divisions by a probability of 0.

@@ -25,6 +25,8 @@ std::span<const Pass> pipeline() {
       {"simplify", simplify, nullptr, true},
       // Before reshape_past_pointwise: makes reshapes around products.
       {"convolution_to_matmul", convolution_to_matmul, nullptr, true},
+      // After convolution_to_matmul, to which such reshapes would be of no use.
+      {"swap_image_axes", swap_image_axes, nullptr, true},
       // Before all passes that match neighbours: removes reshapes between a convolution and its bias, relu and pool.
       {"reshape_past_pointwise", reshape_past_pointwise},
       // Before common_subexpressions: the program may also contain the log_softmax that this makes.

@@ -1,4 +1,6 @@
 // Data at rest: tensors that no kernel works on have (almost) no padding, and steps read them as they are.
+#include <map>
+
 #include "runtime/buffer.h"
 #include "tests/frontend/helpers.h"
 
@@ -177,6 +179,30 @@ TEST(AtRest, StepsReadItInPlace) {
                               b = step(batch(images, n).padded(), batch(table, n).padded(), batch(labels, n));
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].to_vector<float>(), b[i].to_vector<float>()) << n;
   }
+}
+
+/// Convolutions of one group, of several, and of one a channel; gradients of their kernels; pools.
+TEST(AtRest, ConvolutionsAndPoolsReadImagesInPlace) {
+  NEEDS_CODEGEN();
+  constexpr std::int64_t channels = 6;
+  std::map<std::int64_t, Parameter> kernels;  // by the number of groups
+  for (const std::int64_t groups : {1, 2, 6}) kernels.try_emplace(groups, str("kernel", groups), random({3, 2, channels / groups, 12}, 5));
+  const auto read_in_all_ways = [&](const Tensor& x) {
+    std::vector<Tensor> results{max_pool2d(x, {2, 3}), average_pool2d(x, {3, 2})};
+    for (const auto& [groups, kernel] : kernels) {
+      const Tensor y = conv2d(x, kernel, {.strides = {2}, .padding = Padding::around({1, 0}), .groups = groups});
+      results.insert(results.end(), {y, grad(sum(square(y)), {kernel})[0]});
+    }
+    return results;
+  };
+  auto step = compile(read_in_all_ways, {.threads = 2, .force = true});
+  for (const std::int64_t n : {1, 5, 40}) {
+    const Tensor x = random({n, 9, 8, channels}, 4);
+    ASSERT_TRUE(rests_unpadded(x.shape()));
+    const VerifyReport report = step.verify(x);
+    EXPECT_TRUE(report.ok()) << n << ": " << report;
+  }
+  EXPECT_THAT(step.explain(), testing::Not(testing::HasSubstr("copied to padded rows")));
 }
 
 }  // namespace

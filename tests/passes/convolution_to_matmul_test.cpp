@@ -30,6 +30,16 @@ struct ConvolutionToMatmul : ::testing::Test {
 
 TEST_F(ConvolutionToMatmul, OfPixels) { EXPECT_TRUE(becomes_product({}, 3, {1, 1, 3, 6})); }
 TEST_F(ConvolutionToMatmul, DilationMeansNothing) { EXPECT_TRUE(becomes_product({.dilations = {2, 3}}, 3, {1, 1, 3, 6})); }
+TEST_F(ConvolutionToMatmul, StridesOverOnePixelMeanNothing) {
+  const auto of_one_pixel = [](const Conv2D& op) {
+    Graph one("g");
+    const Value x = one.add_input({"images", {DType::f32, {n, 1, 1, 3}}}), w = one.add_state({"kernel", {DType::f32, {1, 1, 3, 6}}});
+    one.add_output(one.add(op, {x, w}));
+    return run(passes::convolution_to_matmul, one).changed;
+  };
+  EXPECT_TRUE(of_one_pixel({.strides = {4, 3}}));
+  EXPECT_FALSE(of_one_pixel({.strides = {4, 3}, .pads = {0, 1, 0, 0}})) << "its window is padding";
+}
 TEST_F(ConvolutionToMatmul, NotOfSomePixels) { EXPECT_FALSE(becomes_product({.strides = {1, 2}}, 3, {1, 1, 3, 6})); }
 TEST_F(ConvolutionToMatmul, NotOfPadding) { EXPECT_FALSE(becomes_product({.pads = {0, 1, 0, 0}}, 3, {1, 1, 3, 6})); }
 TEST_F(ConvolutionToMatmul, NotOfSeveralPixels) { EXPECT_FALSE(becomes_product({.pads = {0, 1, 0, 1}}, 3, {1, 3, 3, 6})); }
