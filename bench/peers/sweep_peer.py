@@ -249,8 +249,8 @@ def recurrent(r):
     yield way
 
 
-KINDS = {"dense": dense, "conv": lambda r: convolution(r, 1), "depthwise": lambda r: convolution(r, r["channels"]), "conv1d": conv1d, "pool": pool,
-         "normalization": normalization, "softmax": softmax, "embedding": embedding, "elementwise": elementwise, "recurrent": recurrent}
+KINDS = {"dense": dense, "conv": lambda r: convolution(r, 1), "grouped": lambda r: convolution(r, r["groups"]),
+         "depthwise": lambda r: convolution(r, r["channels"]), "conv1d": conv1d, "pool": pool, "normalization": normalization, "softmax": softmax, "embedding": embedding, "elementwise": elementwise, "recurrent": recurrent}
 
 
 def measure(call, seconds):

@@ -110,21 +110,23 @@ Subject convolution(const Layer& layer, const Tensor& x, const Windows& at, std:
   return s;
 }
 
-Subject image_convolution(Request& request, bool is_depthwise) {
+enum class Groups : std::uint8_t { one, some, channels };
+Subject image_convolution(Request& request, Groups kind) {
   const Windows at = image_windows(request);
   const std::int64_t channels = request.number("channels", 1, most_channels), features = request.number("features", 1, most_channels);
   const nn::Activation activation = nn::parse_activation(request.word("activation", {"none", "relu"}));
-  const std::int64_t channels_a_group = is_depthwise ? 1 : channels;
+  const std::int64_t groups = kind == Groups::one ? 1 : kind == Groups::channels ? channels : request.number("groups", 1, channels);
+  const std::int64_t channels_a_group = channels / groups;
   const double in = static_cast<double>(channels_a_group), out = static_cast<double>(features);
   require_moderate(2 * at.places() * at.taps() * in * out, at.positions() * static_cast<double>(channels) + at.taps() * in * out + at.places() * out);
-  const nn::Conv2D layer(
-      channels, features, {at.kernel_height, at.kernel_width}, activation,
-      {.strides = {at.stride}, .padding = Padding::around({at.padding, at.padding}), .groups = is_depthwise ? channels : 1, .weight = init::zeros()});
+  const nn::Conv2D layer(channels, features, {at.kernel_height, at.kernel_width}, activation,
+                         {.strides = {at.stride}, .padding = Padding::around({at.padding, at.padding}), .groups = groups, .weight = init::zeros()});
   return convolution(layer, numbers({at.batch, at.height, at.width, channels}, of_input), at, channels_a_group, features);
 }
 
-Subject conv(Request& request) { return image_convolution(request, false); }
-Subject depthwise(Request& request) { return image_convolution(request, true); }
+Subject conv(Request& request) { return image_convolution(request, Groups::one); }
+Subject grouped(Request& request) { return image_convolution(request, Groups::some); }
+Subject depthwise(Request& request) { return image_convolution(request, Groups::channels); }
 
 Subject conv1d(Request& request) {
   const std::int64_t channels = request.number("channels", 1, most_channels), features = request.number("features", 1, most_channels);
@@ -314,11 +316,17 @@ Subject recurrent(Request& request) {
 }
 
 const std::vector<std::pair<std::string, Subject (*)(Request&)>>& table() {
-  static const std::vector<std::pair<std::string, Subject (*)(Request&)>> all{
-      {"dense", dense},          {"conv", conv},           {"conv1d", conv1d},
-      {"depthwise", depthwise},  {"pool", pool},           {"normalization", normalization},
-      {"softmax", softmax_rows}, {"embedding", embedding}, {"elementwise", elementwise},
-      {"recurrent", recurrent}};
+  static const std::vector<std::pair<std::string, Subject (*)(Request&)>> all{{"dense", dense},
+                                                                              {"conv", conv},
+                                                                              {"conv1d", conv1d},
+                                                                              {"grouped", grouped},
+                                                                              {"depthwise", depthwise},
+                                                                              {"pool", pool},
+                                                                              {"normalization", normalization},
+                                                                              {"softmax", softmax_rows},
+                                                                              {"embedding", embedding},
+                                                                              {"elementwise", elementwise},
+                                                                              {"recurrent", recurrent}};
   return all;
 }
 

@@ -1,9 +1,9 @@
 // Kernels of convolutions: what they need, and which code computes them; see codegen/kernels/convolution_plan.h.
 #include "codegen/emit/combine.h"
 #include "codegen/kernels/chains.h"
+#include "codegen/kernels/convolution_channels.h"
 #include "codegen/kernels/convolution_depthwise.h"
 #include "codegen/kernels/convolution_emit.h"
-#include "codegen/kernels/convolution_grouped.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_emit.h"
 #include "codegen/kernels/winograd.h"
@@ -91,7 +91,7 @@ void ConvolutionKernel::emit(Emitter& e) const {
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
   if (tiles_depthwise(e.graph(), e.kernel().anchor)) return emit_depthwise(e);
   if (!tiles_convolution(e.graph(), e.kernel().anchor)) {
-    collect_grouped(e);
+    collect_channels(e);
     return e.store_results(e.rows());
   }
   if (is_window_product(e.graph(), e.kernel().anchor)) return e.kernel().is<Kernel::Pack>() ? emit_product_pack(e) : emit_product(e);
@@ -131,7 +131,7 @@ void ConvolutionWeightKernel::emit(Emitter& e) const {
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
   if (tiles_depthwise(e.graph(), e.kernel().anchor)) return emit_depthwise_weight(e);
   if (tiles_convolution(e.graph(), e.kernel().anchor)) emit_convolution_weight(e);
-  else sum_grouped_weight(e);
+  else sum_channels_weight(e);
 }
 
 }  // namespace sinter::codegen

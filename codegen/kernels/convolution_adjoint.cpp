@@ -18,10 +18,11 @@ class AdjointEmitter : ConvolutionWords {
     const std::int64_t stride = symbolic_layout(type(e_.memory(Memory::packed)).shape).stride.factor();
     choose_tiles(plan_.w.windows, stride);
     for_each_image([&](Value* image) {
-      zero_from(copy_at(number(0)), plan_.h.copy * plan_.copy_row());
+      zero_from(copy_at(number(0)), plan_.copy_elements() - 16);  // up to the end of the last row
       e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
         Value* gradients = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
-        e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1, [&](Value* part) { scatter_row(gradients, oh, part, stride); });
+        e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1,
+                [&](Value* part) { for_each_group(plan_.groups, [&](Value* group) { scatter_row(gradients, oh, part, group, stride); }); });
       });
       copy_back(image);
       Value* first = mul(image, plan_.h.source * plan_.w.source);
@@ -48,7 +49,8 @@ class AdjointEmitter : ConvolutionWords {
   }
 
  private:
-  /// Where row h of the image begins in the copy.
+  std::int64_t plane() const { return plan_.plane_elements(plan_.h.copy); }
+  /// Where row h of the image begins in the copy, in the plane of the first group.
   Value* place_of(Value* h) { return copy_at(add(mul(add(h, number(plan_.h.first)), plan_.copy_row()), number(plan_.w.first * plan_.channels))); }
 
   /// The copy as the image that is collected: zeros where no window was.
@@ -57,13 +59,19 @@ class AdjointEmitter : ConvolutionWords {
     const bool flat = is_flat(shape);
     const std::int64_t rows = plan_.h.kept(), columns = plan_.w.kept(), stride = symbolic_layout(shape).stride.factor();
     const Vec zero(llvm::ConstantFP::get(b_.getFloatTy(), 0), DType::f32);
-    const auto pixel = [&](Value* from, Value* row) {
+    // The channels of a pixel from number `channel` on, up to the end of a row, or of a group.
+    const auto of_group = [&](Value* from, Value* row, Value* channel, std::int64_t floats) {
       for (std::int64_t c = 0; c < plan_.channels; c += lanes) {
-        const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, stride - c)),
+        const auto width = static_cast<unsigned>(std::min<std::int64_t>(lanes, floats - c)),
                    valid = static_cast<unsigned>(std::min<std::int64_t>(width, plan_.channels - c));
-        const Vec x = from ? e_.load(float_at(from, number(c)), DType::f32, width) : splat(zero, width);
-        e_.store(x, e_.memory(Memory::collected), flat ? Site{number(0), row, 1, 1} : Site{row, number(c), width, valid});
+        const Vec x = from ? e_.load(float_at(from, c), DType::f32, width) : splat(zero, width);
+        e_.store(x, e_.memory(Memory::collected), flat ? Site{number(0), row, 1, 1} : Site{row, add(channel, number(c)), width, valid});
       }
+    };
+    const auto pixel = [&](Value* from, Value* row) {
+      for_each_group(plan_.groups, [&](Value* group) {
+        of_group(from ? float_at(from, mul(group, plane())) : nullptr, row, mul(group, plan_.channels), plan_.groups > 1 ? plan_.channels : stride);
+      });
     };
     const auto line = [&](Value* h, std::int64_t covered) {
       Value *row = mul(add(mul(image, plan_.h.source), h), plan_.w.source), *from = place_of(h);
@@ -74,32 +82,40 @@ class AdjointEmitter : ConvolutionWords {
     e_.loop(number(rows), number(plan_.h.source), 1, [&](Value* h) { line(h, 0); });
   }
 
-  /// Adds the runs of part `part` of the kernel to the copy, for the windows of the gradients from row `first` on.
-  void scatter_row(Value* first, Value* oh, Value* part, std::int64_t stride) {
+  /// Gradients of a group: from this row and column on.
+  struct Gradients {
+    Value *row, *column;
+  };
+
+  /// Adds the runs of part `part` of a group's kernel to the copy, for the windows of the gradients from row `first` on.
+  void scatter_row(Value* first, Value* oh, Value* part, Value* group, std::int64_t stride) {
+    const Gradients gradients{first, mul(group, conv_.features_a_group())};
     Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
-    Value* to =
-        copy_at(add(mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row()), mul(kw, plan_.w.dilation * plan_.channels)));
-    Value* packed = float_at(e_.pointer(e_.memory(Memory::packed)), mul(part, conv_.features * stride));
-    if (plan_.windows_are_apart()) add_runs(first, to, packed, stride);
-    else add_tiles_of_runs(first, to, packed, stride);
+    Value* line = mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row());
+    Value* to = copy_at(add(mul(group, plane()), add(line, mul(kw, plan_.w.dilation * plan_.channels))));
+    Value* packed = float_at(e_.pointer(e_.memory(Memory::packed)), mul(add(mul(part, conv_.features), gradients.column), stride));
+    if (plan_.windows_are_apart()) add_runs(gradients, to, packed, stride);
+    else add_tiles_of_runs(gradients, to, packed, stride);
   }
 
   /// Windows far enough apart that a tile's rows don't meet: it adds to the copy itself. A panel of the kernel stays in the first-level cache.
-  void add_runs(Value* first, Value* to, Value* packed, std::int64_t stride) {
+  void add_runs(const Gradients& gradients, Value* to, Value* packed, std::int64_t stride) {
     const std::int64_t step = plan_.w.step * plan_.channels;
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
       for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
-        product_of_gradients(panels, rows, {float_at(to, add(mul(ow, step), column)), step, true}, float_at(packed, column), stride, add(first, ow));
+        product_of_gradients(panels, rows, {float_at(to, add(mul(ow, step), column)), step, true}, float_at(packed, column), stride,
+                             {add(gradients.row, ow), gradients.column});
       });
     });
   }
 
   /// Windows that overlap: the runs of a tile lie after the copy, and are added window by window.
-  void add_tiles_of_runs(Value* first, Value* to, Value* packed, std::int64_t stride) {
+  void add_tiles_of_runs(const Gradients& gradients, Value* to, Value* packed, std::int64_t stride) {
     Value* runs = copy_at(number(plan_.copy_elements()));
     for_each_tile(tiles_.rows, [&](Value* ow, unsigned rows) {
       for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
-        product_of_gradients(panels, rows, {float_at(runs, column), stride, false}, float_at(packed, column), stride, add(first, ow));
+        product_of_gradients(panels, rows, {float_at(runs, column), stride, false}, float_at(packed, column), stride,
+                             {add(gradients.row, ow), gradients.column});
       });
       for (unsigned i = 0; i < rows; ++i) {
         Value* window = float_at(to, mul(add(ow, number(i)), plan_.w.step * plan_.channels));
@@ -121,18 +137,17 @@ class AdjointEmitter : ConvolutionWords {
     std::int64_t stride;
     bool add;
   };
-  /// `rows` rows of gradients from `row` on, times a panel of the packed kernel.
-  void product_of_gradients(const Panels& panels, unsigned rows, const Runs& to, Value* b, std::int64_t ldb, Value* row) {
-    const Type& gradients = type(source_);
-    const bool flat = is_flat(gradients.shape);
-    Value* a = flat ? e_.address(source_, number(0), row) : e_.address(source_, row, number(0));
+  /// `rows` rows of gradients, times a panel of the packed kernel.
+  void product_of_gradients(const Panels& panels, unsigned rows, const Runs& to, Value* b, std::int64_t ldb, const Gradients& gradients) {
+    const Shape& shape = type(source_).shape;
+    Value* a = is_flat(shape) ? e_.address(source_, number(0), gradients.row) : e_.address(source_, gradients.row, gradients.column);
     llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
                                                         .rows = rows,
                                                         .ldc = to.stride,
                                                         .walk = Tile::Walk::spread,
-                                                        .lda = symbolic_layout(gradients.shape).stride.factor(),
+                                                        .lda = symbolic_layout(shape).stride.factor(),
                                                         .accumulate = to.add});
-    b_.CreateCall(tile, {to.begin, b, number(ldb), number(conv_.features), number(to.add), a});
+    b_.CreateCall(tile, {to.begin, b, number(ldb), number(conv_.features_a_group()), number(to.add), a});
   }
 };
 

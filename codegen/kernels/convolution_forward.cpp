@@ -33,14 +33,14 @@ class ForwardEmitter : ConvolutionWords {
       const auto rows = [&](Value* row, Value* row_end, Value* from) {
         e_.loop(row, row_end, 1, [&](Value* oh) {
           Value* first = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
-          Value* of_row = float_at(from, mul(sub(oh, row), plan_.h.step * row_floats()));
+          Value* of_row = float_at(from, mul(sub(oh, row), step_of(plan_.h) * row_floats()));
           if (divides_rows) parts_of_row(first, of_row, oh, {begin, end});
           else part_of_row(first, of_row, oh, windows);
         });
       };
       if (in_place_) {
-        Value* pixel = mul(add(mul(image, plan_.h.source), mul(first_row, plan_.h.step)), plan_.w.source);
-        rows(first_row, last_row, e_.element_address(source_, mul(pixel, plan_.channels)));
+        Value* pixel = mul(add(mul(image, plan_.h.source), mul(first_row, step_of(plan_.h))), plan_.w.source);
+        rows(first_row, last_row, e_.element_address(source_, mul(pixel, conv_.channels)));
       } else {
         for_each_block(image, first_row, last_row, plan_.block(), [&](Value* row, Value* row_end) { rows(row, row_end, copy_at(number(0))); });
       }
@@ -49,27 +49,36 @@ class ForwardEmitter : ConvolutionWords {
 
  private:
   void choose_tiles(std::int64_t windows) {
-    if (!dots_) return ConvolutionWords::choose_tiles(windows, symbolic_layout(e_.kernel().shape).stride.factor());
+    if (!dots_) return ConvolutionWords::choose_tiles(windows, feature_columns());
     e_.note(str(ir::name(node_.op), ", sums of products in lanes, ", conv_.features == 1 ? "1 feature" : str(conv_.features, " features")));
   }
   /// Floats between pixels, and between rows, of what windows are read from.
   std::int64_t pixel_floats() const { return in_place_ ? e_.stored(source_).layout().stride.factor() : plan_.channels; }
   std::int64_t row_floats() const { return in_place_ ? plan_.w.source * pixel_floats() : plan_.copy_row(); }
+  /// From one window to the next.
+  std::int64_t step_of(const ConvolutionPlan::Axis& axis) const { return in_place_ ? axis.stride : axis.step; }
+  /// From one group's windows to the next one's.
+  std::int64_t group_floats() const { return in_place_ ? plan_.channels : plan_.plane_elements(plan_.rows_under(plan_.block())); }
 
   /// Parts [first, last) of row `oh`, of which the last of all may be shorter.
   void parts_of_row(Value* first, Value* from, Value* oh, Range parts) {
     const std::int64_t windows = plan_.windows_of_part(), last = plan_.parts() - 1;
     const auto part = [&](Value* i, std::int64_t count) {
       Value* ow = mul(i, windows);
-      part_of_row(add(first, ow), float_at(from, mul(ow, plan_.w.step * pixel_floats())), oh, count);
+      part_of_row(add(first, ow), float_at(from, mul(ow, step_of(plan_.w) * pixel_floats())), oh, count);
     };
     e_.loop(parts.first, least(parts.last, number(last)), 1, [&](Value* i) { part(i, windows); });
     e_.when(b_.CreateICmpEQ(parts.last, number(last + 1)), [&] { part(number(last), plan_.w.windows - last * windows); });
   }
   /// The results of `windows` windows of row `oh`: the rows from `first` on, whose windows begin at `from`.
   void part_of_row(Value* first, Value* from, Value* oh, std::int64_t windows) {
+    const RowTiles tiles = dots_ || windows == plan_.windows_of_part() ? tiles_.rows : tile_rows(windows, tiles_.rows.size);
     if (dots_) dot_row(first, from, windows);
-    else tile_row(first, from, rows_of_window(oh), windows == plan_.windows_of_part() ? tiles_.rows : tile_rows(windows, tiles_.rows.size));
+    else
+      for_each_group(plan_.groups, [&](Value* group) {
+        const Results results{first, mul(group, conv_.features_a_group())};
+        tile_row(results, float_at(from, mul(group, group_floats())), rows_of_window(oh), tiles);
+      });
     e_.store_results({first, add(first, number(windows))});
   }
 
@@ -81,7 +90,7 @@ class ForwardEmitter : ConvolutionWords {
       x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, number(low));
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(high));
     };
-    Value* start = mul(oh, h.step);
+    Value* start = mul(oh, h.stride);
     return {bounded(sub(number(h.first), start), 0, h.size - 1), bounded(sub(number(h.first + h.source), start), 1, h.size)};
   }
 
@@ -90,34 +99,40 @@ class ForwardEmitter : ConvolutionWords {
     Value *h, *w, *count, *runs, *jump, *place;
   };
 
-  /// The pixels from row `first` of the result on, whose windows begin at `from`.
-  void tile_row(Value* first, Value* from, std::pair<Value*, Value*> rows_of_window, const RowTiles& tiles) {
+  /// Where the results of a group begin.
+  struct Results {
+    Value *row, *column;
+  };
+
+  /// The results of the windows that begin at `from`.
+  void tile_row(const Results& results, Value* from, std::pair<Value*, Value*> rows_of_window, const RowTiles& tiles) {
     const auto [begin, end] = rows_of_window;
     Value *zero = number(0), *channels = number(plan_.channels);
-    const std::int64_t most = plan_.taps_at_a_time(symbolic_layout(e_.kernel().shape).stride.factor());
+    const std::int64_t most = plan_.taps_at_a_time(feature_columns());
     if (plan_.runs_a_row() > 1) {
       e_.loop(begin, end, 1, [&](Value* h) {
-        tile_taps(first, from, tiles,
+        tile_taps(results, from, tiles,
                   {h, zero, channels, number(plan_.w.size), number((plan_.w.dilation - 1) * plan_.channels), b_.CreateSub(h, begin)}, true);
       });
     } else if (most == plan_.w.size) {  // runs are the rows of a window
-      tile_taps(first, from, tiles,
+      tile_taps(results, from, tiles,
                 {begin, zero, number(plan_.run()), b_.CreateSub(end, begin), number(plan_.h.dilation * row_floats() - plan_.run()), zero}, false);
     } else {
       e_.loop(begin, end, 1, [&](Value* h) {
         e_.loop(zero, number(plan_.w.size), most, [&](Value* w) {
           Value* taps = least(number(most), b_.CreateSub(number(plan_.w.size), w));
-          tile_taps(first, from, tiles, {h, w, mul(taps, plan_.channels), number(1), zero, add(b_.CreateSub(h, begin), w)}, true);
+          tile_taps(results, from, tiles, {h, w, mul(taps, plan_.channels), number(1), zero, add(b_.CreateSub(h, begin), w)}, true);
         });
       });
     }
   }
-  void tile_taps(Value* first, Value* from, const RowTiles& tiles, const Taps& taps, bool accumulate) {
+  void tile_taps(const Results& results, Value* from, const RowTiles& tiles, const Taps& taps, bool accumulate) {
     const ValueId right = e_.value_of(node_.inputs[1]);
-    const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor(), step = plan_.w.step * pixel_floats();
+    const std::int64_t ldb = symbolic_layout(type(right).shape).stride.factor(), step = step_of(plan_.w) * pixel_floats();
     Value* window = float_at(from, add(mul(taps.h, plan_.h.dilation * row_floats()), mul(taps.w, plan_.channels)));
     Value* row = mul(add(mul(taps.h, plan_.w.size), taps.w), plan_.channels);
-    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
+    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* of_group) {
+      Value* column = add(results.column, of_group);
       Value* b = e_.address(right, row, column);
       for_each_tile(tiles, [&](Value* ow, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,
@@ -127,7 +142,7 @@ class ForwardEmitter : ConvolutionWords {
                                                             .lda = step,
                                                             .accumulate = accumulate,
                                                             .runs = true});
-        Value* c = e_.address(e_.memory(Memory::collected), add(first, ow), column);
+        Value* c = e_.address(e_.memory(Memory::collected), add(results.row, ow), column);
         b_.CreateCall(tile, {c, b, number(ldb), taps.count, taps.place, float_at(window, mul(ow, step)), taps.runs, taps.jump, number(0)});
       });
     });
@@ -138,7 +153,7 @@ class ForwardEmitter : ConvolutionWords {
     const auto features = static_cast<unsigned>(conv_.features);
     const std::int64_t sums = e_.unit().registers >= 32 ? 16 : 6;
     for_each_tile(tile_rows(windows, std::clamp<std::int64_t>(sums / features, 1, 8)),
-                  [&](Value* ow, unsigned rows) { dot_tile(add(first, ow), float_at(from, mul(ow, plan_.w.step * pixel_floats())), rows); });
+                  [&](Value* ow, unsigned rows) { dot_tile(add(first, ow), float_at(from, mul(ow, step_of(plan_.w) * pixel_floats())), rows); });
   }
   void dot_tile(Value* first, Value* from, unsigned rows) {
     const bool flat = is_flat(e_.kernel().shape);
@@ -158,7 +173,7 @@ class ForwardEmitter : ConvolutionWords {
           std::vector<Vec> y;
           for (unsigned f = 0; f < features; ++f) y.push_back(load(float_at(b, add(i, number(f * feature_floats)))));
           for (unsigned w = 0; w < rows; ++w) {
-            const Vec x = load(float_at(a, add(i, number(w * plan_.w.step * pixel_floats()))));
+            const Vec x = load(float_at(a, add(i, number(w * step_of(plan_.w) * pixel_floats()))));
             for (unsigned f = 0; f < features; ++f) {
               llvm::AllocaInst* sum = sums[w * features + f];
               Value* before = b_.CreateLoad(sum->getAllocatedType(), sum);

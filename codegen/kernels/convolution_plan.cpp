@@ -12,16 +12,24 @@ namespace sinter::codegen {
 
 namespace {
 
-ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a) {
-  return {{a.in, (a.out - 1) * a.stride + (a.size - 1) * a.dilation + 1, a.before}, a.out, a.size, a.stride, a.dilation};
+/// With the elements that no window sees, or without.
+ConvolutionPlan::Axis plan_axis(const ir::SlidingAxis& a, bool is_whole) {
+  ConvolutionPlan::Axis axis{{.source = a.in, .first = a.before}, a.out, a.size, a.dilation, a.stride, a.stride};
+  axis.copy = axis.covered();
+  if (is_whole || a.stride <= axis.reach()) return axis;
+  axis.run = axis.step = axis.reach();
+  axis.gap = a.stride - axis.run;
+  axis.copy = a.out * axis.run;
+  return axis;
 }
 
 }  // namespace
 
 std::int64_t ConvolutionPlan::block() const {
   constexpr std::int64_t most = 128 * 1024, copied_once = 4;  // floats; of the rows of a block for each one that the next block copies again
-  if (h.copy * copy_row() <= most) return h.windows;
-  const std::int64_t fitting = (most / copy_row() - rows_under(1)) / h.step + 1, worth = copied_once * rows_under(1) / h.step;
+  const std::int64_t row = groups * copy_row();
+  if (h.copy * row <= most) return h.windows;
+  const std::int64_t fitting = (most / row - rows_under(1)) / h.step + 1, worth = copied_once * rows_under(1) / h.step;
   return std::clamp<std::int64_t>(std::max(fitting, worth), 1, h.windows);
 }
 
@@ -62,7 +70,10 @@ ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor) {
       node.op);
 }
 
-bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) { return convolution_of(graph, anchor).groups == 1; }
+bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Convolution c = convolution_of(graph, anchor);
+  return !is_depthwise(c) || (c.features > c.channels && !tiles_depthwise(graph, anchor));
+}
 
 bool is_depthwise(const ir::Convolution& c) { return c.groups > 1 && c.groups == c.channels; }
 
@@ -75,16 +86,18 @@ bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor) {
 
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
-  return {plan_axis(c.sliding.h), plan_axis(c.sliding.w), c.channels};
+  const bool is_whole = std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op);  // all of the copy is the result
+  return {plan_axis(c.sliding.h, is_whole), plan_axis(c.sliding.w, is_whole), c.channels_a_group(), c.groups};
 }
 
 bool reads_images_in_place(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Node& node = graph.node(anchor);
   if (!std::holds_alternative<ir::Conv2D>(node.op)) return false;
   const ConvolutionPlan plan = plan_convolution(graph, anchor);
-  const auto has_no_padding = [](const CopyAxis& axis) { return axis.first == 0 && axis.copy <= axis.source; };
+  const auto has_no_padding = [](const ConvolutionPlan::Axis& axis) { return axis.first == 0 && axis.covered() <= axis.source; };
   const SymbolicLayout images = ir::layout_of(graph, node.inputs[0]);
-  return has_no_padding(plan.h) && has_no_padding(plan.w) && (images.stride == images.cols || plan.w.size == 1);
+  const bool rows_are_adjacent = plan.groups == 1 && images.stride == images.cols;
+  return has_no_padding(plan.h) && has_no_padding(plan.w) && (rows_are_adjacent || plan.w.size == 1);
 }
 
 bool is_narrow(const ir::Graph& graph, ir::NodeId anchor) {
@@ -92,6 +105,7 @@ bool is_narrow(const ir::Graph& graph, ir::NodeId anchor) {
   if (!std::holds_alternative<ir::Conv2D>(graph.node(anchor).op) || !tiles_convolution(graph, anchor)) return false;
   const std::int64_t features = convolution_of(graph, anchor).features;
   const ConvolutionPlan plan = plan_convolution(graph, anchor);
+  if (plan.groups > 1) return false;
   const std::int64_t runs = plan.h.size * plan.runs_a_row();
   return features == 1 || (features <= most_features && features * (runs * divide_up(plan.run(), vector) + sum_of_lanes) < plan.taps());
 }
@@ -124,9 +138,7 @@ bool is_transposed_window_product(const ir::Graph& graph, ir::NodeId anchor) {
 ConvolutionPlan plan_windows(const ir::Graph& graph, ir::NodeId anchor) {
   if (!std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op)) return plan_convolution(graph, anchor);
   const ir::Convolution c = convolution_of(graph, anchor);
-  const auto axis = [](const ir::SlidingAxis& a) {
-    return ConvolutionPlan::Axis{{a.out, a.in + a.size - 1, ir::adjoint_pad(a)}, a.in, a.size, 1, 1};
-  };
+  const auto axis = [](const ir::SlidingAxis& a) { return ConvolutionPlan::Axis{{a.out, a.in + a.size - 1, ir::adjoint_pad(a)}, a.in, a.size}; };
   return {axis(c.sliding.h), axis(c.sliding.w), c.features};
 }
 
@@ -160,11 +172,11 @@ double tile_cost(std::int64_t rows, std::int64_t vectors) {
   return std::max({sums, least_sums, loads / 2}) + overhead;
 }
 
-ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit) {
+ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t columns, VectorUnit unit) {
   ConvolutionTiles best;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t vectors = 1; vectors <= (unit.registers >= 32 ? 5 : 3); ++vectors) {
-    ConvolutionTiles tiles{cut_panels(stride, vectors * unit.lanes, unit.lanes), tile_rows(rows, most_rows(vectors, unit))};
+    ConvolutionTiles tiles{cut_panels(columns, vectors * unit.lanes, unit.lanes), tile_rows(rows, most_rows(vectors, unit))};
     double total = 0;
     for (Panels& p : tiles.panels) {
       const auto v = static_cast<std::int64_t>(p.widths.size());
@@ -178,8 +190,9 @@ ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit u
 }
 
 std::string to_text(const ConvolutionPlan& plan, const ConvolutionTiles& tiles) {
-  std::string text = str("windows of ", plan.h.size, "×", plan.w.size, "×", plan.channels, " in ", plan.h.size * plan.runs_a_row(), " runs of ",
-                         plan.run(), " over a copy of ", plan.h.copy, "×", plan.w.copy, ", tiles of ", tiles.rows.size, " rows ×");
+  std::string text = str(plan.groups > 1 ? str(plan.groups, " groups, ") : "", "windows of ", plan.h.size, "×", plan.w.size, "×", plan.channels,
+                         " in ", plan.h.size * plan.runs_a_row(), " runs of ", plan.run(), " over a copy of ", plan.h.copy, "×", plan.w.copy,
+                         ", tiles of ", tiles.rows.size, " rows ×");
   for (const Panels& p : tiles.panels) text += str(&p == tiles.panels.data() ? " " : " and ", p.count > 1 ? str(p.count, " × ") : "", p.columns);
   return text + " columns";
 }

@@ -17,12 +17,12 @@ namespace sinter::codegen {
 /// `anchor` is a conv2d, conv2d_transpose or conv2d_weight.
 ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor);
 bool is_convolution(const ir::Op& op);
-/// Whether it is a product, which tiles can compute: convolutions of one group.
+/// Whether tiles of products compute it, each group as a product of windows and its kernel: all but depthwise ones whose channels lie in lanes.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
 /// Whether each channel has kernels of its own: one for each of its features.
 bool is_depthwise(const ir::Convolution& c);
 /// Whether it is depthwise, the features of a channel lie in one vector, and the taps along a row of the kernel are so few that tiles of pixels
-/// unroll them. What neither kind of tiles computes is computed element by element.
+/// unroll them.
 bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor);
 
 /// The most rows of a tile, and the most columns, on any vector unit.
@@ -32,24 +32,32 @@ inline constexpr std::int64_t most_convolution_rows = 14, most_convolution_colum
 struct CopyAxis {
   std::int64_t source = 1, copy = 1;  ///< extents of the image and its copy
   std::int64_t first = 0;             ///< index of the image's first element in the copy
+  /// Of windows that lie apart: after each `run` elements, `gap` that no window sees are left out of the copy. 0: none are.
+  std::int64_t run = 0, gap = 0;
   /// How many of the image's first elements are in the copy: a stride may leave out the end.
   std::int64_t kept() const { return std::clamp<std::int64_t>(copy - first, 0, source); }
 };
 
-/// The copy of one image, and the windows over it.
+/// The copy of one image, and the windows over it. Each group has a plane of its own in the copy, with the channels that its windows see.
 struct ConvolutionPlan {
   struct Axis : CopyAxis {
-    std::int64_t windows = 1, size = 1, step = 1, dilation = 1;
+    std::int64_t windows = 1, size = 1, dilation = 1;
+    std::int64_t stride = 1, step = 1;  ///< from one window to the next, in the image and in the copy
+    std::int64_t reach() const { return (size - 1) * dilation + 1; }
+    /// Of the image and its padding, up to the end of the last window.
+    std::int64_t covered() const { return (windows - 1) * stride + reach(); }
   };
   Axis h, w;
-  std::int64_t channels = 1;  ///< of the image
+  std::int64_t channels = 1;  ///< of the image, in one group
+  std::int64_t groups = 1;
   std::int64_t taps() const { return h.size * w.size * channels; }
   /// Adjacent numbers of a window, and how many such runs there are along a row of it.
   std::int64_t run() const { return w.dilation == 1 ? w.size * channels : channels; }
   std::int64_t runs_a_row() const { return w.dilation == 1 ? 1 : w.size; }
+  /// Floats of a row of a group's plane.
   std::int64_t copy_row() const { return w.copy * channels; }
   /// Rows of the copy that so many rows of windows lie over.
-  std::int64_t rows_under(std::int64_t rows) const { return (rows - 1) * h.step + (h.size - 1) * h.dilation + 1; }
+  std::int64_t rows_under(std::int64_t rows) const { return (rows - 1) * h.step + h.reach(); }
   /// Rows of windows that are computed over one copy: all, or of a large image so many that their copy stays in the second-level cache, and few of
   /// its rows are copied twice.
   std::int64_t block() const;
@@ -63,9 +71,11 @@ struct ConvolutionPlan {
   std::int64_t chain_rows() const;
   /// Whole chains of which a weight gradient copies the rows together.
   std::int64_t weight_block() const;
-  /// Floats of the copy of the whole image, or of what so many rows of windows lie over: vectors may reach past its end.
-  std::int64_t copy_elements() const { return h.copy * copy_row() + 16; }
-  std::int64_t block_elements(std::int64_t rows) const { return rows_under(rows) * copy_row() + 16; }
+  /// Floats of so many rows of a group's plane: vectors may reach past its end.
+  std::int64_t plane_elements(std::int64_t copy_rows) const { return copy_rows * copy_row() + 16; }
+  /// Floats of the copy of the whole image, or of what so many rows of windows lie over.
+  std::int64_t copy_elements() const { return groups * plane_elements(h.copy); }
+  std::int64_t block_elements(std::int64_t rows) const { return groups * plane_elements(rows_under(rows)); }
   /// Places of a row of the kernel that rows of results, `columns` wide, contract at a time: of a long row so many that what a panel has of them
   /// stays in the second-level cache while tiles pass.
   std::int64_t taps_at_a_time(std::int64_t columns) const;
@@ -116,12 +126,12 @@ std::int64_t most_rows(std::int64_t vectors, VectorUnit unit);
 /// The cost of a register tile per contracted index, in vector operations.
 double tile_cost(std::int64_t rows, std::int64_t vectors);
 
-/// Columns cut into panels, and rows into tiles, such that few lanes and registers are idle: `rows` adjacent ones of a stride of `stride` floats.
+/// Columns cut into panels, and rows into tiles, such that few lanes and registers are idle: `rows` adjacent ones of so many columns.
 struct ConvolutionTiles {
   std::vector<Panels> panels;
   RowTiles rows;
 };
-ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t stride, VectorUnit unit);
+ConvolutionTiles plan_tiles(std::int64_t rows, std::int64_t columns, VectorUnit unit);
 
 /// The most parts of a weight gradient of this shape, each of which is a sum over some samples: 8, or up to 64 if they are small.
 std::int64_t most_slots(const Shape& weight);

@@ -20,7 +20,7 @@ class WeightEmitter : ConvolutionWords {
     source_ = e_.value_of(node_.inputs[0]);
     gradient_ = e_.value_of(node_.inputs[1]);
     const bool flat = conv_.features == 1;
-    if (!flat) choose_tiles(plan_.run(), symbolic_layout(Shape{plan_.taps(), conv_.features}).stride.factor());
+    if (!flat) choose_tiles(plan_.run(), feature_columns());
     // A chain has the terms of several images, or of some rows of windows of one.
     const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), groups = divide_up(plan_.h.windows, rows);
     const Rows images = e_.indices(1);
@@ -36,8 +36,11 @@ class WeightEmitter : ConvolutionWords {
               Value* line = add(mul(kh, plan_.h.dilation), mul(sub(oh, block), plan_.h.step));
               Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
               Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
-              if (flat) weight_column(windows, steps.place(step), from, row);
-              else weight_rows(windows, steps.place(step), from, row);
+              if (flat) return weight_column(windows, steps.place(step), from, row);
+              const std::int64_t plane = plan_.plane_elements(plan_.rows_under(plan_.weight_block()));
+              for_each_group(plan_.groups, [&](Value* group) {
+                weight_rows(windows, steps.place(step), float_at(from, mul(group, plane)), row, mul(group, conv_.features_a_group()));
+              });
             });
           });
           steps.add(step, chains);
@@ -62,11 +65,12 @@ class WeightEmitter : ConvolutionWords {
     return {e_.address(slots, first, number(0)), sums, number(plan_.taps()), number(stride), stride};
   }
 
-  /// Adds the part of some windows to the rows of the slots from `row`, those of one run: windows as columns, times the gradients of their pixels.
-  /// `place` is 0 where a chain begins.
-  void weight_rows(const WindowRows& windows, Value* place, Value* from, Value* row) {
+  /// Adds the part of some windows to the rows of the slots from `row`, those of one run, and the columns of a group from `first` on: windows as
+  /// columns, times the gradients of their pixels. `place` is 0 where a chain begins.
+  void weight_rows(const WindowRows& windows, Value* place, Value* from, Value* row, Value* first) {
     const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
-    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* column) {
+    for_each_panel(tiles_.panels, [&](const Panels& panels, Value* of_group) {
+      Value* column = add(first, of_group);
       Value* b = e_.address(gradient_, first_pixel(windows), column);
       for_each_tile(tiles_.rows, [&](Value* i, unsigned rows) {
         llvm::Function* tile = tile_function(e_.context(), {.widths = panels.widths,

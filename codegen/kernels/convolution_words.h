@@ -12,8 +12,12 @@ class ConvolutionWords : protected ImageWords {
   ConvolutionWords(Emitter& emitter, const ConvolutionPlan& plan) : ImageWords(emitter), node_(emitter.anchor()), plan_(plan) {}
 
   llvm::Value* copy_at(llvm::Value* offset) { return float_at(e_.pointer(e_.memory(Memory::staging)), offset); }
-  /// Tiles for `rows` rows of a stride of `stride` floats.
-  void choose_tiles(std::int64_t rows, std::int64_t stride);
+  /// Tiles for `rows` rows of so many columns.
+  void choose_tiles(std::int64_t rows, std::int64_t columns);
+  /// Columns that tiles compute for a group, in rows of results [.., F]: with their padding, if it is the only group.
+  std::int64_t feature_columns() const {
+    return plan_.groups > 1 ? conv_.features_a_group() : symbolic_layout(Shape{1, conv_.features}).stride.factor();
+  }
   /// Calls body with each image of the chunk.
   void for_each_image(const std::function<void(llvm::Value*)>& body);
   /// Calls body with `most` rows of windows after the other of [begin, end), when what they lie over is copied.

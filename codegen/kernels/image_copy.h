@@ -28,27 +28,34 @@ class ImageWords {
   void for_each_tile(const RowTiles& rows, const std::function<void(llvm::Value*, unsigned)>& body);
   /// Calls body with each panel and its first column.
   void for_each_panel(const std::vector<Panels>& panels, const std::function<void(const Panels&, llvm::Value*)>& body);
+  /// Calls body with each of so many groups.
+  void for_each_group(std::int64_t groups, const std::function<void(llvm::Value*)>& body);
 
   Emitter& e_;
   Builder& b_;
   const ir::Convolution conv_;  ///< that the kernel computes
 };
 
-/// Images of a value [N, H, W, C], dense and with zero padding.
+/// Images of a value [N, H, W, C], dense and with zero padding. Each group of channels has a plane of its own.
 class ImageCopy : ImageWords {
  public:
-  ImageCopy(Emitter& emitter, ValueId source, const CopyAxis& h, const CopyAxis& w, std::int64_t channels)
-      : ImageWords(emitter), source_(source), h_(h), w_(w), channels_(channels) {}
+  /// `channels` are those of a group, and `plane` the floats from one group's plane to the next.
+  ImageCopy(Emitter& emitter, ValueId source, const CopyAxis& h, const CopyAxis& w, std::int64_t channels, std::int64_t groups = 1,
+            std::int64_t plane = 0)
+      : ImageWords(emitter), source_(source), h_(h), w_(w), channels_(channels), groups_(groups), plane_(plane) {}
 
   /// Writes rows [first, last) of the copy of an image to `to`. May write up to 15 floats past them.
   void rows(llvm::Value* image, llvm::Value* first, llvm::Value* last, llvm::Value* to);
 
  private:
-  void pixels(llvm::Value* pixel, llvm::Value* to);
+  void rows_of_plane(llvm::Value* image, llvm::Value* first, llvm::Value* last, llvm::Value* channel, llvm::Value* to);
+  void columns(llvm::Value* pixel, llvm::Value* channel, llvm::Value* to);
+  void columns_of_windows(llvm::Value* pixel, llvm::Value* channel, llvm::Value* to);
+  void pixels(llvm::Value* pixel, std::int64_t count, llvm::Value* channel, llvm::Value* to);
 
   ValueId source_;
   CopyAxis h_, w_;
-  std::int64_t channels_;
+  std::int64_t channels_, groups_, plane_;
 };
 
 }  // namespace sinter::codegen

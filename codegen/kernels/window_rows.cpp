@@ -60,7 +60,7 @@ WindowTap::WindowTap(Emitter& emitter) : ConvolutionWords(emitter) {
 
 Value* WindowTap::at(Value* tap, Value* window) {
   const auto along = [&](const ConvolutionPlan::Axis& axis, Value* index, Value* step) {
-    return sub(add(mul(index, axis.step), mul(step, axis.dilation)), number(axis.first));
+    return sub(add(mul(index, axis.stride), mul(step, axis.dilation)), number(axis.first));
   };
   Value *line = div(window, plan_.w.windows), *image = div(line, plan_.h.windows);
   Value *h = along(plan_.h, rem(line, plan_.h.windows), div(tap, plan_.w.size)),

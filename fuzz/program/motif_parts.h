@@ -34,6 +34,7 @@ ir::Value convolution_of_long_kernel(Builder& b);
 ir::Value convolution_of_large_kernel(Builder& b);
 ir::Value depthwise_convolution(Builder& b);
 ir::Value convolution_of_few_features(Builder& b);
+ir::Value convolution_of_groups(Builder& b);
 ir::Value convolution_of_many_channels(Builder& b);
 ir::Value rectified_pool(Builder& b);
 

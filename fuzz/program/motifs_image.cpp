@@ -119,6 +119,24 @@ Value convolution_of_few_features(Builder& b) {
   return convolution_or_gradient(b, op, x, w);
 }
 
+/// A convolution of a few groups, or one of its gradients: of one channel or feature a group, of vectors that are not full, and of several vectors.
+Value convolution_of_groups(Builder& b) {
+  b.allow(300'000, 2e7);
+  constexpr std::int64_t many[] = {4, 1, 3, 8, 2, 16, 20};
+  const std::int64_t groups = b.number(2, 6), channels = groups * b.choose.among(many), features = groups * b.choose.among(many);
+  const std::int64_t height = b.number(1, 3), width = b.number(1, 3);
+  const auto pad = [&](std::int64_t size) { return b.choose.below(2) ? b.number(0, static_cast<std::size_t>(size - 1)) : 0; };
+  ir::Conv2D op;
+  op.groups = groups;
+  op.strides = {b.number(1, 2), b.number(1, 3)};
+  if (b.choose.one_in(4)) op.dilations = {1, b.number(1, 2)};
+  op.pads = {pad(height), pad(width), pad(height), pad(width)};
+  const std::int64_t reach = (width - 1) * op.dilations[1].factor() + 1;
+  const Shape w{height, width, channels / groups, features},
+      x{b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), height + b.number(0, 4), reach + b.number(0, 20), channels};
+  return convolution_or_gradient(b, op, x, w);
+}
+
 /// A depthwise convolution of rows of several tiles, or one of its gradients; sometimes with a kernel too long for these.
 Value depthwise_convolution(Builder& b) {
   b.allow(200'000, 1e7);

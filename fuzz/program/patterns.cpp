@@ -74,6 +74,7 @@ struct Site {
     return is_convolution() && codegen::tiles_convolution(graph, kernel.anchor) && !is_winograd() && !is_window_product() &&
            !is_transposed_window_product();
   }
+  bool is_in_groups() const { return is_in_tiles() && codegen::convolution_of(graph, kernel.anchor).groups > 1; }
   bool is_forward_in_tiles() const { return has_anchor<ir::Conv2D>() && is_in_tiles(); }
   bool reads(bool (*wanted)(const codegen::StoredValue&)) const {
     return std::any_of(kernel.reads.begin(), kernel.reads.end(), [&](const codegen::Read& read) { return wanted(schedule.values[read.value]); });
@@ -184,7 +185,16 @@ constexpr Pattern kernel_patterns[] = {
        return s.has_anchor<ir::Conv2DTranspose>() && s.kernel.is<Kernel::Group>() && s.is_in_tiles() &&
               codegen::plan_convolution(s.graph, s.kernel.anchor).windows_are_apart();
      }},
-    {"convolution in groups",
+    {"windows that lie apart copied without what is between",
+     [](const Site& s) {
+       if (!s.is_in_tiles() || s.has_anchor<ir::Conv2DTranspose>() || codegen::reads_images_in_place(s.graph, s.kernel.anchor)) return false;
+       const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
+       return plan.h.gap > 0 || plan.w.gap > 0;
+     }},
+    {"convolution in groups", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_in_groups(); }},
+    {"convolution in groups, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_in_groups(); }},
+    {"convolution in groups, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_in_groups(); }},
+    {"depthwise, not unrolled",
      [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_depthwise(); }},
     {"depthwise", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_depthwise(); }},
     {"depthwise, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_depthwise(); }},

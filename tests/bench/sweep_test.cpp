@@ -45,6 +45,8 @@ const std::vector<std::string>& requests() {
       R"("kind":"conv","batch":2,"height":6,"width":5,"channels":3,"features":4,"kernel_height":3,)"
       R"("kernel_width":2,"stride":2,"padding":1,"activation":"relu")",
       R"("kind":"conv1d","batch":2,"length":9,"channels":3,"features":4,"kernel":3,"stride":1,"padding":1,"activation":"none")",
+      R"("kind":"grouped","batch":2,"height":6,"width":5,"channels":6,"features":4,"groups":2,"kernel_height":3,)"
+      R"("kernel_width":3,"stride":1,"padding":1,"activation":"none")",
       R"("kind":"depthwise","batch":2,"height":6,"width":5,"channels":3,"features":6,"kernel_height":3,)"
       R"("kernel_width":3,"stride":1,"padding":1,"activation":"relu")",
       R"("kind":"pool","op":"max","batch":2,"height":6,"width":5,"channels":3,"kernel_height":2,"kernel_width":3,"stride":2,"padding":1)",
@@ -137,6 +139,12 @@ TEST(Sweep, RefusesShapesThatAskForTooMuchAndThatSinterRefuses) {
   EXPECT_THAT(error_of(R"({"kind":"pool","op":"max","form":"call","batch":1,"height":4,"width":4,"channels":3,"kernel_height":7,"kernel_width":7,)"
                        R"("stride":1,"padding":0})"),
               AllOf(HasSubstr("a window of 7 rows does not fit into the padded input of 4; "), StartsWith("[")));
+  const auto grouped = [](int groups) {
+    return error_of(str(R"({"kind":"grouped","form":"call","batch":1,"height":4,"width":4,"channels":4,"features":4,"groups":)", groups,
+                        R"(,"kernel_height":1,"kernel_width":1,"stride":1,"padding":0,"activation":"none"})"));
+  };
+  EXPECT_THAT(grouped(3), HasSubstr("groups must divide channels and features, got 3 groups for 4 channels and 4 features"));
+  EXPECT_EQ(grouped(5), "[sweep] 'groups' must be a whole number from 1 to 4, got 5; change it");
 }
 
 /// bench/sweep with this shell script as the Python of its peer.

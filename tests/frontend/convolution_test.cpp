@@ -200,6 +200,52 @@ TEST(Convolution, LargeKernels) {
   EXPECT_GT(times["conv2d_weight, transposed windows"], 5);
 }
 
+/// One of several groups, with more or fewer channels and features a group than a vector has lanes; some of images that are copied in blocks.
+Case grouped(RandomStream& random) {
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
+  };
+  const std::int64_t groups = pick(2, 12), size = pick(1, 4), dilation = pick(1, 4) == 1 ? 2 : 1, most = pick(1, 3) == 1 ? 40 : 9;
+  // With one channel a group it is depthwise: nine features are no part of a vector.
+  const std::int64_t channels = pick(1, most), features = channels == 1 ? 9 : pick(1, most);
+  Case c{pick(1, 3), size + pick(0, 6), (size - 1) * dilation + pick(1, 30), groups * channels, groups * features, size, size, groups, {}, {}, {}};
+  if (pick(1, 8) == 1) c.height = 60, c.width = 80, c.channels = groups * pick(20, 40);
+  c.strides = {pick(1, 3), pick(1, 5)};
+  c.dilations = {1, dilation};
+  if (pick(1, 3) > 1) c.pads = {pick(0, size - 1), pick(0, size - 1), pick(0, size - 1), pick(0, size - 1)};
+  else c.pads = {0, 0, 0, 0};
+  return c;
+}
+
+TEST(Convolution, Groups) {
+  NEEDS_CODEGEN();
+  RandomStream random(18, 1);
+  for (int i = 0; i < 60; ++i) {
+    const Case c = grouped(random);
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    std::string explained;
+    conv.expect(conv.run(Mode::graph, i % 2 + 1, &explained));
+    if (testing::Test::HasFatalFailure()) return;
+    for (const char* op : {"conv2d, ", "conv2d_transpose, ", "conv2d_weight, "})
+      EXPECT_NE(explained.find(str(op, c.groups, " groups, windows of")), std::string::npos) << op << "is not in tiles\n" << explained;
+  }
+}
+
+/// One over images of one column, which is computed as of one row.
+TEST(Convolution, OneColumn) {
+  RandomStream random(19, 1);
+  for (int i = 0; i < 40; ++i) {
+    Case c = random_case(random);
+    c.width = c.kernel_w = 1;
+    c.pads = {c.pads[0], 0, c.pads[2], 0};
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    for (const Mode mode : modes()) conv.expect(conv.run(mode));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 /// A depthwise one of rows of several tiles; some with a kernel too long for these, or with more features a channel than a vector holds.
 Case depthwise(RandomStream& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
