@@ -97,6 +97,28 @@ std::vector<Vec> AddedRows::made(const Site& site) {
   return all;
 }
 
+/// Adds as many whole times `together` rows as there are, and returns the first one that is left: rows of a turn are added to its chain while it is
+/// in registers. The code for one row is written so many times: it must be short.
+Value* AddedRows::add_together(llvm::AllocaInst* chains, Value* from, Value* to, const RowOf& row_of) {
+  constexpr std::int64_t together = 2 * turns;
+  constexpr std::size_t most_nodes = 4;
+  if (count() > 1 || e_.kernel().nodes.size() > most_nodes) return from;
+  Value* whole = b_.CreateAdd(from, b_.CreateAnd(b_.CreateSub(to, from), e_.number(-together)));
+  e_.loop(from, whole, together, [&](Value* k) {
+    std::vector<Value*> rows;
+    for (std::int64_t i = 0; i < together; ++i) rows.push_back(row_of(b_.CreateAdd(k, e_.number(i))));
+    for_each_site([&](const Site& site) {
+      for (std::size_t turn = 0; turn < turns; ++turn) {
+        Value* chain = e_.number(static_cast<std::int64_t>(turn));
+        Vec sum = kept(chains, site, chain);
+        for (std::size_t i = turn; i < rows.size(); i += turns) sum = combine(sum, evaluate({rows[i], site.last, site.width, site.valid})[0], how_);
+        keep(sum, chains, site, chain);
+      }
+    });
+  });
+  return whole;
+}
+
 void AddedRows::make_all(Rows rows, const RowOf& row_of) {
   llvm::AllocaInst* chains = columns_of("totals", turns * count());
   const auto chain_of = [&](Value* operand, Value* turn) { return b_.CreateAdd(b_.CreateMul(operand, e_.number(turns)), turn); };
@@ -108,7 +130,8 @@ void AddedRows::make_all(Rows rows, const RowOf& row_of) {
     for (unsigned turn = 0; turn < turns; ++turn)
       for_each_sum(
           [&](const Site& site, Value* operand) { keep(constant(identity(how_, dtype()), site), chains, site, chain_of(operand, e_.number(turn))); });
-    e_.loop(from, to, 1, [&](Value* k) {
+    Value* whole = add_together(chains, from, to, row_of);
+    e_.loop(whole, to, 1, [&](Value* k) {
       Value *turn = b_.CreateAnd(b_.CreateSub(k, from), e_.number(turns - 1)), *row = row_of(k);
       for_each_site([&](const Site& site) {
         const std::vector<Vec> x = evaluate({row, site.last, site.width, site.valid});
@@ -126,6 +149,11 @@ void AddedRows::make_all(Rows rows, const RowOf& row_of) {
   if (how_ != Combine::sum || dtype() != DType::f32) {
     make_chain(rows.first, rows.last);
     return for_each_sum([&](const Site& site, Value* operand) { keep(total_of(site, operand), made_, site, operand); });
+  }
+  // Of a number of rows that is known here.
+  if (const auto* count = llvm::dyn_cast<llvm::ConstantInt>(b_.CreateSub(rows.last, rows.first)); count && count->getSExtValue() <= chain_rows) {
+    make_chain(rows.first, rows.last);
+    return for_each_sum([&](const Site& site, Value* operand) { keep(constant(0, site) + total_of(site, operand), made_, site, operand); });
   }
   llvm::AllocaInst* errors = columns_of("errors", count());
   for_each_sum([&](const Site& site, Value* operand) {

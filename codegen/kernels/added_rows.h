@@ -46,6 +46,7 @@ class AddedRows {
   Vec value(llvm::AllocaInst* from) { return {b_.CreateLoad(from->getAllocatedType(), from), dtype()}; }
   /// Rows of so many values a column, in the function's memory.
   llvm::AllocaInst* columns_of(const char* name, std::size_t rows);
+  llvm::Value* add_together(llvm::AllocaInst* chains, llvm::Value* from, llvm::Value* to, const RowOf& row_of);
   llvm::Value* place(llvm::AllocaInst* columns, const Site& site, llvm::Value* row);
   void keep(const Vec& x, llvm::AllocaInst* columns, const Site& site, llvm::Value* row);
   Vec kept(llvm::AllocaInst* columns, const Site& site, llvm::Value* row) { return e_.load(place(columns, site, row), dtype(), site.width); }
