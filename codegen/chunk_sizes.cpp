@@ -133,11 +133,13 @@ void ChunkSizes::set(Loop& loop) const {
   if (const double kept = kept_bytes(loop); kept > 0) fewest = std::clamp<std::int64_t>(static_cast<std::int64_t>(most_kept_bytes / kept), 1, fewest);
   // Samples of several rows fill a tile by fewer of them. Where chunks have slots, which loops have other kernels should not tell.
   if (loop.domain.samples && !has_slots) loop.limits.least = loop.limits.granule = samples_of_a_tile(loop);
-  // Of samples of which a few fill a chunk, few are one.
+  // Of samples of which a few fill a chunk, no more are one.
   if (loop.domain.samples && most < 8) {
     fewest = std::min(fewest, std::max<std::int64_t>(1, static_cast<std::int64_t>(most)));
-    loop.limits.least = fewest;
-    loop.limits.granule = 1;
+    if (has_slots) {
+      loop.limits.least = fewest;
+      loop.limits.granule = 1;
+    }
   }
   loop.limits.most = std::clamp<std::int64_t>(static_cast<std::int64_t>(most) / 8 * 8, fewest, batch ? 4096 : std::int64_t{1} << 40);
   if (batch && !loop.domain.samples) loop.limits.least = least_divided_rows;

@@ -198,6 +198,7 @@ void ReductionKernel::plan(Planner& planner, Kernel kernel) const {
   if (sums_rows && !of_operand.samples) kernel.domain = of_operand;
   if (adds_row_after_row(planner.graph(), kernel))
     planner.cut_single_sample(kernel, Cut::Along::columns, divide_up(in.back().factor(), columns_of_piece));
+  else if (r.last == in.rank()) planner.cut_single_sample(kernel, Cut::Along::rows, symbolic_layout(kernel.shape).rows.factor());
   planner.add(std::move(kernel));
 }
 

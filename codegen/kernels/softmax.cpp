@@ -26,6 +26,7 @@ void SoftmaxKernel::plan(Planner& planner, Kernel kernel) const {
     const Type exponentials{DType::f32, {rows_together(kernel.shape), columns}};
     kernel.memory.push_back({Memory::staging, planner.temporary(exponentials, str("exponentials of ", kernel.anchor)), true});
   }
+  planner.cut_single_sample(kernel, Cut::Along::rows, symbolic_layout(kernel.shape).rows.factor());
   planner.add(std::move(kernel));
 }
 

@@ -288,6 +288,7 @@ TEST(Schedule, SamplesOfSeveralRowsAreChunksOfFew) {
     return chunk_of(2, 2, codegen::make_schedule(graph, false).phases[0].loops[0].limits);
   };
   EXPECT_EQ(least_of({Dim::batch(), 12, 840}), 1);
+  EXPECT_EQ(least_of({Dim::batch(), 64, 304}), 1) << "of which six fill a chunk";
   EXPECT_EQ(least_of({Dim::batch(), 3, 840}), 4);
   EXPECT_EQ(least_of({Dim::batch(), 840}), 8);
   EXPECT_EQ(least_of({Dim::batch(), 12, 840}, true), 8) << "of slots, chunks decide the result";
@@ -307,6 +308,9 @@ TEST(Schedule, FewSamplesAreCutLikeOne) {
     return graph.add(ir::Conv2D{.pads = {1, 1, 1, 1}}, {x, graph.add_state({"w", {DType::f32, {3, 3, 4, 4}}})});
   };
   EXPECT_EQ(cut(convolution, {n, 9, 9, 4}), 7);
+  EXPECT_EQ(cut([](ir::Graph& graph, ir::Value x) { return graph.add(ir::Softmax{}, {x}); }, {n, 9, 40}), 7);
+  EXPECT_EQ(cut([](ir::Graph& graph, ir::Value x) { return graph.add(ir::Sum{3, 4}, {x}); }, {n, 9, 8, 40}), 7);
+  EXPECT_EQ(cut([](ir::Graph& graph, ir::Value x) { return graph.add(ir::Softmax{}, {x}); }, {n, 40}), 1) << "a sample is one row";
   EXPECT_EQ(
       cut([&](ir::Graph& graph, ir::Value x) { return graph.add(ir::MaxPool{{2, 2}, {2, 2}, {0, 0, 0, 0}}, {convolution(graph, x)}); }, {n, 9, 9, 4}),
       1);
