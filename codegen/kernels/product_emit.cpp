@@ -349,12 +349,24 @@ class ProductEmitter : ProductWords {
         e_.when(b_.CreateAnd(b_.CreateICmpSGT(rest, number(before)), b_.CreateICmpSLE(rest, number(rows))), [&] { tile(row, rows); });
       return;
     }
-    if (!slot_row_ && !product_.of_windows()) return e_.loop(begin_, end_, panels.rows, whole_tile);
+    if (!slot_row_ && !product_.of_windows()) {
+      Value* row = takes_shorter_tiles(product_, panels.rows) ? first_of_shorter_tiles(panels.rows) : end_;
+      e_.loop(begin_, row, panels.rows, whole_tile);
+      if (row != end_) e_.loop(row, end_, panels.rows - 1, [&](Value* from) { tile(from, panels.rows - 1); });
+      return;
+    }
     // Behind the rows of a piece, the slot has those of the next; behind windows are those of another chunk.
     Value *rest = b_.CreateURem(b_.CreateSub(end_, begin_), number(panels.rows)), *row = b_.CreateSub(end_, rest);
     e_.loop(begin_, row, panels.rows, whole_tile);
     for (const std::int64_t rows : rests(panels.rows))
       if (rows) e_.when(b_.CreateICmpEQ(rest, number(rows)), [&] { tile(row, static_cast<unsigned>(rows)); });
+  }
+
+  /// The first row of tiles that are one row shorter than others (takes_shorter_tiles); the end, if there are not so many rows.
+  Value* first_of_shorter_tiles(unsigned rows) {
+    Value *size = number(rows), *count = b_.CreateSub(end_, begin_), *missing = b_.CreateURem(b_.CreateSub(size, b_.CreateURem(count, size)), size);
+    Value* shorter = b_.CreateMul(missing, number(rows - 1));
+    return b_.CreateSub(end_, b_.CreateSelect(b_.CreateICmpSLE(shorter, count), shorter, number(0)));
   }
 
   /// How many rows may be left behind whole tiles.

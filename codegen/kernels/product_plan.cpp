@@ -194,6 +194,11 @@ ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit
   return plan;
 }
 
+bool takes_shorter_tiles(const Product& product, std::int64_t rows) {
+  const std::int64_t each = product.sizes.m.factor();
+  return rows > 2 && each % rows && each < 8 * rows;
+}
+
 std::string to_text(const ProductPlan& plan, const Product& product) {
   const auto [m, k, f] = product.sizes;
   std::string text = str("[", m, ",", k, "]·[", k, ",", f, "]: ");

@@ -95,6 +95,9 @@ struct ProductUse {
 ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit);
 /// The rows that a call of a product in a loop over time mostly has.
 inline constexpr std::int64_t step_rows = 8;
+/// Whether the last rows of a call are computed by tiles that are one row shorter than others, of `rows` rows, so that none reaches past the end: 16
+/// rows are four tiles of four, not three of five and one that computes four rows in vain. Of many rows the waste is small.
+bool takes_shorter_tiles(const Product& product, std::int64_t rows);
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);
 

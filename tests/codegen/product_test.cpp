@@ -236,6 +236,19 @@ TEST(Product, ARowThatDoesNotExistIsAnError) {
               HasSubstr("gather_rows: index -1 is outside [0, 50)"));
 }
 
+TEST(ProductPlan, HasShorterTilesForTheLastOfFewRows) {
+  const auto takes = [](Dim m, std::int64_t rows) {
+    codegen::Product product;
+    product.sizes.m = m;
+    return codegen::takes_shorter_tiles(product, rows);
+  };
+  EXPECT_TRUE(takes(Dim::batch(), 5));
+  EXPECT_TRUE(takes(Dim::batch() * 16, 5)) << "pixels of small images";
+  EXPECT_FALSE(takes(Dim::batch() * 10, 5)) << "whole tiles";
+  EXPECT_FALSE(takes(Dim::batch() * 64, 5)) << "one row of 65 is computed in vain";
+  EXPECT_FALSE(takes(Dim::batch(), 2));
+}
+
 /// A call in a loop over time has about 8 rows: no tile computes rows that are not there, and all of b is read in one pass.
 TEST(ProductPlan, HasTilesOfTheRowsOfAStep) {
   const auto plan = [](codegen::VectorUnit unit) {
