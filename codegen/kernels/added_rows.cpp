@@ -146,14 +146,15 @@ void AddedRows::make_all(Rows rows, const RowOf& row_of) {
     return total([&](unsigned turn) { return kept(chains, site, chain_of(operand, e_.number(turn))); });
   };
   made_ = columns_of("sums", count());
-  if (how_ != Combine::sum || dtype() != DType::f32) {
+  // What is no sum of numbers has no rounding errors to keep; nor have rows of which it is known here that they make one chain.
+  const bool is_long_sum = how_ == Combine::sum && dtype() == DType::f32;
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(b_.CreateSub(rows.last, rows.first));
+  if (!is_long_sum || (known && known->getSExtValue() <= chain_rows)) {
     make_chain(rows.first, rows.last);
-    return for_each_sum([&](const Site& site, Value* operand) { keep(total_of(site, operand), made_, site, operand); });
-  }
-  // Of a number of rows that is known here.
-  if (const auto* count = llvm::dyn_cast<llvm::ConstantInt>(b_.CreateSub(rows.last, rows.first)); count && count->getSExtValue() <= chain_rows) {
-    make_chain(rows.first, rows.last);
-    return for_each_sum([&](const Site& site, Value* operand) { keep(constant(0, site) + total_of(site, operand), made_, site, operand); });
+    return for_each_sum([&](const Site& site, Value* operand) {
+      const Vec total = total_of(site, operand);
+      keep(is_long_sum ? constant(0, site) + total : total, made_, site, operand);  // long sums begin with 0
+    });
   }
   llvm::AllocaInst* errors = columns_of("errors", count());
   for_each_sum([&](const Site& site, Value* operand) {

@@ -18,7 +18,7 @@ class AdjointEmitter : ConvolutionWords {
     const std::int64_t stride = symbolic_layout(type(e_.memory(Memory::packed)).shape).stride.factor();
     choose_tiles(plan_.w.windows, stride);
     for_each_image([&](Value* image) {
-      zero_from(copy_at(number(0)), plan_.copy_elements() - 16);  // up to the end of the last row
+      zero_from(copy_at(number(0)), plan_.copy_elements() - plan_.slack);  // vectors reach past the end of it
       e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
         Value* gradients = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
         e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1,
@@ -49,7 +49,6 @@ class AdjointEmitter : ConvolutionWords {
   }
 
  private:
-  std::int64_t plane() const { return plan_.plane_elements(plan_.h.copy); }
   /// Where row h of the image begins in the copy, in the plane of the first group.
   Value* place_of(Value* h) { return copy_at(add(mul(add(h, number(plan_.h.first)), plan_.copy_row()), number(plan_.w.first * plan_.channels))); }
 
@@ -70,7 +69,8 @@ class AdjointEmitter : ConvolutionWords {
     };
     const auto pixel = [&](Value* from, Value* row) {
       for_each_group(plan_.groups, [&](Value* group) {
-        of_group(from ? float_at(from, mul(group, plane())) : nullptr, row, mul(group, plan_.channels), plan_.groups > 1 ? plan_.channels : stride);
+        of_group(from ? float_at(from, mul(group, plan_.plane_elements())) : nullptr, row, mul(group, plan_.channels),
+                 plan_.groups > 1 ? plan_.channels : stride);
       });
     };
     const auto line = [&](Value* h, std::int64_t covered) {
@@ -92,7 +92,7 @@ class AdjointEmitter : ConvolutionWords {
     const Gradients gradients{first, mul(group, conv_.features_a_group())};
     Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
     Value* line = mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row());
-    Value* to = copy_at(add(mul(group, plane()), add(line, mul(kw, plan_.w.dilation * plan_.channels))));
+    Value* to = copy_at(add(mul(group, plan_.plane_elements()), add(line, mul(kw, plan_.w.dilation * plan_.channels))));
     Value* packed = float_at(e_.pointer(e_.memory(Memory::packed)), mul(add(mul(part, conv_.features), gradients.column), stride));
     if (plan_.windows_are_apart()) add_runs(gradients, to, packed, stride);
     else add_tiles_of_runs(gradients, to, packed, stride);

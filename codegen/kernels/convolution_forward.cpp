@@ -58,7 +58,7 @@ class ForwardEmitter : ConvolutionWords {
   /// From one window to the next.
   std::int64_t step_of(const ConvolutionPlan::Axis& axis) const { return in_place_ ? axis.stride : axis.step; }
   /// From one group's windows to the next one's.
-  std::int64_t group_floats() const { return in_place_ ? plan_.channels : plan_.plane_elements(plan_.rows_under(plan_.block())); }
+  std::int64_t group_floats() const { return in_place_ ? plan_.channels : plan_.plane_elements(plan_.block()); }
 
   /// Parts [first, last) of row `oh`, of which the last of all may be shorter.
   void parts_of_row(Value* first, Value* from, Value* oh, Range parts) {

@@ -102,10 +102,9 @@ bool reads_images_in_place(const ir::Graph& graph, ir::NodeId anchor) {
 
 bool is_narrow(const ir::Graph& graph, ir::NodeId anchor) {
   constexpr std::int64_t most_features = 8, vector = 16, sum_of_lanes = 10;  // in vector operations
-  if (!std::holds_alternative<ir::Conv2D>(graph.node(anchor).op) || !tiles_convolution(graph, anchor)) return false;
+  if (!std::holds_alternative<ir::Conv2D>(graph.node(anchor).op) || convolution_of(graph, anchor).groups > 1) return false;
   const std::int64_t features = convolution_of(graph, anchor).features;
   const ConvolutionPlan plan = plan_convolution(graph, anchor);
-  if (plan.groups > 1) return false;
   const std::int64_t runs = plan.h.size * plan.runs_a_row();
   return features == 1 || (features <= most_features && features * (runs * divide_up(plan.run(), vector) + sum_of_lanes) < plan.taps());
 }

@@ -71,11 +71,13 @@ struct ConvolutionPlan {
   std::int64_t chain_rows() const;
   /// Whole chains of which a weight gradient copies the rows together.
   std::int64_t weight_block() const;
-  /// Floats of so many rows of a group's plane: vectors may reach past its end.
-  std::int64_t plane_elements(std::int64_t copy_rows) const { return copy_rows * copy_row() + 16; }
-  /// Floats of the copy of the whole image, or of what so many rows of windows lie over.
-  std::int64_t copy_elements() const { return groups * plane_elements(h.copy); }
-  std::int64_t block_elements(std::int64_t rows) const { return groups * plane_elements(rows_under(rows)); }
+  /// Floats past the end of a group's plane that vectors may reach.
+  static constexpr std::int64_t slack = 16;
+  /// Floats from one group's plane to the next, in the copy of the whole image or of what so many rows of windows lie over; and of all planes.
+  std::int64_t plane_elements() const { return h.copy * copy_row() + slack; }
+  std::int64_t plane_elements(std::int64_t rows) const { return rows_under(rows) * copy_row() + slack; }
+  std::int64_t copy_elements() const { return groups * plane_elements(); }
+  std::int64_t block_elements(std::int64_t rows) const { return groups * plane_elements(rows); }
   /// Places of a row of the kernel that rows of results, `columns` wide, contract at a time: of a long row so many that what a panel has of them
   /// stays in the second-level cache while tiles pass.
   std::int64_t taps_at_a_time(std::int64_t columns) const;

@@ -22,22 +22,23 @@ class WeightEmitter : ConvolutionWords {
     const bool flat = conv_.features == 1;
     if (!flat) choose_tiles(plan_.run(), feature_columns());
     // A chain has the terms of several images, or of some rows of windows of one.
-    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), groups = divide_up(plan_.h.windows, rows);
+    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), chains_an_image = divide_up(plan_.h.windows, rows);
     const Rows images = e_.indices(1);
-    const ChainSteps steps(e_, mul(sub(images.last, images.first), groups), groups > 1 ? 1 : std::max<std::int64_t>(1, ir::chain_products / pixels));
+    const ChainSteps steps(e_, mul(sub(images.last, images.first), chains_an_image),
+                           chains_an_image > 1 ? 1 : std::max<std::int64_t>(1, ir::chain_products / pixels));
     const Chains chains = chains_of_weight(flat);
     for_each_image([&](Value* image) {
       for_each_block(image, number(0), number(plan_.h.windows), plan_.weight_block(), [&](Value* block, Value* block_end) {
         e_.loop(block, block_end, rows, [&](Value* oh) {
           const WindowRows windows{image, oh, least(number(rows), sub(block_end, oh))};
-          Value* step = add(mul(sub(image, images.first), groups), div(oh, rows));
+          Value* step = add(mul(sub(image, images.first), chains_an_image), div(oh, rows));
           e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
             e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
               Value* line = add(mul(kh, plan_.h.dilation), mul(sub(oh, block), plan_.h.step));
               Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
               Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
               if (flat) return weight_column(windows, steps.place(step), from, row);
-              const std::int64_t plane = plan_.plane_elements(plan_.rows_under(plan_.weight_block()));
+              const std::int64_t plane = plan_.plane_elements(plan_.weight_block());
               for_each_group(plan_.groups, [&](Value* group) {
                 weight_rows(windows, steps.place(step), float_at(from, mul(group, plane)), row, mul(group, conv_.features_a_group()));
               });

@@ -18,8 +18,7 @@ void ConvolutionWords::for_each_block(Value* image, Value* begin, Value* end, st
   const auto& h = plan_.h;
   const auto block = [&](Value* from, Value* to) {
     Value *first = mul(from, h.step), *last = add(mul(sub(to, number(1)), h.step), number(plan_.rows_under(1)));
-    ImageCopy(e_, source_, h, plan_.w, plan_.channels, plan_.groups, plan_.plane_elements(plan_.rows_under(most)))
-        .rows(image, first, last, copy_at(number(0)));
+    ImageCopy(e_, source_, h, plan_.w, plan_.channels, plan_.groups, plan_.plane_elements(most)).rows(image, first, last, copy_at(number(0)));
     body(from, to);
   };
   if (most == h.windows) return block(begin, end);
