@@ -2,8 +2,8 @@
 #include "codegen/emit/combine.h"
 #include "codegen/kernels/chains.h"
 #include "codegen/kernels/convolution_channels.h"
-#include "codegen/kernels/convolution_depthwise.h"
 #include "codegen/kernels/convolution_emit.h"
+#include "codegen/kernels/convolution_lanes.h"
 #include "codegen/kernels/kinds.h"
 #include "codegen/kernels/product_emit.h"
 #include "codegen/kernels/winograd.h"
@@ -47,7 +47,8 @@ void plan_window_product(Planner& planner, Kernel kernel) {
 void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
   const ir::Graph& graph = planner.graph();
   plan_samples(planner, kernel);
-  if (tiles_depthwise(graph, kernel.anchor)) {
+  if (has_groups_in_lanes(graph, kernel.anchor)) {
+    if (const std::optional<Shape> packed = packed_for_lanes(graph, kernel.anchor)) planner.add_pack(kernel, *packed, planner.domain_of(*packed));
     if (kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, kernel.shape[1].factor());
     return planner.add(std::move(kernel));
   }
@@ -89,7 +90,7 @@ void ConvolutionKernel::limit(const ir::Graph& graph, const Kernel& kernel, cons
 
 void ConvolutionKernel::emit(Emitter& e) const {
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
-  if (tiles_depthwise(e.graph(), e.kernel().anchor)) return emit_depthwise(e);
+  if (has_groups_in_lanes(e.graph(), e.kernel().anchor)) return e.kernel().is<Kernel::Pack>() ? emit_lanes_pack(e) : emit_lanes(e);
   if (!tiles_convolution(e.graph(), e.kernel().anchor)) {
     collect_channels(e);
     return e.store_results(e.rows());
@@ -129,7 +130,7 @@ void ConvolutionWeightKernel::emit(Emitter& e) const {
   if (e.kernel().is<Kernel::Combine>()) return emit_combined(e, Combine::sum);
   if (e.kernel().is<Kernel::Group>()) return emit_product(e);
   if (const std::optional<WinogradPlan> winograd = plan_winograd(e.graph(), e.kernel().anchor)) return emit_winograd(e, *winograd);
-  if (tiles_depthwise(e.graph(), e.kernel().anchor)) return emit_depthwise_weight(e);
+  if (has_groups_in_lanes(e.graph(), e.kernel().anchor)) return emit_lanes_weight(e);
   if (tiles_convolution(e.graph(), e.kernel().anchor)) emit_convolution_weight(e);
   else sum_channels_weight(e);
 }

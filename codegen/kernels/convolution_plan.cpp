@@ -72,16 +72,33 @@ ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor) {
 
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
-  return !is_depthwise(c) || (c.features > c.channels && !tiles_depthwise(graph, anchor));
+  return !has_groups_in_lanes(graph, anchor) && (!is_depthwise(c) || c.features > c.channels);
 }
 
 bool is_depthwise(const ir::Convolution& c) { return c.groups > 1 && c.groups == c.channels; }
 
-bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor) {
-  constexpr std::int64_t most_features = 8;
+ChannelRatio channel_ratio(const ir::Graph& graph, ir::NodeId anchor) {
   const ir::Convolution c = convolution_of(graph, anchor);
-  return is_depthwise(c) && c.features_a_group() <= most_features && lanes % c.features_a_group() == 0 &&
-         unrolls_taps(c.sliding.w, std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op));
+  if (std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op)) return {c.channels_a_group(), c.features_a_group()};
+  return {c.features_a_group(), c.channels_a_group()};
+}
+
+bool has_groups_in_lanes(const ir::Graph& graph, ir::NodeId anchor) {
+  // Channels and features of a group; where windows overlap, tiles of products read a copy of each row several times.
+  constexpr std::int64_t most = 16, most_of_overlapping = 8, most_sources = 8;  // the last of each result
+  const ir::Convolution c = convolution_of(graph, anchor);
+  const bool adjoint = std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op);
+  const auto [results, sources] = channel_ratio(graph, anchor);
+  const ir::SlidingAxis& w = c.sliding.w;
+  const bool overlap = w.stride <= (w.size - 1) * w.dilation;
+  return c.groups > 1 && std::max(results, sources) <= (overlap ? most_of_overlapping : most) && sources <= most_sources * results &&
+         (lanes % results == 0 || c.groups * results <= lanes) && unrolls_taps(w, adjoint);
+}
+
+std::optional<Shape> packed_for_lanes(const ir::Graph& graph, ir::NodeId anchor) {
+  const ir::Convolution c = convolution_of(graph, anchor);
+  if (!std::holds_alternative<ir::Conv2DTranspose>(graph.node(anchor).op) || (c.groups == c.channels && c.groups == c.features)) return std::nullopt;
+  return Shape{c.sliding.h.size * c.sliding.w.size * c.features_a_group(), c.channels};
 }
 
 ConvolutionPlan plan_convolution(const ir::Graph& graph, ir::NodeId anchor) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,17 @@ namespace sinter::codegen {
 /// `anchor` is a conv2d, conv2d_transpose or conv2d_weight.
 ir::Convolution convolution_of(const ir::Graph& graph, ir::NodeId anchor);
 bool is_convolution(const ir::Op& op);
-/// Whether tiles of products compute it, each group as a product of windows and its kernel: all but depthwise ones whose channels lie in lanes.
+/// Whether tiles of products compute it, each group as a product of windows and its kernel: all but those whose groups lie in lanes.
 bool tiles_convolution(const ir::Graph& graph, ir::NodeId anchor);
 /// Whether each channel has kernels of its own: one for each of its features.
 bool is_depthwise(const ir::Convolution& c);
-/// Whether it is depthwise, the features of a channel lie in one vector, and the taps along a row of the kernel are so few that tiles of pixels
-/// unroll them.
-bool tiles_depthwise(const ir::Graph& graph, ir::NodeId anchor);
+/// In a group each feature meets all channels; in a conv2d_transpose each channel all features. See codegen/kernels/pixel_tiles.h.
+struct ChannelRatio;
+ChannelRatio channel_ratio(const ir::Graph& graph, ir::NodeId anchor);
+/// Whether it has several groups, of which several lie in the lanes of a vector, and so few taps along a row that tiles of pixels unroll them.
+bool has_groups_in_lanes(const ir::Graph& graph, ir::NodeId anchor);
+/// The kernel as a conv2d_transpose whose groups lie in lanes reads it: by (tap, feature of a group) and channel. None: as it is.
+std::optional<Shape> packed_for_lanes(const ir::Graph& graph, ir::NodeId anchor);
 
 /// The most rows of a tile, and the most columns, on any vector unit.
 inline constexpr std::int64_t most_convolution_rows = 14, most_convolution_columns = 5 * 16;

@@ -84,8 +84,8 @@ void PixelTileWords::for_each_line(Value* h, bool backwards, const std::function
   });
 }
 
-void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Value* line, const PixelTile& tile, const Site& site, bool backwards,
-                              const TapBody& body) {
+void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Value* line, const PixelTile& tile, const Site& site,
+                              const Channels& channels, bool backwards, const TapBody& body) {
   struct Tap {
     std::int64_t i, k;
   };
@@ -100,7 +100,8 @@ void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Va
   const auto visit = [&](std::int64_t place, const std::vector<Tap>& taps) {
     std::vector<Vec> met;
     for (std::size_t s = 0; s < sources.size(); ++s)
-      for (const Vec& x : load_met(pixels_after(addresses[s], sources[s], place - first), e_.stored(sources[s]).type.dtype, site)) met.push_back(x);
+      for (const Vec& x : load_met(pixels_after(addresses[s], sources[s], place - first), e_.stored(sources[s]).type.dtype, site, channels))
+        met.push_back(x);
     for (const Tap& tap : taps) body(tap.i, tap.k, met);
   };
   // The later a tap, the further it reaches; of an adjoint, the less far.
@@ -111,24 +112,24 @@ void PixelTileWords::each_tap(std::span<const ValueId> sources, Value* image, Va
 }
 
 Value* PixelTileWords::met_channel(const Site& site) {
-  if (ratio_.results > 1) return b_.CreateUDiv(site.last, e_.number(ratio_.results));
-  return ratio_.sources > 1 ? b_.CreateMul(site.last, e_.number(ratio_.sources)) : site.last;
+  Value* group = ratio_.results > 1 ? b_.CreateUDiv(site.last, e_.number(ratio_.results)) : site.last;
+  return ratio_.sources > 1 ? b_.CreateMul(group, e_.number(ratio_.sources)) : group;
 }
 
-std::vector<Vec> PixelTileWords::load_met(Value* address, DType dtype, const Site& site) {
-  const std::int64_t valid = site.valid, results = ratio_.results, sources = ratio_.sources;
+std::vector<Vec> PixelTileWords::load_met(Value* address, DType dtype, const Site& site, const Channels& channels) {
+  const std::int64_t results = ratio_.results, sources = ratio_.sources;
   if (results == 1 && sources == 1) return {e_.load(address, dtype, site.width)};
-  const std::int64_t count = divide_up(valid * sources, results);
+  const std::int64_t count = divide_up(site.valid, results) * sources;
   const Vec raw = e_.load(address, dtype, static_cast<unsigned>(count));
   if (count == 1) return {splat(raw, site.width)};
   std::vector<Vec> met;
-  for (std::int64_t j = 0; j < sources; ++j) {
+  for (std::int64_t j = channels.first; j < channels.first + channels.count; ++j) {
     if (site.width == 1) {
       met.emplace_back(b_.CreateExtractElement(raw.value, static_cast<std::uint64_t>(j)), dtype);
       continue;
     }
     std::vector<int> places;
-    for (std::int64_t i = 0; i < site.width; ++i) places.push_back(static_cast<int>(i < valid ? i * sources / results + j : j));
+    for (std::int64_t i = 0; i < site.width; ++i) places.push_back(static_cast<int>((i < site.valid ? i / results * sources : 0) + j));
     met.emplace_back(b_.CreateShuffleVector(raw.value, places), dtype);
   }
   return met;

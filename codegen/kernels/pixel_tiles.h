@@ -46,7 +46,7 @@ struct PixelTile {
   llvm::Value* ahead = nullptr;
 };
 
-/// How the channels of sources lie beside those of results: each is met by so many adjacent results, or each result meets so many adjacent ones.
+/// How the channels of sources lie beside those of results: each of so many adjacent results meets all of so many adjacent sources.
 struct ChannelRatio {
   std::int64_t results = 1, sources = 1;
 };
@@ -65,14 +65,15 @@ class PixelTileWords {
   /// Calls body for each row kh of a window, in order, that is inside for row h of results: with the row of the source that it meets. `backwards`:
   /// the last first.
   void for_each_line(llvm::Value* h, bool backwards, const std::function<void(llvm::Value* kh, llvm::Value* line)>& body);
+  /// Of the channels of a source that a result meets.
+  struct Channels {
+    std::int64_t first = 0, count = 1;
+  };
   /// Calls body with the pixels of a tile, the taps along a row that each has, in order or backwards, and what these meet in row `line` of the
-  /// sources: of each, a vector for every channel that a result meets.
+  /// sources: of each source, a vector for each of the channels.
   using TapBody = std::function<void(std::int64_t i, std::int64_t k, std::span<const Vec> met)>;
-  void each_tap(std::span<const ValueId> sources, llvm::Value* image, llvm::Value* line, const PixelTile& tile, const Site& site, bool backwards,
-                const TapBody& body);
-  /// The channels of a source that the results at a site meet begin with this one. What they meet there: a vector for every channel of a result.
-  llvm::Value* met_channel(const Site& site);
-  std::vector<Vec> load_met(llvm::Value* address, DType dtype, const Site& site);
+  void each_tap(std::span<const ValueId> sources, llvm::Value* image, llvm::Value* line, const PixelTile& tile, const Site& site,
+                const Channels& channels, bool backwards, const TapBody& body);
   /// The pixels of a tile in row h of a value that has a pixel for each result.
   std::vector<Vec> load_tile(ValueId value, llvm::Value* image, llvm::Value* h, const PixelTile& tile, const Site& site);
   /// Stores what follows these results of a tile of row h.
@@ -93,6 +94,9 @@ class PixelTileWords {
   const ChannelRatio ratio_;
 
  private:
+  /// The channels of a source that the results at a site meet begin with this one. What they meet there: a vector for each of the channels.
+  llvm::Value* met_channel(const Site& site);
+  std::vector<Vec> load_met(llvm::Value* address, DType dtype, const Site& site, const Channels& channels);
   llvm::Value* address(ValueId value, llvm::Value* image, llvm::Value* h, llvm::Value* w, llvm::Value* channel);
   llvm::Value* pixels_after(llvm::Value* address, ValueId value, std::int64_t pixels);
   /// `first`, and `step` for each period that a tile is ahead.

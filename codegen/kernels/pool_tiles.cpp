@@ -66,7 +66,7 @@ class PoolEmitter : PixelTileWords {
     const Pixels sums = variables(static_cast<std::size_t>(tile.size), DType::f32, site, 0);
     for_each_line(h, true, [&](Value*, Value* line) {
       Value* lines = elements_inside(e_, sliding_.h, line);
-      each_tap({&operands_[0], 1}, image, line, tile, site, true, [&](std::int64_t i, std::int64_t k, std::span<const Vec> met) {
+      each_tap({&operands_[0], 1}, image, line, tile, site, {}, true, [&](std::int64_t i, std::int64_t k, std::span<const Vec> met) {
         const std::int64_t along = tile.ahead ? row_.taps() : row_.pixels_of_window(*row_.met(tile.first + i, k));
         const Vec count(b_.CreateSIToFP(b_.CreateMul(lines, e_.number(along)), b_.getFloatTy()), DType::f32);
         llvm::AllocaInst* sum = sums[static_cast<std::size_t>(i)];
@@ -81,7 +81,7 @@ class PoolEmitter : PixelTileWords {
   std::vector<Vec> sums(const std::vector<ValueId>& sources, Value* image, Value* h, const PixelTile& tile, const Site& site, const Part& part) {
     const Pixels sums = variables(static_cast<std::size_t>(tile.size), DType::f32, site, 0);
     for_each_line(h, adjoint_, [&](Value* kh, Value* line) {
-      each_tap(sources, image, line, tile, site, adjoint_, [&](std::int64_t i, std::int64_t k, std::span<const Vec> met) {
+      each_tap(sources, image, line, tile, site, {}, adjoint_, [&](std::int64_t i, std::int64_t k, std::span<const Vec> met) {
         llvm::AllocaInst* sum = sums[static_cast<std::size_t>(i)];
         b_.CreateStore(part(i, tap_number(kh, k, site), met, value_of(sum)).value, sum);
       });
@@ -97,7 +97,7 @@ class PoolEmitter : PixelTileWords {
     const Pixels best = variables(count, DType::f32, site, -std::numeric_limits<double>::infinity());
     const Pixels where = variables(has_place ? count : 0, DType::u8, site, none);
     for_each_line(h, false, [&](Value* kh, Value* line) {
-      each_tap({&operands_[0], 1}, image, line, tile, site, false, [&](std::int64_t pixel, std::int64_t k, std::span<const Vec> met) {
+      each_tap({&operands_[0], 1}, image, line, tile, site, {}, false, [&](std::int64_t pixel, std::int64_t k, std::span<const Vec> met) {
         const auto i = static_cast<std::size_t>(pixel);
         const Vec before = value_of(best[i]);
         const VecMask better{b_.CreateAnd(b_.CreateFCmpUGT(met[0].value, before.value), b_.CreateFCmpORD(before.value, before.value))};

@@ -67,8 +67,10 @@ struct Site {
   bool is_winograd() const { return is_convolution() && codegen::plan_winograd(graph, kernel.anchor).has_value(); }
   bool is_window_product() const { return is_convolution() && codegen::is_window_product(graph, kernel.anchor); }
   bool is_transposed_window_product() const { return is_convolution() && codegen::is_transposed_window_product(graph, kernel.anchor); }
-  bool is_depthwise() const { return is_convolution() && codegen::tiles_depthwise(graph, kernel.anchor); }
+  bool is_in_lanes() const { return is_convolution() && codegen::has_groups_in_lanes(graph, kernel.anchor); }
+  bool is_depthwise() const { return is_in_lanes() && codegen::is_depthwise(codegen::convolution_of(graph, kernel.anchor)); }
   bool has_several_features() const { return is_depthwise() && codegen::convolution_of(graph, kernel.anchor).features_a_group() > 1; }
+  bool has_groups_in_lanes() const { return is_in_lanes() && !is_depthwise(); }
   /// A convolution in register tiles, image by image.
   bool is_in_tiles() const {
     return is_convolution() && codegen::tiles_convolution(graph, kernel.anchor) && !is_winograd() && !is_window_product() &&
@@ -194,8 +196,11 @@ constexpr Pattern kernel_patterns[] = {
     {"convolution in groups", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_in_groups(); }},
     {"convolution in groups, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_in_groups(); }},
     {"convolution in groups, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_in_groups(); }},
+    {"groups in lanes", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.has_groups_in_lanes(); }},
+    {"groups in lanes, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.has_groups_in_lanes(); }},
+    {"groups in lanes, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.has_groups_in_lanes(); }},
     {"depthwise, not unrolled",
-     [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_depthwise(); }},
+     [](const Site& s) { return s.is_convolution() && !codegen::tiles_convolution(s.graph, s.kernel.anchor) && !s.is_in_lanes(); }},
     {"depthwise", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_depthwise(); }},
     {"depthwise, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_depthwise(); }},
     {"depthwise, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_depthwise(); }},

@@ -200,14 +200,19 @@ TEST(Convolution, LargeKernels) {
   EXPECT_GT(times["conv2d_weight, transposed windows"], 5);
 }
 
-/// One of several groups, with more or fewer channels and features a group than a vector has lanes; some of images that are copied in blocks.
+/// One of several groups, with more or fewer channels and features a group than a vector has lanes, or parts of one; some of images that are copied
+/// in blocks.
 Case grouped(RandomStream& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
   };
   const std::int64_t groups = pick(2, 12), size = pick(1, 4), dilation = pick(1, 4) == 1 ? 2 : 1, most = pick(1, 3) == 1 ? 40 : 9;
   // With one channel a group it is depthwise: nine features are no part of a vector.
-  const std::int64_t channels = pick(1, most), features = channels == 1 ? 9 : pick(1, most);
+  constexpr std::int64_t parts[] = {1, 2, 4, 8, 16};
+  const bool in_parts = pick(1, 2) == 1;
+  const std::int64_t channels = in_parts ? parts[pick(0, 4)] : pick(1, most), features = channels == 1 ? 9
+                                                                                         : in_parts    ? parts[pick(0, 4)]
+                                                                                                       : pick(1, most);
   Case c{pick(1, 3), size + pick(0, 6), (size - 1) * dilation + pick(1, 30), groups * channels, groups * features, size, size, groups, {}, {}, {}};
   if (pick(1, 8) == 1) c.height = 60, c.width = 80, c.channels = groups * pick(20, 40);
   c.strides = {pick(1, 3), pick(1, 5)};
@@ -220,7 +225,8 @@ Case grouped(RandomStream& random) {
 TEST(Convolution, Groups) {
   NEEDS_CODEGEN();
   RandomStream random(18, 1);
-  for (int i = 0; i < 60; ++i) {
+  std::map<std::string, int> times;
+  for (int i = 0; i < 120; ++i) {
     const Case c = grouped(random);
     SCOPED_TRACE(str(i, ": ", c.text()));
     const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
@@ -228,8 +234,11 @@ TEST(Convolution, Groups) {
     conv.expect(conv.run(Mode::graph, i % 2 + 1, &explained));
     if (testing::Test::HasFatalFailure()) return;
     for (const char* op : {"conv2d, ", "conv2d_transpose, ", "conv2d_weight, "})
-      EXPECT_NE(explained.find(str(op, c.groups, " groups, windows of")), std::string::npos) << op << "is not in tiles\n" << explained;
+      for (const char* how : {" groups, windows of", " groups in lanes"})
+        times[str(op, how)] += explained.find(str(op, c.groups, how)) != std::string::npos;
   }
+  for (const auto& [how, count] : times) EXPECT_GT(count, 20) << how;
+  EXPECT_EQ(times["conv2d_weight,  groups, windows of"] + times["conv2d_weight,  groups in lanes"], 120);
 }
 
 /// One over images of one column, which is computed as of one row.
@@ -337,13 +346,14 @@ TEST(Convolution, FewMultiplicationsRoundLittleMore) {
 TEST(Convolution, SameBytesForAnyNumberOfThreadsAndTarget) {
   NEEDS_CODEGEN();
   RandomStream random(12, 1);
-  for (int i = 0; i < 55; ++i) {
+  for (int i = 0; i < 65; ++i) {
     Case c = i < 30   ? random_case(random)
              : i < 35 ? small_kernel(random)
              : i < 37 ? long_kernel(random)
              : i < 40 ? large_kernel(random)
              : i < 45 ? depthwise(random)
-                      : few_features(random);
+             : i < 55 ? few_features(random)
+                      : grouped(random);
     c.images = i % 3 ? 9 : 3;  // few are cut into pieces
     SCOPED_TRACE(c.text());
     const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
