@@ -9,7 +9,7 @@
 //   lookup(table, i)                 table[i] of an array of f64
 // No product feeds a sum but in fma: a compiler may not choose which of them are fused. Subnormal numbers count as 0, as everywhere in a step.
 //
-// Greatest errors, over all floats (`sinter_math` measures them): exp 1, log 1, tanh 2, sigmoid 3, erf 2, sin 2, cos 2 units in the last place;
+// Greatest errors, over all floats (`sinter_math` measures them): exp 1, log 1, tanh 3, sigmoid 3, erf 2, sin 2, cos 2 units in the last place;
 // pow 2.
 #pragma once
 
@@ -43,10 +43,10 @@ auto whole(const V& n) {
   using I = decltype(as_int(n));
   return as_int(n + V(rounder)) - I(0x4b400000);
 }
-/// 2^n for whole n in [-126, 127].
+/// 2^n for whole n in [-126, 127]; of the bits of rounder + n as well.
 template <class I>
 auto power_of_two(const I& n) {
-  return as_float(shift_left(n + I(127), 23));
+  return as_float(shift_left(n, 23) + I(0x3f800000));
 }
 /// p 2^n for n in [-252, 254], in two steps, so that neither power overflows.
 template <class V, class I>
@@ -55,14 +55,13 @@ V scaled(const V& p, const I& n) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-/// exp's series: exp(r) - 1 for |r| <= ln 2 / 2. Coefficients: Cephes (Moshier), single precision.
+/// exp's series: exp(r) - 1 for |r| <= ln 2 / 2. Coefficients: least maximum of the relative error, by Lawson's iteration.
 template <class V>
 V expm1_series(const V& r) {
-  V p = fma(V(1.9875691500e-4f), r, V(1.3981999507e-3f));
-  p = fma(p, r, V(8.3334519073e-3f));
-  p = fma(p, r, V(4.1665795894e-2f));
-  p = fma(p, r, V(1.6666665459e-1f));
-  p = fma(p, r, V(5.0000001201e-1f));
+  V p = fma(V(0.0013882521307095885f), r, V(0.008366523310542107f));
+  p = fma(p, r, V(0.04166720062494278f));
+  p = fma(p, r, V(0.1666654348373413f));
+  p = fma(p, r, V(0.4999999701976776f));
   return fma(p, r * r, r);
 }
 
@@ -161,38 +160,36 @@ V floor(const V& x) {
   return select(n > x, n - V(1.0f), n);
 }
 
-/// Small |x|: odd polynomial (Cephes); else 1 - 2 / (exp(2|x|) + 1) with the sign of x.
+/// |x| = n ln 2 / 2 + r, |r| <= ln 2 / 4; tanh of the first is (2^n - 1) / (2^n + 1), and t = tanh(r) an odd polynomial (least maximum of the
+/// relative error, by Lawson's iteration). Of their sum: ((2^n - 1) + (2^n + 1) t) / ((2^n + 1) + (2^n - 1) t), with the sign of x. Beyond 10 it is 1
+/// or -1.
 template <class V>
 V tanh(const V& x) {
-  const V a = absolute(x), z = x * x;
-  V p = fma(V(-5.70498872745e-3f), z, V(2.06390887954e-2f));
-  p = fma(p, z, V(-5.37397155531e-2f));
-  p = fma(p, z, V(1.33314422036e-1f));
-  p = fma(p, z, V(-3.33332819422e-1f));
-  const V small = fma(p * z, x, x);
-  const V large = V(1.0f) - V(2.0f) / (exp(a + a) + V(1.0f));
-  return select(a < V(0.625f), small, with_sign(large, x));
+  const V size = absolute(x), a = select(size > V(10.0f), V(10.0f), size);
+  const V rounded = fma(a, V(2.88539008177792681f), V(rounder));
+  const V r = fma(rounded - V(rounder), V(-0.34657359027997265f), a), z = r * r;
+  V p = fma(V(-0.05272680148482323f), z, V(0.13331182301044464f));
+  p = fma(p, z, V(-0.33333322405815125f));
+  const V t = fma(p * z, r, r), power = power_of_two(as_int(rounded)), more = power + V(1.0f), less = power - V(1.0f);
+  return with_sign(fma(more, t, less) / fma(less, t, more), x);
 }
 
-/// Small |x|: x + x p(x²); else 1 - exp(-g(|x|)) with g = -log(erfc), for which g(t) = t + t q(t). p and q: least maximum of the relative error of
-/// erf, by Lawson's iteration.
+/// 1 - exp(-g(|x|)) with the sign of x and g = -log(erfc), for which g(t) = t + t q(t); q: least maximum of the relative error of erf, by Lawson's
+/// iteration. -g = n ln 2 + r, |r| <= ln 2 / 2; 1 - exp(-g) = (1 - 2^n) - 2^n (exp(r) - 1). Beyond 4 it is 1 or -1.
 template <class V>
 V erf(const V& x) {
-  const V a = absolute(x), z = x * x;
-  V p = fma(V(-0.0005990851786918938f), z, V(0.004993179813027382f));
-  p = fma(p, z, V(-0.026766614988446236f));
-  p = fma(p, z, V(0.1128181591629982f));
-  p = fma(p, z, V(-0.37612494826316833f));
-  p = fma(p, z, V(0.12837915122509003f));
-  const V small = fma(p, x, x);
-  const V t = select(a > V(4.0f), V(4.0f), a);  // beyond it the result is 1
-  V q = fma(V(-0.00021392351482063532f), t, V(0.0032144479919224977f));
-  q = fma(q, t, V(-0.02288833260536194f));
-  q = fma(q, t, V(0.10525929182767868f));
-  q = fma(q, t, V(0.6357202529907227f));
-  q = fma(q, t, V(0.12851378321647644f));
-  const V large = V(1.0f) - exp(-fma(q, t, t));
-  return select(a < V(0.921875f), small, with_sign(large, x));
+  const V a = absolute(x), t = select(a > V(4.0f), V(4.0f), a);
+  V q = fma(V(-9.261005288863089e-06f), t, V(0.00011768538388423622f));
+  q = fma(q, t, V(-0.0006330015603452921f));
+  q = fma(q, t, V(0.001667344942688942f));
+  q = fma(q, t, V(-0.00016073486767709255f));
+  q = fma(q, t, V(-0.019152864813804626f));
+  q = fma(q, t, V(0.10277777165174484f));
+  q = fma(q, t, V(0.6366193890571594f));
+  q = fma(q, t, V(0.12837916612625122f));
+  const V minus_g = -fma(q, t, t), rounded = fma(minus_g, V(1.44269504088896341f), V(rounder));
+  const V r = fma(rounded - V(rounder), V(-0.69314718055994531f), minus_g), power = power_of_two(as_int(rounded));
+  return with_sign(fma(-power, expm1_series(r), V(1.0f) - power), x);
 }
 
 // ---- sine and cosine ----

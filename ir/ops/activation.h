@@ -19,7 +19,7 @@ struct Sigmoid : Elementwise<1> {
 
 struct Tanh : Elementwise<1> {
   static constexpr std::string_view name = "tanh";
-  static constexpr double ulps = 2;
+  static constexpr double ulps = 3;
   template <class S>
   S eval(const S& x) const {
     return tanh(x);

@@ -157,7 +157,8 @@ struct Clip : Elementwise<1> {
   static constexpr auto fields = std::tuple{field("low", &Clip::low), field("high", &Clip::high)};
   template <class S>
   S eval(const S& x) const {
-    return select(x < S(low), S(low), select(x > S(high), S(high), x));
+    const S bounded = select(x > S(high), S(high), x);
+    return select(bounded < S(low), S(low), bounded);
   }
   Values vjp(const Vjp& v) const {
     const Value zero = constant(v.graph, 0), lowest = constant(v.graph, low), highest = constant(v.graph, high);
