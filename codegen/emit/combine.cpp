@@ -18,7 +18,7 @@ Vec combine(const Vec& a, const Vec& b, Combine how) {
   if (how == Combine::sum) return a + b;
   if (how == Combine::prod) return a * b;
   if (how == Combine::greatest) return select(b < a, a, b);
-  return select(a != a, a, select(b <= a, a, b));
+  return select(b != b, b, select(a < b, b, a));  // the inner one is an instruction, which gives a where either is NaN
 }
 
 Vec horizontal(const Vec& x, Combine how) {

@@ -123,9 +123,13 @@ void emit_column_reduction(Emitter& e, const Reduction& r) {
     return e.when(b.CreateNot(is_all), store_columns);
   }
   AddedRows sums(e, r.how, {e.anchor().inputs[0]});
+  const bool are_adjacent = in.product(r.last, in.rank() - 1) == Dim(1);
   e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
     // A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
-    return sums.at(added, site, rows_of(is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row))[0];
+    Value* row = is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row;
+    if (are_adjacent)
+      if (const std::optional<Vec> sum = sums.at_adjacent(added, site, b.CreateMul(row, reduced))) return *sum;
+    return sums.at(added, site, rows_of(row))[0];
   });
 }
 

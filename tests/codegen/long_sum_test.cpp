@@ -13,6 +13,10 @@ double worst_error(const Tensor& got, double exact) {
   return worst;
 }
 
+void append(std::vector<float>& values, const Tensor& more) {
+  for (const float x : more.to_vector<float>()) values.push_back(x);
+}
+
 /// Runs f compiled on 1 and 3 threads, which must give the same bytes, and eagerly; each element of each result is to be off by at most `allowed`.
 template <class F>
 void expect_accurate(const F& f, const Tensor& x, double exact, double allowed) {
@@ -32,12 +36,13 @@ TEST(LongSum, Columns) {
   for (const std::int64_t columns : {2, 30}) expect_accurate([](const Tensor& x) { return mean(x, {0}); }, filled({many, columns}, term), term, 1e-5);
 }
 
-/// Rows are added in all columns together where these are more than a vector's, and vector by vector where they are not: in the same order.
+/// Rows of more than eight columns are added in all columns together where these are more than a vector's, and vector by vector where they are not:
+/// in the same order.
 TEST(LongSum, OfManyColumnsHasTheBytesOfFew) {
   for (const auto& reduce : std::initializer_list<std::function<Tensor(const Tensor&)>>{[](const Tensor& x) { return sum(x * 0.7f, {1}); },
                                                                                         [](const Tensor& x) { return max(x, {1}); }})
     for (const std::int64_t rows : {17, 512, 513, 1999})
-      for (const std::int64_t columns : {17, 40, 100}) {
+      for (const std::int64_t columns : {25, 42, 108}) {
         SCOPED_TRACE(str(rows, " rows of ", columns));
         const Tensor x = random({3, rows, columns}, 1);
         const Tensor whole = compile(reduce)(x);
@@ -46,6 +51,47 @@ TEST(LongSum, OfManyColumnsHasTheBytesOfFew) {
           EXPECT_EQ(slice(whole, 1, first, last).to_vector<float>(), compile(reduce)(slice(x, 2, first, last)).to_vector<float>()) << first;
         }
       }
+}
+
+/// Rows of one to eight columns fill vectors together: those of inputs, which follow each other, and of values with padding between rows.
+TEST(LongSum, ShortRows) {
+  for (const std::int64_t columns : {1, 2, 3, 4, 5, 6, 7, 8, 9})
+    for (const std::int64_t rows : {1, 15, 64, 77, 4099, 9001}) {
+      SCOPED_TRACE(str(rows, " rows of ", columns));
+      const auto all = [](const Tensor& x) {
+        const Tensor padded = matmul(x, filled({x.shape().back(), x.shape().back()}, 0.5));
+        return std::tuple(sum(x, {1}), max(x, {1}), prod(x * 0.001f + 1, {1}), mean(x, {1}, true), sum(padded, {1}), max(padded, {1}));
+      };
+      const Tensor x = random({3, rows, columns}, static_cast<std::uint64_t>(rows));
+      auto one = compile(all, StepOptions{.threads = 1, .force = true});
+      const auto report = one.verify(x);
+      EXPECT_TRUE(report.ok()) << report;
+      const auto bytes = [&](int threads) {
+        std::vector<float> values;
+        const auto results = compile(all, StepOptions{.threads = threads, .force = true})(x);
+        std::apply([&](const auto&... t) { (append(values, t), ...); }, results);
+        return values;
+      };
+      EXPECT_EQ(bytes(3), bytes(1));
+    }
+}
+
+/// A number that is none is found wherever it is, and rows of zeros behind the last one change nothing.
+TEST(LongSum, ShortRowsWithZerosBehindThem) {
+  auto greatest = compile([](const Tensor& x) { return max(x, {1}); });
+  auto total = compile([](const Tensor& x) { return sum(x, {1}); });
+  for (const std::int64_t columns : {1, 2, 3, 5, 8})
+    for (const std::int64_t rows : {5, 37, 100}) {
+      SCOPED_TRACE(str(rows, " rows of ", columns));
+      const Tensor x = random({1, rows, columns}, 7);
+      EXPECT_EQ(total(concat(std::vector{x, filled({1, 61, columns}, 0)}, 1)).to_vector<float>(), total(x).to_vector<float>());
+      for (const std::int64_t at : {std::int64_t{0}, rows / 2, rows - 1}) {
+        std::vector<float> values = x.to_vector<float>();
+        values[static_cast<std::size_t>((at + 1) * columns - 1)] = NAN;
+        const std::vector<float> found = greatest(Tensor(values, Shape{1, rows, columns})).to_vector<float>();
+        for (std::size_t c = 0; c < found.size(); ++c) EXPECT_EQ(std::isnan(found[c]), c + 1 == found.size()) << at << ", column " << c;
+      }
+    }
 }
 
 TEST(LongSum, Rows) {
