@@ -21,6 +21,12 @@ Vec combine(const Vec& a, const Vec& b, Combine how) {
   return select(b != b, b, select(a < b, b, a));  // the inner one is an instruction, which gives a where either is NaN
 }
 
+Vec combine_pairwise(std::vector<Vec> all, Combine how) {
+  for (; all.size() > 1; all.resize(all.size() / 2))
+    for (std::size_t i = 0; i < all.size() / 2; ++i) all[i] = combine(all[2 * i], all[2 * i + 1], how);
+  return all[0];
+}
+
 Vec horizontal(const Vec& x, Combine how) {
   Builder& b = *current_builder();
   Vec current = x;
@@ -67,9 +73,7 @@ void Accumulators::add(const std::vector<Vec>& x, const Site& site) {
 Vec Accumulators::total(const Sums& sums) {
   std::vector<Vec> wide;
   for (llvm::AllocaInst* each : sums.wide) wide.push_back(value(each));
-  for (; wide.size() > 1; wide.resize(wide.size() / 2))
-    for (std::size_t i = 0; i < wide.size() / 2; ++i) wide[i] = combine(wide[2 * i], wide[2 * i + 1], how_);
-  const Vec vectors = combine(horizontal(wide[0], how_), horizontal(value(sums.narrow), how_), how_);
+  const Vec vectors = combine(horizontal(combine_pairwise(wide, how_), how_), horizontal(value(sums.narrow), how_), how_);
   return combine(vectors, value(sums.one), how_);
 }
 

@@ -15,6 +15,8 @@ enum class Combine : std::uint8_t { sum, max, greatest, prod };
 /// The neutral element.
 double identity(Combine how, DType dtype);
 Vec combine(const Vec& a, const Vec& b, Combine how);
+/// A power of two of vectors, neighbours first.
+Vec combine_pairwise(std::vector<Vec> all, Combine how);
 /// The lanes, combined as a fixed tree: 16, 8, 4, 2, 1.
 Vec horizontal(const Vec& x, Combine how);
 /// A variable that holds a number in all lanes.

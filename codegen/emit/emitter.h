@@ -67,8 +67,6 @@ class Emitter {
   const StoredValue& stored(ValueId value) const { return context_.schedule.values[value]; }
   /// Whether every kernel that reads the node computes it for itself.
   bool recomputable(ir::NodeId id) const { return context_.schedule.facts.recomputable[id]; }
-  /// Whether the kernel computes it, instead of loading it.
-  bool computes(ir::NodeId id) const;
   /// Adds a line to explain().
   void note(std::string text);
 
@@ -147,6 +145,7 @@ class Emitter {
  private:
   /// What the kernel computes, for the rows of steps that its mask has, sample after sample.
   void emit_masked_steps();
+  bool computes(ir::NodeId id) const;
   Vec perturbed(ir::NodeId id, const Vec& x);
   void zero_pads(llvm::Value* row);
   std::size_t kernel_number() const { return static_cast<std::size_t>(&kernel_ - context_.schedule.kernels.data()); }

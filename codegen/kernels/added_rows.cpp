@@ -2,8 +2,6 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include <numeric>
-
 #include "ir/long_sum.h"
 
 namespace sinter::codegen {
@@ -60,7 +58,9 @@ void AddedRows::add_masked(Value* from, Value* to, const std::function<void(Valu
 }
 
 Vec AddedRows::total(const std::function<Vec(unsigned)>& chain) {
-  return combine(combine(chain(0), chain(1), how_), combine(chain(2), chain(3), how_), how_);
+  std::vector<Vec> chains;
+  for (unsigned turn = 0; turn < turns; ++turn) chains.push_back(chain(turn));
+  return combine_pairwise(std::move(chains), how_);
 }
 
 std::vector<Vec> AddedRows::at(Rows rows, const Site& site, const RowOf& row_of) {
@@ -73,65 +73,6 @@ std::vector<Vec> AddedRows::at(Rows rows, const Site& site, const RowOf& row_of)
     for (const auto& of_operand : chains) totals.push_back(total([&](unsigned turn) { return value(of_operand[turn]); }));
     return totals;
   });
-}
-
-std::optional<Vec> AddedRows::at_adjacent(Rows rows, const Site& site, Value* first) {
-  constexpr std::int64_t most_columns = 8, most_floats = 64;  // of a row; of rows together that registers hold beside what is added
-  const ir::NodeId operand = operands_[0];
-  const bool flat = is_flat(in());
-  if (count() > 1 || e_.kernel().mask || (site.width == 1 && !flat) || e_.computes(operand) || dtype() != DType::f32) return {};
-  const StoredValue& stored = e_.stored(e_.value_of(operand));
-  if (!in().back().is_fixed() || in().back().factor() > most_columns || stored.length != Dim(0)) return {};
-  const std::int64_t stride = flat ? 1 : stored.layout().stride.factor();
-  std::int64_t together = lanes / std::gcd<std::int64_t>(lanes, stride);  // rows that are whole vectors
-  while (2 * together * stride <= most_floats) together *= 2;
-  const auto vectors = static_cast<std::size_t>(together * stride / lanes);
-  llvm::Type* number = e_.memory_type(dtype(), 1);
-  const auto part = [&](Value* from, Value* offset) { return b_.CreateInBoundsGEP(number, from, {offset}); };
-  Value* begin = e_.address(e_.value_of(operand), first, flat ? first : e_.number(0));
-  const auto vector_at = [&](Value* k, std::size_t v) {
-    return part(begin, b_.CreateAdd(b_.CreateMul(k, e_.number(stride)), e_.number(static_cast<std::int64_t>(v) * lanes)));
-  };
-  const auto chain = [&](Value* from, Value* to) {
-    std::vector<llvm::AllocaInst*> sums;
-    for (std::size_t v = 0; v < vectors; ++v) sums.push_back(neutral_variable(e_, how_, dtype(), lanes, "total"));
-    const auto add = [&](std::size_t v, const Vec& x) { b_.CreateStore(combine(value(sums[v]), x, how_).value, sums[v]); };
-    Value *left = b_.CreateURem(b_.CreateSub(to, from), e_.number(together)), *whole = b_.CreateSub(to, left);
-    e_.loop(from, whole, together, [&](Value* k) {
-      for (std::size_t v = 0; v < vectors; ++v) add(v, e_.load(vector_at(k, v), dtype(), lanes));
-    });
-    // The last rows go to the lanes that they have beside others: rows of zeros behind them change nothing.
-    e_.when(b_.CreateICmpNE(left, e_.number(0)), [&] {
-      Value* numbers = b_.CreateVectorSplat(lanes, b_.CreateTrunc(b_.CreateMul(left, e_.number(stride)), b_.getInt32Ty()));
-      for (std::size_t v = 0; v < vectors; ++v) {
-        Value* is_left = b_.CreateICmpULT(lane_numbers(b_.getInt32(static_cast<unsigned>(v) * lanes), lanes), numbers);
-        const Vec x = e_.load_lanes(vector_at(whole, v), dtype(), is_left);
-        add(v, {b_.CreateSelect(is_left, x.value, materialize(Vec(identity(how_, dtype())), x)), dtype()});
-      }
-    });
-    std::vector<Vec> totals;
-    for (llvm::AllocaInst* sum : sums) totals.push_back(value(sum));
-    return totals;
-  };
-  std::vector<Vec> totals = combine_chains(e_, how_, dtype(), lanes, vectors, rows.first, rows.last, ir::chain_terms * together, chain);
-  const auto combine_all = [&](std::vector<Vec>& all) {
-    for (; all.size() > 1; all.resize(all.size() / 2))
-      for (std::size_t i = 0; i < all.size() / 2; ++i) all[i] = combine(all[2 * i], all[2 * i + 1], how_);
-  };
-  if (lanes % stride == 0) combine_all(totals);
-  if (flat) return horizontal(totals[0], how_);
-  // They are rows again.
-  const std::int64_t floats = static_cast<std::int64_t>(totals.size()) * lanes;
-  llvm::AllocaInst* as_rows = e_.variable(llvm::ArrayType::get(number, static_cast<std::uint64_t>(floats)), "rows", 64);
-  for (std::size_t v = 0; v < totals.size(); ++v)
-    b_.CreateAlignedStore(totals[v].value, part(as_rows, e_.number(static_cast<std::int64_t>(v) * lanes)), llvm::Align(64));
-  std::vector<Vec> sums;
-  for (std::int64_t from = 0; from < floats; from += stride)
-    sums.push_back(e_.load(part(as_rows, e_.number(from)), dtype(), static_cast<unsigned>(stride)));
-  combine_all(sums);
-  std::vector<int> places;  // what is beside the columns is any number
-  for (unsigned i = 0; i < site.width; ++i) places.push_back(static_cast<int>(std::min<std::int64_t>(i, stride - 1)));
-  return Vec(b_.CreateShuffleVector(sums[0].value, places), dtype());
 }
 
 llvm::AllocaInst* AddedRows::columns_of(const char* name, std::size_t rows) {

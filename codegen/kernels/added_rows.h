@@ -21,9 +21,6 @@ class AddedRows {
 
   /// The sums of the rows of these numbers at a site of their columns.
   std::vector<Vec> at(Rows rows, const Site& site, const RowOf& row_of);
-  /// The same for rows that follow each other, the one of number 0 being `first`: if they are short, and those of one value in memory, so many
-  /// together that they fill vectors. Nothing: they are not.
-  std::optional<Vec> at_adjacent(Rows rows, const Site& site, llvm::Value* first);
 
   /// Makes those of all columns together, row after row: memory is then read as fast as it can be (ReductionKernel::adds_row_after_row). They and
   /// their chains are in the memory of the kernel's function, six numbers a column and operand.

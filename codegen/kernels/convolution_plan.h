@@ -25,7 +25,8 @@ bool is_depthwise(const ir::Convolution& c);
 /// In a group each feature meets all channels; in a conv2d_transpose each channel all features. See codegen/kernels/pixel_tiles.h.
 struct ChannelRatio;
 ChannelRatio channel_ratio(const ir::Graph& graph, ir::NodeId anchor);
-/// Whether it has several groups, of which several lie in the lanes of a vector, and so few taps along a row that tiles of pixels unroll them.
+/// Whether it has several groups, so few channels and features in each that whole groups lie in the lanes of a vector, and so few taps along a row
+/// that tiles of pixels unroll them.
 bool has_groups_in_lanes(const ir::Graph& graph, ir::NodeId anchor);
 /// The kernel as a conv2d_transpose whose groups lie in lanes reads it: by (tap, feature of a group) and channel. None: as it is.
 std::optional<Shape> packed_for_lanes(const ir::Graph& graph, ir::NodeId anchor);

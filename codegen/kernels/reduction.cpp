@@ -5,6 +5,7 @@
 #include "codegen/emit/index.h"
 #include "codegen/kernels/added_rows.h"
 #include "codegen/kernels/kinds.h"
+#include "codegen/kernels/short_rows.h"
 #include "ir/long_sum.h"
 
 namespace sinter::codegen {
@@ -123,12 +124,11 @@ void emit_column_reduction(Emitter& e, const Reduction& r) {
     return e.when(b.CreateNot(is_all), store_columns);
   }
   AddedRows sums(e, r.how, {e.anchor().inputs[0]});
-  const bool are_adjacent = in.product(r.last, in.rank() - 1) == Dim(1);
+  const bool short_rows = ReductionKernel::adds_short_rows(e.graph(), e.context().schedule, e.kernel());
   e.store_results(e.rows(), is_flat(in), [&](const Site& site) {
     // A flat result of rank 1 has one row; of a higher rank its rows are in `last`.
     Value* row = is_flat(out) ? (out.rank() == 1 ? e.number(0) : site.last) : site.row;
-    if (are_adjacent)
-      if (const std::optional<Vec> sum = sums.at_adjacent(added, site, b.CreateMul(row, reduced))) return *sum;
+    if (short_rows) return add_short_rows(e, r.how, e.value_of(e.anchor().inputs[0]), added, b.CreateMul(row, reduced), site);
     return sums.at(added, site, rows_of(row))[0];
   });
 }
@@ -178,6 +178,19 @@ bool ReductionKernel::adds_row_after_row(const ir::Graph& graph, const Kernel& k
   if (kernel.is<Kernel::Combine>() || kernel.mask || kernel.counts_elements() || r.last == in.rank() || !in.back().is_fixed()) return false;
   if (const Dim count = in.product(r.first, r.last); count.is_fixed() && count.factor() <= few_rows) return false;
   return in.back().factor() > lanes && in.back().factor() <= most_columns;
+}
+
+bool ReductionKernel::adds_short_rows(const ir::Graph& graph, const Schedule& schedule, const Kernel& kernel) {
+  constexpr std::int64_t most = 8;
+  if (kernel.is<Kernel::Partial>() || kernel.is<Kernel::Combine>() || kernel.mask) return false;
+  const ir::Node& anchor = graph.node(kernel.anchor);
+  const Reduction r = reduction_of(anchor.op);
+  const ir::NodeId operand = anchor.inputs[0];
+  const Shape& in = graph.node(operand).type.shape;
+  if (anchor.type.dtype != DType::f32 || r.last == in.rank() || in.product(r.last, in.rank() - 1) != Dim(1)) return false;
+  if (!in.back().is_fixed() || in.back().factor() > most || (kernel.counts_elements() && !is_flat(in))) return false;
+  const bool is_stored = !kernel.has(operand) && !schedule.facts.recomputable[operand];
+  return is_stored && schedule.values[schedule.value_of[operand]].length == Dim(0);  // else other steps lie between the rows
 }
 
 std::size_t ReductionKernel::most_together(const ir::Graph& graph, const Kernel& kernel) {

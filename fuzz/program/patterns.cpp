@@ -221,6 +221,8 @@ constexpr Pattern kernel_patterns[] = {
     {"sums of chains", [](const Site& s) { return s.sums_chains(); }},
     {"rows added in slots",
      [](const Site& s) { return s.kernel.is<Kernel::Partial>() && is_reduction(s.anchor().op) && s.anchor().type.shape.elements() != Dim(1); }},
+    {"short rows added in vectors",
+     [](const Site& s) { return s.is_kind<codegen::ReductionKernel>() && codegen::ReductionKernel::adds_short_rows(s.graph, s.schedule, s.kernel); }},
     {"rows added one after the other",
      [](const Site& s) { return s.is_kind<codegen::ReductionKernel>() && codegen::ReductionKernel::adds_row_after_row(s.graph, s.kernel); }},
     {"steps left out of rows",

@@ -60,7 +60,8 @@ TEST(LongSum, ShortRows) {
       SCOPED_TRACE(str(rows, " rows of ", columns));
       const auto all = [](const Tensor& x) {
         const Tensor padded = matmul(x, filled({x.shape().back(), x.shape().back()}, 0.5));
-        return std::tuple(sum(x, {1}), max(x, {1}), prod(x * 0.001f + 1, {1}), mean(x, {1}, true), sum(padded, {1}), max(padded, {1}));
+        return std::tuple(sum(x, {1}), max(x, {1}), prod(x * 0.001f + 1, {1}), mean(x, {1}, true), sum(padded, {1}), max(padded, {1}),
+                          sum(reshape(x, {-1, x.shape()[2], x.shape()[1]}), {1}));
       };
       const Tensor x = random({3, rows, columns}, static_cast<std::uint64_t>(rows));
       auto one = compile(all, StepOptions{.threads = 1, .force = true});
