@@ -39,8 +39,9 @@ void ImageCopy::rows(Value* image, Value* first, Value* last, Value* to) {
 void ImageCopy::rows_of_plane(Value* image, Value* first, Value* last, Value* channel, Value* to) {
   const std::int64_t row_floats = w_.copy * channels_;
   e_.loop(first, last, 1, [&](Value* place) {
-    Value *row = float_at(to, mul(sub(place, first), row_floats)), *source = sub(place, number(h_.first));
-    if (h_.gap) source = add(source, mul(div(place, h_.run), h_.gap));
+    Value* row = float_at(to, mul(sub(place, first), row_floats));
+    Value* padded = h_.gap ? add(place, mul(div(place, h_.run), h_.gap)) : place;
+    Value* source = sub(padded, number(h_.first));
     Value* inside = b_.CreateICmpULT(source, number(h_.source));
     e_.when(inside, [&] {
       Value* pixel = mul(add(mul(image, h_.source), source), w_.source);

@@ -6,7 +6,7 @@
 
 namespace sinter::codegen {
 
-/// Arithmetic on addresses, in floats.
+/// Arithmetic on addresses, in floats. What is added or multiplied is not negative; a difference may be.
 class ImageWords {
  protected:
   explicit ImageWords(Emitter& emitter) : e_(emitter), b_(emitter.builder()), conv_(convolution_of(emitter.graph(), emitter.kernel().anchor)) {}

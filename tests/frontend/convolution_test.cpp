@@ -291,6 +291,29 @@ TEST(Convolution, Depthwise) {
   EXPECT_EQ(times.size(), 3u);
 }
 
+/// Padding wider than a window, so that the first and the last ones see nothing else; windows that overlap, and that lie apart. The images are small:
+/// loops over few rows are unrolled.
+TEST(Convolution, WindowsInThePadding) {
+  RandomStream random(20, 1);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
+  };
+  for (int i = 0; i < 240; ++i) {
+    Case c = i % 3 ? random_case(random) : i % 2 ? grouped(random) : depthwise(random);
+    c.kernel_h = pick(1, 3), c.kernel_w = pick(1, 3);
+    c.dilations = {1, pick(1, 2)};
+    c.strides = {pick(1, 5), pick(1, 5)};
+    const std::int64_t reach_h = c.kernel_h, reach_w = (c.kernel_w - 1) * c.dilations[1].factor() + 1;
+    c.height = reach_h + pick(0, 4), c.width = reach_w + pick(0, 4);
+    const auto padding = [&](std::int64_t reach) { return pick(0, 2) ? pick(reach, 2 * reach + 2) : 0; };
+    c.pads = {padding(reach_h), padding(reach_w), padding(reach_h), padding(reach_w)};
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    for (const Mode mode : modes()) conv.expect(conv.run(mode));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 /// One of few features and windows of many numbers; some of images that are read where they lie, some of a single long row.
 Case few_features(RandomStream& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
