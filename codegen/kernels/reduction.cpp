@@ -188,7 +188,8 @@ bool ReductionKernel::adds_short_rows(const ir::Graph& graph, const Schedule& sc
   const ir::NodeId operand = anchor.inputs[0];
   const Shape& in = graph.node(operand).type.shape;
   if (anchor.type.dtype != DType::f32 || r.last == in.rank() || in.product(r.last, in.rank() - 1) != Dim(1)) return false;
-  if (!in.back().is_fixed() || in.back().factor() > most || (kernel.counts_elements() && !is_flat(in))) return false;
+  if (symbolic_layout(in).rows == Dim(1) || !in.back().is_fixed() || in.back().factor() > most) return false;
+  if (kernel.counts_elements() && !is_flat(in)) return false;
   const bool is_stored = !kernel.has(operand) && !schedule.facts.recomputable[operand];
   return is_stored && schedule.values[schedule.value_of[operand]].length == Dim(0);  // else other steps lie between the rows
 }

@@ -85,12 +85,15 @@ class Compiled {
     for (std::size_t i = 0; i < declared_; ++i) in.push_back(&values.inputs[i]);
     restore(values);
     require_ok(program_, binding.sizes, step_->verify(in), result);
-    const std::vector<std::string> alone = bytes_on(1, in, values), together = bytes_on(2, in, values);
-    const auto differs = std::mismatch(alone.begin(), alone.end(), together.begin()).first;
-    if (differs == alone.end()) return;
-    const auto i = static_cast<std::size_t>(differs - alone.begin()), outputs = program_.graph.outputs().size();
-    const std::string which = i < outputs ? str("output ", i) : "state " + program_.graph.states()[i - outputs].name;
-    disagree(program_, binding.sizes, which + " has other bytes on two threads than on one");
+    const std::vector<Tensor> alone = results_on(1, in, values), together = results_on(2, in, values);
+    const std::size_t outputs = program_.graph.outputs().size();
+    VerifyReport differences;
+    for (std::size_t i = 0; i < alone.size(); ++i)
+      judge_bytes(differences, i < outputs ? str("output ", i) : "state " + program_.graph.states()[i - outputs].name, together[i], alone[i]);
+    if (differences.ok()) return;
+    const auto& d = differences.first();
+    disagree(program_, binding.sizes,
+             str(d.node, " has other bytes on two threads than on one: element ", d.index, " is ", d.got, " and ", d.wanted));
   }
 
  private:
@@ -98,17 +101,12 @@ class Compiled {
     for (std::size_t i = 0; i < states_.size(); ++i) states_[i].assign(values.states[i]);
   }
   /// Of outputs and new states.
-  std::vector<std::string> bytes_on(int threads, std::span<const Tensor* const> in, const Values& values) {
+  std::vector<Tensor> results_on(int threads, std::span<const Tensor* const> in, const Values& values) {
     restore(values);
     step_->set_threads(threads, true);
     std::vector<Tensor> results = step_->call(in);
     for (const Parameter& state : states_) results.push_back(state.read());
-    std::vector<std::string> bytes;
-    for (const Tensor& tensor : results) {
-      bytes.emplace_back(static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype()), '\0');
-      tensor.copy_to(bytes.back().data());
-    }
-    return bytes;
+    return results;
   }
 
   const Program& program_;

@@ -51,6 +51,12 @@ std::vector<Sample<Op>> reduce_samples(double low, double high, double whole) {
   add(1, 3, {n, 4, 6});
   add(0, 2, {3, n, 5});
   add(2, 3, {2, 3, 17});
+  add(0, 1, {1});
+  add(0, 1, {1, 1});
+  add(0, 1, {1, 5});
+  add(1, 2, {n, 1, 1});
+  add(1, 2, {n, 1, 7});
+  add(1, 2, {n, 7, 1});
   for (const DType dtype : {DType::i32, DType::u32}) {
     add(1, 2, {n, 35}, dtype);
     add(0, 1, {n, 19}, dtype);
