@@ -184,7 +184,7 @@ class ReductionKernel final : public KernelKind {
   static constexpr bool computes = ir::IsReduction<O>;
   /// Whether rows are added to each other in all columns together.
   static bool adds_row_after_row(const ir::Graph& graph, const Kernel& kernel);
-  /// Whether rows of few columns that follow each other in memory are added to each other.
+  /// Whether several rows of few columns that follow each other in memory are added to each other.
   static bool adds_short_rows(const ir::Graph& graph, const Schedule& schedule, const Kernel& kernel);
   /// How many partial ones a kernel may compute together: their sums are in registers, or in the first-level cache.
   static std::size_t most_together(const ir::Graph& graph, const Kernel& kernel);

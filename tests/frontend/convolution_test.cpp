@@ -36,10 +36,15 @@ struct Case {
   }
 };
 
-Case random_case(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
+/// Draws a whole number from low to high, which are among them.
+auto numbers_of(RandomStream& random) {
+  return [&random](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
   };
+}
+
+Case random_case(RandomStream& random) {
+  const auto pick = numbers_of(random);
   for (;;) {
     Case c;
     c.images = pick(1, 3);
@@ -118,9 +123,7 @@ TEST(Convolution, ThreeHundredRandomShapes) {
 
 /// Rows of a kernel that are contracted in parts, since one panel of them fills the second-level cache; windows that overlap and that do not.
 Case long_kernel(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   const std::int64_t height = pick(1, 3), taps = pick(20, 60), before = pick(0, taps - 1);
   Case c{2, height, taps + pick(20, 60), pick(40, 100), pick(30, 90), pick(1, height), taps, 1, {1, pick(1, 4)}, {1, 1}, {}};
   c.pads = {0, before, 0, taps - 1 - before};
@@ -141,9 +144,7 @@ TEST(Convolution, LongRowsOfAKernel) {
 
 /// One that may be computed with few multiplications.
 Case small_kernel(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   const std::int64_t taps = pick(1, 3) == 3 ? 5 : 3, most = taps - 1;
   Case c{pick(1, 5), pick(taps, 20), pick(taps, 20), pick(8, 70), pick(8, 70), taps, taps, 1, {1, 1}, {1, 1}, {}};
   c.pads = {pick(0, most), pick(0, most), pick(0, most), pick(0, most)};
@@ -170,9 +171,7 @@ TEST(Convolution, FewMultiplications) {
 
 /// One whose kernel is so large that it is read for the windows of several images; some of images that are copied in parts.
 Case large_kernel(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   const std::int64_t size = pick(1, 3), stride = pick(1, 4) == 1 ? 2 : 1, dilation = pick(1, 4) == 1 ? 2 : 1;
   Case c{pick(1, 9), pick(2, 6), pick(2, 6), pick(64, 300), pick(65, 200), size, pick(1, 3), 1, {stride, pick(1, 2)}, {dilation, 1}, {}};
   if (pick(1, 6) == 1) c.images = 1, c.height = 40, c.width = pick(28, 40), c.channels = pick(40, 60), c.kernel_h = c.kernel_w = 4;
@@ -203,9 +202,7 @@ TEST(Convolution, LargeKernels) {
 /// One of several groups, with more or fewer channels and features a group than a vector has lanes, or parts of one; some of images that are copied
 /// in blocks.
 Case grouped(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   const std::int64_t groups = pick(2, 12), size = pick(1, 4), dilation = pick(1, 4) == 1 ? 2 : 1, most = pick(1, 3) == 1 ? 40 : 9;
   // With one channel a group it is depthwise: nine features are no part of a vector.
   constexpr std::int64_t parts[] = {1, 2, 4, 8, 16};
@@ -257,9 +254,7 @@ TEST(Convolution, OneColumn) {
 
 /// A depthwise one of rows of several tiles; some with a kernel too long for these, or with more features a channel than a vector holds.
 Case depthwise(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   const std::int64_t taps_h = pick(1, 5), taps_w = pick(1, 10), channels = pick(2, 40), dilation = pick(1, 4) == 1 ? pick(2, 4) : 1;
   constexpr std::int64_t several[] = {1, 1, 2, 2, 4, 8, 3};
   const std::int64_t features = channels * several[pick(0, 6)];
@@ -295,9 +290,7 @@ TEST(Convolution, Depthwise) {
 /// loops over few rows are unrolled.
 TEST(Convolution, WindowsInThePadding) {
   RandomStream random(20, 1);
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   for (int i = 0; i < 240; ++i) {
     Case c = i % 3 ? random_case(random) : i % 2 ? grouped(random) : depthwise(random);
     c.kernel_h = pick(1, 3), c.kernel_w = pick(1, 3);
@@ -316,9 +309,7 @@ TEST(Convolution, WindowsInThePadding) {
 
 /// One of few features and windows of many numbers; some of images that are read where they lie, some of a single long row.
 Case few_features(RandomStream& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(high - low + 1)));
-  };
+  const auto pick = numbers_of(random);
   const bool is_long = pick(1, 3) == 1;
   const std::int64_t size = pick(1, 4), dilation = pick(1, 5) == 1 ? 2 : 1;
   Case c{pick(1, 4), is_long ? 1 : pick(4, 12), is_long ? pick(230, 500) : pick(7, 20), pick(10, 90), pick(1, 8), is_long ? 1 : size, size, 1, {}, {},
