@@ -37,7 +37,7 @@ bool keep_gradients(ir::Graph& graph, PassContext& context);
 bool constant_fold(ir::Graph& graph, PassContext& context);
 /// Identities that hold for every number, infinities and NaN included; most come from gradient rules.
 bool simplify(ir::Graph& graph, PassContext& context);
-/// conv2d, and its adjoint in the image, with a kernel of 1 × 1 → matmul of pixels and the kernel.
+/// conv2d and its adjoints, where windows are rows of a matrix as they lie, such as pixels of a kernel of 1 × 1 → matmul.
 bool convolution_to_matmul(ir::Graph& graph, PassContext& context);
 /// Convolutions and pools over images of one column [N, H, 1, C] → over images of one row [N, 1, H, C].
 bool swap_image_axes(ir::Graph& graph, PassContext& context);

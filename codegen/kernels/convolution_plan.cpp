@@ -44,6 +44,10 @@ std::int64_t ConvolutionPlan::chain_rows() const {
   return std::max<std::int64_t>(1, most / w.windows);
 }
 
+std::int64_t ConvolutionPlan::chain_windows() const {
+  return w.windows < 2 * ir::chain_products ? w.windows : divide_up(w.windows, w.windows / ir::chain_products);
+}
+
 std::int64_t ConvolutionPlan::weight_block() const {
   return block() == h.windows ? h.windows : std::min(h.windows, divide_up(block(), chain_rows()) * chain_rows());
 }

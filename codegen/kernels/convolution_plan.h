@@ -75,6 +75,8 @@ struct ConvolutionPlan {
   std::int64_t parts() const { return h.windows * divide_up(w.windows, windows_of_part()); }
   /// Rows of windows that are one chain of a weight gradient; several images are if all of one are fewer.
   std::int64_t chain_rows() const;
+  /// Windows of a row that are: all, or a part of a long row, of which the numbers and the gradients stay in the second-level cache while tiles pass.
+  std::int64_t chain_windows() const;
   /// Whole chains of which a weight gradient copies the rows together.
   std::int64_t weight_block() const;
   /// Floats past the end of a group's plane that vectors may reach.

@@ -21,8 +21,9 @@ class WeightEmitter : ConvolutionWords {
     gradient_ = e_.value_of(node_.inputs[1]);
     const bool flat = conv_.features == 1;
     if (!flat) choose_tiles(plan_.run(), feature_columns());
-    // A chain has the terms of several images, or of some rows of windows of one.
-    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), chains_an_image = divide_up(plan_.h.windows, rows);
+    // A chain has the terms of several images, of some rows of windows of one, or of a part of a row.
+    const std::int64_t pixels = plan_.h.windows * plan_.w.windows, rows = plan_.chain_rows(), of_row = plan_.chain_windows(),
+                       parts_a_row = divide_up(plan_.w.windows, of_row), chains_an_image = divide_up(plan_.h.windows, rows) * parts_a_row;
     const Rows images = e_.indices(1);
     const ChainSteps steps(e_, mul(sub(images.last, images.first), chains_an_image),
                            chains_an_image > 1 ? 1 : std::max<std::int64_t>(1, ir::chain_products / pixels));
@@ -30,21 +31,24 @@ class WeightEmitter : ConvolutionWords {
     for_each_image([&](Value* image) {
       for_each_block(image, number(0), number(plan_.h.windows), plan_.weight_block(), [&](Value* block, Value* block_end) {
         e_.loop(block, block_end, rows, [&](Value* oh) {
-          const WindowRows windows{image, oh, least(number(rows), sub(block_end, oh))};
-          Value* step = add(mul(sub(image, images.first), chains_an_image), div(oh, rows));
-          e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
-            e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
-              Value* line = add(mul(kh, plan_.h.dilation), mul(sub(oh, block), plan_.h.step));
-              Value* from = copy_at(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)));
-              Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
-              if (flat) return weight_column(windows, steps.place(step), from, row);
-              const std::int64_t plane = plan_.plane_elements(plan_.weight_block());
-              for_each_group(plan_.groups, [&](Value* group) {
-                weight_rows(windows, steps.place(step), float_at(from, mul(group, plane)), row, mul(group, conv_.features_a_group()));
+          e_.loop(number(0), number(parts_a_row), 1, [&](Value* of_parts) {
+            Value* ow = mul(of_parts, of_row);
+            const Windows windows{image, oh, least(number(rows), sub(block_end, oh)), ow, least(number(of_row), sub(number(plan_.w.windows), ow))};
+            Value* step = add(add(mul(sub(image, images.first), chains_an_image), mul(div(oh, rows), parts_a_row)), of_parts);
+            e_.loop(number(0), number(plan_.h.size), 1, [&](Value* kh) {
+              e_.loop(number(0), number(plan_.runs_a_row()), 1, [&](Value* part) {
+                Value* line = add(mul(kh, plan_.h.dilation), mul(sub(oh, block), plan_.h.step));
+                Value* from = copy_at(add(add(mul(line, plan_.copy_row()), mul(part, plan_.w.dilation * plan_.channels)), mul(ow, window_step())));
+                Value* row = add(mul(e_.chunk(), plan_.taps()), mul(add(mul(kh, plan_.runs_a_row()), part), plan_.run()));
+                if (flat) return weight_column(windows, steps.place(step), from, row);
+                const std::int64_t plane = plan_.plane_elements(plan_.weight_block());
+                for_each_group(plan_.groups, [&](Value* group) {
+                  weight_rows(windows, steps.place(step), float_at(from, mul(group, plane)), row, mul(group, conv_.features_a_group()));
+                });
               });
             });
+            steps.add(step, chains);
           });
-          steps.add(step, chains);
         });
       });
     });
@@ -52,11 +56,15 @@ class WeightEmitter : ConvolutionWords {
   }
 
  private:
-  /// Some rows of windows of an image.
-  struct WindowRows {
-    Value *image, *first, *count;
+  /// Some rows of windows of an image, or a part of a row.
+  struct Windows {
+    Value *image, *first, *count;  ///< rows
+    Value *first_of_row, *of_row;  ///< of each
   };
-  Value* first_pixel(const WindowRows& windows) { return mul(add(mul(windows.image, plan_.h.windows), windows.first), plan_.w.windows); }
+  Value* first_pixel(const Windows& windows) {
+    return add(mul(add(mul(windows.image, plan_.h.windows), windows.first), plan_.w.windows), windows.first_of_row);
+  }
+  std::int64_t window_step() const { return plan_.w.step * plan_.channels; }
 
   Chains chains_of_weight(bool flat) {
     const ValueId slots = e_.memory(Memory::slots);
@@ -68,8 +76,8 @@ class WeightEmitter : ConvolutionWords {
 
   /// Adds the part of some windows to the rows of the slots from `row`, those of one run, and the columns of a group from `first` on: windows as
   /// columns, times the gradients of their pixels. `place` is 0 where a chain begins.
-  void weight_rows(const WindowRows& windows, Value* place, Value* from, Value* row, Value* first) {
-    const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = plan_.w.step * plan_.channels;
+  void weight_rows(const Windows& windows, Value* place, Value* from, Value* row, Value* first) {
+    const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = window_step();
     for_each_panel(tiles_.panels, [&](const Panels& panels, Value* of_group) {
       Value* column = add(first, of_group);
       Value* b = e_.address(gradient_, first_pixel(windows), column);
@@ -81,21 +89,21 @@ class WeightEmitter : ConvolutionWords {
                                                             .lda = step,
                                                             .accumulate = true,
                                                             .runs = true});
-        b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), add(row, i), column), b, number(ldb), number(plan_.w.windows), place,
-                             float_at(from, i), windows.count, number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
+        b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), add(row, i), column), b, number(ldb), windows.of_row, place, float_at(from, i),
+                             windows.count, number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step), number(0)});
       });
     });
   }
 
   /// The same for one feature: the run's numbers in lanes, times each pixel's gradient.
-  void weight_column(const WindowRows& windows, Value* place, Value* from, Value* row) {
-    const std::int64_t step = plan_.w.step * plan_.channels;
+  void weight_column(const Windows& windows, Value* place, Value* from, Value* row) {
+    const std::int64_t step = window_step();
     Value* a = e_.address(gradient_, number(0), first_pixel(windows));
     const auto part = [&](Value* i, unsigned width) {
       llvm::Function* tile = tile_function(
           e_.context(), {.widths = {width}, .rows = 1, .ldc = 0, .walk = Tile::Walk::columns, .lda = 1, .accumulate = true, .runs = true});
-      b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), number(0), add(row, i)), float_at(from, i), number(step), number(plan_.w.windows),
-                           place, a, windows.count, number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
+      b_.CreateCall(tile, {e_.address(e_.memory(Memory::slots), number(0), add(row, i)), float_at(from, i), number(step), windows.of_row, place, a,
+                           windows.count, number(0), number(plan_.h.step * plan_.copy_row() - plan_.w.windows * step)});
     };
     const std::int64_t whole = plan_.run() / e_.unit().lanes * e_.unit().lanes;
     e_.loop(number(0), number(whole), e_.unit().lanes, [&](Value* i) { part(i, e_.unit().lanes); });

@@ -28,6 +28,7 @@ constexpr Motif motifs[] = {
     {motif::depthwise_convolution, 10},
     {motif::convolution_of_few_features, 5},
     {motif::convolution_of_groups, 6},
+    {motif::convolution_of_adjacent_windows, 2},
     {motif::rectified_pool},
     {motif::log_of_softmax},
     {motif::reshapes},

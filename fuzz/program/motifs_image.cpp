@@ -103,7 +103,8 @@ Value convolution_of_large_kernel(Builder& b) {
   return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.leaf({DType::f32, w})}));
 }
 
-/// A convolution of few features and windows of many numbers, or one of its gradients; often of a single long row.
+/// A convolution of few features and windows of many numbers, or one of its gradients; often of a single long row, some so long that the gradient of
+/// the kernel adds up parts of it.
 Value convolution_of_few_features(Builder& b) {
   b.allow(300'000, 2e7);
   const bool is_long = b.choose.below(2) == 0;
@@ -112,10 +113,22 @@ Value convolution_of_few_features(Builder& b) {
   if (b.choose.below(2)) op.pads = {b.number(0, static_cast<std::size_t>(height - 1)), b.number(0, 2), 0, b.number(0, 2)};
   if (!is_long) op.strides = {b.number(1, 2), b.number(1, 3)};
   if (b.choose.one_in(4)) op.dilations = {1, 2};
-  const std::int64_t reach = (size - 1) * op.dilations[1].factor() + 1;
-  const Shape w{height, size, channels, features},
-      x{is_long || b.choose.below(2) ? Dim(b.number(1, 3)) : b.batch(), height + (is_long ? 0 : b.number(0, 6)),
-        reach + (is_long ? b.number(225, 260) : b.number(0, 12)), channels};
+  const std::int64_t reach = (size - 1) * op.dilations[1].factor() + 1, length = b.choose.one_in(4) ? b.number(2040, 2200) : b.number(225, 260);
+  const Shape w{height, size, channels, features}, x{is_long || b.choose.below(2) ? Dim(b.number(1, 3)) : b.batch(),
+                                                     height + (is_long ? 0 : b.number(0, 6)), reach + (is_long ? length : b.number(0, 12)), channels};
+  return convolution_or_gradient(b, op, x, w);
+}
+
+/// A convolution whose windows are rows of a matrix as they lie, parts of rows of the images or several whole ones, or one of its gradients.
+Value convolution_of_adjacent_windows(Builder& b) {
+  const bool are_parts = b.choose.below(2) == 0;
+  const std::int64_t height = are_parts ? 1 : b.number(1, 3), width = b.number(1, 4);
+  const Shape w{height, width, b.number(1, 20), b.number(1, 20)};
+  const Shape x{b.choose.one_in(3) ? Dim(b.number(1, 3)) : b.batch(), height * b.number(1, 3), width * (are_parts ? b.number(1, 5) : 1), w[2]};
+  ir::Conv2D op;
+  op.strides = {height, width};
+  if (!exactly(b)) op.strides = {b.number(1, 3), b.number(1, 4)};
+  if (!exactly(b)) op.pads = {b.number(0, 1), b.number(0, 1), b.number(0, 1), b.number(0, 1)};
   return convolution_or_gradient(b, op, x, w);
 }
 

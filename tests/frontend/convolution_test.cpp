@@ -252,6 +252,41 @@ TEST(Convolution, OneColumn) {
   }
 }
 
+/// One of so long rows that a gradient of the kernel adds up parts of them.
+TEST(Convolution, PartsOfRows) {
+  NEEDS_CODEGEN();
+  RandomStream random(21, 1);
+  const auto pick = numbers_of(random);
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t groups = pick(1, 3), taps = pick(1, 4), stride = pick(1, 2);
+    Case c{pick(1, 2),      pick(1, 2), stride * pick(2040, 3200), groups * pick(1, 6), groups * pick(1, 9), 1, taps, groups, {1, stride},
+           {1, pick(1, 2)}, {}};
+    if (i % 4 == 0) c.features = c.groups = 1;
+    c.pads = {0, pick(0, taps - 1), 0, pick(0, taps - 1)};
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    conv.expect(conv.run(Mode::graph, i % 2 + 1));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// One whose windows are rows of a matrix: parts of rows of the images, or several whole ones.
+TEST(Convolution, WindowsAsRows) {
+  RandomStream random(20, 1);
+  const auto pick = numbers_of(random);
+  for (int i = 0; i < 60; ++i) {
+    const bool are_parts = i % 2 == 0;
+    const std::int64_t taps_h = are_parts ? 1 : pick(1, 4), taps_w = pick(1, 6);
+    const Case c{
+        pick(1, 20), taps_h * pick(1, 3), taps_w * (are_parts ? pick(1, 9) : 1), pick(1, 30), pick(1, 40), taps_h, taps_w, 1, {taps_h, taps_w},
+        {1, 1},      {0, 0, 0, 0}};
+    SCOPED_TRACE(str(i, ": ", c.text()));
+    const Convolutions conv(c, static_cast<std::uint64_t>(10 * i));
+    for (const Mode mode : modes()) conv.expect(conv.run(mode, i % 3 + 1, nullptr, i % 5 ? InputKind::batch : InputKind::fixed));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 /// A depthwise one of rows of several tiles; some with a kernel too long for these, or with more features a channel than a vector holds.
 Case depthwise(RandomStream& random) {
   const auto pick = numbers_of(random);

@@ -1,4 +1,4 @@
-// convolution_to_matmul: which convolutions are products of pixels; run() also compares the numbers.
+// convolution_to_matmul: which convolutions have windows that are rows of a matrix; run() also compares the numbers.
 #include "ir/ops/convolution.h"
 #include "tests/passes/helpers.h"
 
@@ -42,7 +42,20 @@ TEST_F(ConvolutionToMatmul, StridesOverOnePixelMeanNothing) {
 }
 TEST_F(ConvolutionToMatmul, NotOfSomePixels) { EXPECT_FALSE(becomes_product({.strides = {1, 2}}, 3, {1, 1, 3, 6})); }
 TEST_F(ConvolutionToMatmul, NotOfPadding) { EXPECT_FALSE(becomes_product({.pads = {0, 1, 0, 0}}, 3, {1, 1, 3, 6})); }
-TEST_F(ConvolutionToMatmul, NotOfSeveralPixels) { EXPECT_FALSE(becomes_product({.pads = {0, 1, 0, 1}}, 3, {1, 3, 3, 6})); }
+TEST_F(ConvolutionToMatmul, OfWholeImages) { EXPECT_TRUE(becomes_product({.strides = {3, 2}}, 3, {4, 5, 3, 6})); }
+TEST_F(ConvolutionToMatmul, OfWholeRows) { EXPECT_TRUE(becomes_product({.strides = {2, 7}}, 3, {2, 5, 3, 6})); }
+TEST_F(ConvolutionToMatmul, OfPartsOfRows) { EXPECT_TRUE(becomes_product({.strides = {1, 5}}, 3, {1, 5, 3, 6})); }
+TEST_F(ConvolutionToMatmul, OfWindowsOfOneChannel) { EXPECT_TRUE(becomes_product({}, 1, {4, 5, 1, 6})); }
+TEST_F(ConvolutionToMatmul, NotOfWindowsInSeveralRows) {
+  Graph square("g");
+  const Value x = square.add_input({"images", {DType::f32, {n, 4, 4, 3}}}), w = square.add_state({"kernel", {DType::f32, {2, 2, 3, 6}}});
+  square.add_output(square.add(Conv2D{.strides = {2, 2}}, {x, w}));
+  EXPECT_FALSE(run(passes::convolution_to_matmul, square).changed) << "their rows are not adjacent";
+}
+TEST_F(ConvolutionToMatmul, NotOfWindowsThatOverlap) { EXPECT_FALSE(becomes_product({}, 3, {2, 5, 3, 6})); }
+TEST_F(ConvolutionToMatmul, NotOfWindowsWithGaps) { EXPECT_FALSE(becomes_product({.strides = {2, 1}, .dilations = {2, 1}}, 3, {2, 5, 3, 6})); }
+TEST_F(ConvolutionToMatmul, NotOfWindowsThatLeaveOutARow) { EXPECT_FALSE(becomes_product({.strides = {3, 1}}, 3, {3, 5, 3, 6})); }
+TEST_F(ConvolutionToMatmul, NotOfSeveralPixelsAndPadding) { EXPECT_FALSE(becomes_product({.pads = {0, 1, 0, 1}}, 3, {1, 3, 3, 6})); }
 TEST_F(ConvolutionToMatmul, NotOfGroups) { EXPECT_FALSE(becomes_product({.groups = 3}, 3, {1, 1, 1, 6})); }
 TEST_F(ConvolutionToMatmul, NotOfOneChannel) { EXPECT_FALSE(becomes_product({}, 1, {1, 1, 1, 6})); }
 TEST_F(ConvolutionToMatmul, NotToOneFeature) { EXPECT_FALSE(becomes_product({}, 3, {1, 1, 3, 1})); }
@@ -51,8 +64,16 @@ TEST_F(ConvolutionToMatmul, AndTheAdjointInTheImage) {
   const Value y = images(6), x = graph.add_input({"x", {DType::f32, {n, 4, 5, 3}}});
   graph.add_output(graph.add(Conv2DTranspose{.image = {4, 5}}, {y, kernel({1, 1, 3, 6})}));
   graph.add_output(graph.add(Conv2DWeight{}, {x, y}));
-  EXPECT_THAT(run(passes::convolution_to_matmul, graph).notes, ElementsAre("made 1 convolution a product of pixels and a kernel of 1 × 1"));
+  EXPECT_THAT(run(passes::convolution_to_matmul, graph).notes, ElementsAre("made 1 convolution a product of windows and a kernel"));
   EXPECT_EQ(products(), 1u);
+}
+
+TEST_F(ConvolutionToMatmul, AndBothAdjointsOfWholeImages) {
+  const Value y = graph.add_input({"y", {DType::f32, {n, 1, 1, 6}}}), x = images(3);
+  graph.add_output(graph.add(Conv2DTranspose{.image = {4, 5}}, {y, kernel({4, 5, 3, 6})}));
+  graph.add_output(graph.add(Conv2DWeight{.kernel = {4, 5}}, {x, y}));
+  EXPECT_THAT(run(passes::convolution_to_matmul, graph).notes, ElementsAre("made 2 convolutions products of windows and a kernel"));
+  EXPECT_EQ(products(), 2u);
 }
 
 }  // namespace
