@@ -32,6 +32,8 @@ struct SymbolicLayout {
 };
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// The size of parts of `count`, of which the last may be smaller: as few as can be of at most `most`, and as even.
+constexpr std::int64_t even_part(std::int64_t count, std::int64_t most) { return divide_up(count, divide_up(count, most)); }
 std::int64_t padded_columns(std::int64_t cols);
 SymbolicLayout symbolic_layout(const Shape& shape);
 Layout layout(const Shape& shape, Sizes sizes);

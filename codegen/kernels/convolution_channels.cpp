@@ -5,7 +5,7 @@
 #include "codegen/emit/combine.h"
 #include "codegen/emit/image.h"
 #include "codegen/kernels/convolution_plan.h"
-#include "ir/long_sum.h"
+#include "codegen/kernels/result_sums.h"
 
 namespace sinter::codegen {
 
@@ -53,28 +53,19 @@ void sum_channels_weight(Emitter& e) {
   const ValueId image = e.value_of(anchor.inputs[0]), gradient = e.value_of(anchor.inputs[1]);
   const auto& [h, w] = c.sliding;
   const Shape shape{h.size * w.size, c.features};
-  const Rows images = e.indices(1);
   e.for_each_site(shape, {e.number(0), e.number(shape[0].factor())}, false, [&](const Site& site) {
     Value *kh = b.CreateUDiv(site.row, e.number(w.size)), *kw = b.CreateURem(site.row, e.number(w.size)), *channel = site.last;
-    const auto rows_of = [&](Value* n) { return b.CreateMul(n, e.number(h.out)); };
-    // Rows of pixels of all images.
-    const Vec total = combine_chains(e, Combine::sum, DType::f32, site.width, rows_of(images.first), rows_of(images.last),
-                                     std::max<std::int64_t>(1, ir::chain_products / w.out), [&](Value* first, Value* last) {
-                                       llvm::AllocaInst* sum = neutral_variable(e, Combine::sum, DType::f32, site.width, "sum");
-                                       e.loop(first, last, 1, [&](Value* line) {
-                                         Value *n = b.CreateUDiv(line, e.number(h.out)), *oh = b.CreateURem(line, e.number(h.out));
-                                         const AxisPlace y = index_in_window(e, h, oh, kh);
-                                         e.loop(e.number(0), e.number(w.out), 1, [&](Value* ow) {
-                                           const AxisPlace x = index_in_window(e, w, ow, kw);
-                                           add_product(e, sum, load_pixel(e, image, {n, y.place, x.place, channel}, site.width),
-                                                       load_pixel(e, gradient, {n, oh, ow, channel}, site.width), b.CreateAnd(y.inside, x.inside));
-                                         });
-                                       });
-                                       return Vec(b.CreateLoad(sum->getAllocatedType(), sum), DType::f32);
-                                     });
+    const auto total = sum_over_results(e, c.sliding, {.width = site.width}, [&](auto sums, Value* n, Value* oh, const Range& part) {
+      const AxisPlace y = index_in_window(e, h, oh, kh);
+      e.loop(part.first, part.last, 1, [&](Value* ow) {
+        const AxisPlace x = index_in_window(e, w, ow, kw);
+        add_product(e, sums[0], load_pixel(e, image, {n, y.place, x.place, channel}, site.width),
+                    load_pixel(e, gradient, {n, oh, ow, channel}, site.width), b.CreateAnd(y.inside, x.inside));
+      });
+    });
     Site to = site;
     to.row = b.CreateAdd(b.CreateMul(e.chunk(), e.number(shape[0].factor())), site.row);
-    e.store(total, e.memory(Memory::slots), to);
+    e.store(total[0], e.memory(Memory::slots), to);
   });
 }
 

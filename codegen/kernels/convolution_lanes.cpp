@@ -4,11 +4,10 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/emit/combine.h"
 #include "codegen/emit/image.h"
 #include "codegen/kernels/convolution_plan.h"
 #include "codegen/kernels/pixel_tiles.h"
-#include "ir/long_sum.h"
+#include "codegen/kernels/result_sums.h"
 
 namespace sinter::codegen {
 
@@ -112,24 +111,15 @@ class LanesEmitter : PixelTileWords {
     const ir::SlidingAxis& h = sliding_.h;
     const std::int64_t of_row = row_.taps() * part.channels;
     const auto count = static_cast<std::size_t>(part.rows * of_row);
-    const Rows images = e_.indices(1);
-    const auto lines_of = [&](Value* n) { return b_.CreateMul(n, e_.number(h.out)); };
-    const std::int64_t a_chain = std::max<std::int64_t>(1, ir::chain_products / row_.results());
-    return combine_chains(e_, Combine::sum, DType::f32, site.width, count, lines_of(images.first), lines_of(images.last), a_chain,
-                          [&](Value* begin, Value* end) {
-                            const std::vector<llvm::AllocaInst*> sums = variables(count, DType::f32, site, 0);
-                            e_.loop(begin, end, 1, [&](Value* of_all) {
-                              Value *image = b_.CreateUDiv(of_all, e_.number(h.out)), *oh = b_.CreateURem(of_all, e_.number(h.out));
-                              for (std::int64_t kh = 0; kh < part.rows; ++kh) {
-                                const AxisPlace at = index_in_window(e_, h, oh, e_.number(part.row + kh));
-                                e_.when(at.inside, [&] { add_line(sums.data() + kh * of_row, part, image, oh, at.place, site); });
-                              }
-                            });
-                            return values_of(sums);
-                          });
+    return sum_over_results(e_, sliding_, {count, site.width, tile_size()}, [&](auto sums, Value* image, Value* oh, const Range& tiles) {
+      for (std::int64_t kh = 0; kh < part.rows; ++kh) {
+        const AxisPlace at = index_in_window(e_, h, oh, e_.number(part.row + kh));
+        e_.when(at.inside, [&] { add_line(sums.data() + kh * of_row, part, image, oh, at.place, tiles, site); });
+      }
+    });
   }
-  void add_line(llvm::AllocaInst* const* sums, const Part& part, Value* image, Value* oh, Value* line, const Site& site) {
-    for_each_tile([&](const PixelTile& tile) {
+  void add_line(llvm::AllocaInst* const* sums, const Part& part, Value* image, Value* oh, Value* line, const Range& tiles, const Site& site) {
+    for_each_tile(tiles, [&](const PixelTile& tile) {
       const std::vector<Vec> gradients = load_tile(other_, image, oh, tile, site);
       each_tap({&source_, 1}, image, line, tile, site, {part.channel, part.channels}, false,
                [&](std::int64_t i, std::int64_t k, std::span<const Vec> x) {

@@ -39,14 +39,9 @@ std::int64_t ConvolutionPlan::taps_at_a_time(std::int64_t columns) const {
   return std::clamp<std::int64_t>(most / (std::min(columns, most_convolution_columns) * channels), 1, w.size);
 }
 
-std::int64_t ConvolutionPlan::chain_rows() const {
-  const std::int64_t most = std::min(h.windows * w.windows, ir::chain_products);
-  return std::max<std::int64_t>(1, most / w.windows);
-}
+std::int64_t ConvolutionPlan::chain_rows() const { return std::clamp<std::int64_t>(ir::chain_products / w.windows, 1, h.windows); }
 
-std::int64_t ConvolutionPlan::chain_windows() const {
-  return w.windows < 2 * ir::chain_products ? w.windows : divide_up(w.windows, w.windows / ir::chain_products);
-}
+std::int64_t ConvolutionPlan::chain_windows() const { return even_part(w.windows, ir::chain_products); }
 
 std::int64_t ConvolutionPlan::weight_block() const {
   return block() == h.windows ? h.windows : std::min(h.windows, divide_up(block(), chain_rows()) * chain_rows());

@@ -42,8 +42,8 @@ std::int64_t most_pixels(const VectorUnit& unit) { return unit.registers * unit.
 
 PixelTileWords::PixelTileWords(Emitter& emitter, const ir::Sliding& sliding, bool adjoint, std::int64_t most, ChannelRatio ratio, bool whole)
     : e_(emitter), b_(emitter.builder()), sliding_(sliding), adjoint_(adjoint), row_(sliding.w, adjoint), ratio_(ratio) {
-  const std::int64_t all = row_.results(), even = divide_up(all, divide_up(all, most));
-  size_ = divide_up(even, row_.period()) * row_.period();
+  const std::int64_t all = row_.results();
+  size_ = divide_up(even_part(all, most), row_.period()) * row_.period();
   count_ = divide_up(all, size_);
   const auto is_whole = [&](std::int64_t t) { return (t + 1) * size_ <= all && row_.are_inside(t * size_, (t + 1) * size_, whole); };
   while (loop_first_ < count_ && !is_whole(loop_first_)) ++loop_first_;
@@ -58,18 +58,26 @@ void PixelTileWords::for_each_row(const RowBody& body) {
   e_.loop(images.first, images.last, 1, [&](Value* image) { e_.loop(begin, end, 1, [&](Value* h) { body(image, h); }); });
 }
 
-void PixelTileWords::for_each_tile(const std::function<void(const PixelTile&)>& body) {
-  const auto tile = [&](std::int64_t t) { body({t * size_, std::min(size_, row_.results() - t * size_)}); };
+void PixelTileWords::for_each_tile(const Range& tiles, const std::function<void(const PixelTile&)>& body) {
+  const auto tile = [&](std::int64_t t) {
+    Value* is_one = b_.CreateAnd(b_.CreateICmpSGE(e_.number(t), tiles.first), b_.CreateICmpSLT(e_.number(t), tiles.last));
+    const auto make = [&] { body({t * size_, std::min(size_, row_.results() - t * size_)}); };
+    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(is_one); known && known->isOne()) make();
+    else e_.when(is_one, make);
+  };
   for (std::int64_t t = 0; t < loop_first_; ++t) tile(t);
   if (loop_first_ < loop_last_) {
     const std::int64_t periods = size_ / row_.period();
-    e_.loop(e_.number(0), e_.number((loop_last_ - loop_first_) * periods), periods, [&](Value* ahead) { body({loop_first_ * size_, size_, ahead}); });
+    Value *first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, tiles.first, e_.number(loop_first_)),
+          *last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, tiles.last, e_.number(loop_last_));
+    const auto periods_to = [&](Value* t) { return b_.CreateMul(b_.CreateSub(t, e_.number(loop_first_)), e_.number(periods)); };
+    e_.loop(periods_to(first), periods_to(last), periods, [&](Value* ahead) { body({loop_first_ * size_, size_, ahead}); });
   }
   for (std::int64_t t = loop_last_; t < count_; ++t) tile(t);
 }
 
 void PixelTileWords::for_each_tile_of_row(const std::function<void(const PixelTile&, const Site&)>& body) {
-  for_each_tile([&](const PixelTile& tile) {
+  for_each_tile({e_.number(0), e_.number(count_)}, [&](const PixelTile& tile) {
     if (is_flat(e_.kernel().shape)) body(tile, {e_.number(0), e_.number(0), 1, 1});
     else e_.for_each_block(e_.kernel().shape, e_.number(0), false, [&](const Site& site) { body(tile, site); });
   });

@@ -61,7 +61,10 @@ class PixelTileWords {
   void for_each_row(const RowBody& body);
   /// Calls body for each vector of channels of the kernel's results, in each tile of a row.
   void for_each_tile_of_row(const std::function<void(const PixelTile&, const Site&)>& body);
-  void for_each_tile(const std::function<void(const PixelTile&)>& body);
+  /// The pixels of a tile; the last may have fewer.
+  std::int64_t tile_size() const { return size_; }
+  /// Calls body with each of these tiles of a row.
+  void for_each_tile(const Range& tiles, const std::function<void(const PixelTile&)>& body);
   /// Calls body for each row kh of a window, in order, that is inside for row h of results: with the row of the source that it meets. `backwards`:
   /// the last first.
   void for_each_line(llvm::Value* h, bool backwards, const std::function<void(llvm::Value* kh, llvm::Value* line)>& body);

@@ -149,7 +149,7 @@ struct StepTile {
 };
 StepTile step_tile(std::int64_t vectors, VectorUnit unit) {
   const std::int64_t most = tile_rows(static_cast<std::size_t>(vectors), unit);
-  return {vectors, divide_up(step_rows, divide_up(step_rows, most))};
+  return {vectors, even_part(step_rows, most)};
 }
 std::int64_t step_vectors(VectorUnit unit) {
   const auto cycles = [&](std::int64_t vectors) {
@@ -189,7 +189,7 @@ ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit
   // The tiles of a step stream over all of b, which is read once: blocks of it would only store their sums more often.
   if (use.of_step && plan.right == Right::packed && !is_long(product)) plan.k_block = 0;
   // A pass is a part of a run: all are of about the same size.
-  if (product.of_windows()) plan.k_block = divide_up(product.run, divide_up(product.run, window_block));
+  if (product.of_windows()) plan.k_block = even_part(product.run, window_block);
   if (k.is_fixed() && k.factor() <= plan.k_block) plan.k_block = 0;
   return plan;
 }

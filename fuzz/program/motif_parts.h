@@ -36,6 +36,7 @@ ir::Value depthwise_convolution(Builder& b);
 ir::Value convolution_of_few_features(Builder& b);
 ir::Value convolution_of_groups(Builder& b);
 ir::Value convolution_of_adjacent_windows(Builder& b);
+ir::Value convolution_of_long_row(Builder& b);
 ir::Value convolution_of_many_channels(Builder& b);
 ir::Value rectified_pool(Builder& b);
 

@@ -103,8 +103,7 @@ Value convolution_of_large_kernel(Builder& b) {
   return arithmetic(b, b.add(ir::Conv2DTranspose{op.strides, op.dilations, op.pads, op.groups, {x[1], x[2]}}, {y(), b.leaf({DType::f32, w})}));
 }
 
-/// A convolution of few features and windows of many numbers, or one of its gradients; often of a single long row, some so long that the gradient of
-/// the kernel adds up parts of it.
+/// A convolution of few features and windows of many numbers, or one of its gradients; often of a single long row.
 Value convolution_of_few_features(Builder& b) {
   b.allow(300'000, 2e7);
   const bool is_long = b.choose.below(2) == 0;
@@ -113,9 +112,10 @@ Value convolution_of_few_features(Builder& b) {
   if (b.choose.below(2)) op.pads = {b.number(0, static_cast<std::size_t>(height - 1)), b.number(0, 2), 0, b.number(0, 2)};
   if (!is_long) op.strides = {b.number(1, 2), b.number(1, 3)};
   if (b.choose.one_in(4)) op.dilations = {1, 2};
-  const std::int64_t reach = (size - 1) * op.dilations[1].factor() + 1, length = b.choose.one_in(4) ? b.number(2040, 2200) : b.number(225, 260);
-  const Shape w{height, size, channels, features}, x{is_long || b.choose.below(2) ? Dim(b.number(1, 3)) : b.batch(),
-                                                     height + (is_long ? 0 : b.number(0, 6)), reach + (is_long ? length : b.number(0, 12)), channels};
+  const std::int64_t reach = (size - 1) * op.dilations[1].factor() + 1;
+  const Shape w{height, size, channels, features},
+      x{is_long || b.choose.below(2) ? Dim(b.number(1, 3)) : b.batch(), height + (is_long ? 0 : b.number(0, 6)),
+        reach + (is_long ? b.number(225, 260) : b.number(0, 12)), channels};
   return convolution_or_gradient(b, op, x, w);
 }
 
@@ -166,6 +166,21 @@ Value depthwise_convolution(Builder& b) {
   const Shape w{height, width, 1, features},
       x{b.choose.one_in(3) ? Dim(b.number(1, 2)) : b.batch(), height + b.number(0, 4), reach + b.number(1, 30), channels};
   return convolution_or_gradient(b, op, x, w);
+}
+
+/// The gradient of the kernel of a convolution over a row so long that parts of it are added up: in tiles, or with groups in lanes.
+Value convolution_of_long_row(Builder& b) {
+  b.allow(300'000, 2e7);
+  constexpr std::int64_t many[] = {16, 5, 17, 2};
+  const std::int64_t channels = b.choose.among(many), width = b.choose.one_in(4) ? b.number(10, 12) : b.number(1, 5);
+  ir::Conv2D op;
+  if (!b.choose.one_in(3)) op.groups = channels;
+  op.strides = {1, b.number(1, 2)};
+  op.pads = {0, b.number(0, static_cast<std::size_t>(width - 1)), 0, 0};
+  const Shape w{1, width, channels / op.groups, channels == op.groups ? channels : b.number(1, 6)},
+      x{b.choose.below(2) ? Dim(1) : b.batch(), 1, width + op.strides[1].factor() * b.number(1024, 1200), channels};
+  return arithmetic(b, b.add(ir::Conv2DWeight{op.strides, op.dilations, op.pads, op.groups, {w[0], w[1]}},
+                             {b.floats(x), b.floats(ir::convolution_of(op, x, w).y())}));
 }
 
 /// relu before a max pool, and the form of their gradient: with the pool's own windows, image and place, or with others.

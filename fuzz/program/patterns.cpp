@@ -196,6 +196,17 @@ constexpr Pattern kernel_patterns[] = {
     {"convolution in groups", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.is_in_groups(); }},
     {"convolution in groups, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_in_groups(); }},
     {"convolution in groups, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.is_in_groups(); }},
+    {"windows of a row in parts, gradient of the kernel",
+     [](const Site& s) {
+       if (!s.has_anchor<ir::Conv2DWeight>() || !s.is_in_tiles()) return false;
+       const codegen::ConvolutionPlan plan = codegen::plan_convolution(s.graph, s.kernel.anchor);
+       return plan.chain_windows() < plan.w.windows;
+     }},
+    {"groups in lanes, of parts of a row, gradient of the kernel",
+     [](const Site& s) {
+       return s.has_anchor<ir::Conv2DWeight>() && !codegen::tiles_convolution(s.graph, s.kernel.anchor) &&
+              codegen::convolution_of(s.graph, s.kernel.anchor).sliding.w.out > ir::chain_products;
+     }},
     {"groups in lanes", [](const Site& s) { return s.has_anchor<ir::Conv2D>() && s.has_groups_in_lanes(); }},
     {"groups in lanes, gradient of the image", [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.has_groups_in_lanes(); }},
     {"groups in lanes, gradient of the kernel", [](const Site& s) { return s.has_anchor<ir::Conv2DWeight>() && s.has_groups_in_lanes(); }},
