@@ -338,7 +338,7 @@ class ProductEmitter : ProductWords {
         if (panels.column == 0 && !product_.run) left_->fetch_share(row, panels.rows, k_stop, k_end_, plan_.k_block);
         if (plan_.right == ProductPlan::Right::in_place) fetch_next_panel(panels, column, row, k, k_stop);
       }
-      if (product_.of_windows()) fetch_next_packed(panels, column, row, k, k_stop);
+      if (fetches_packed()) fetch_next_packed(panels, column, row, k, k_stop);
       if (plan_.one_pass()) e_.store_results({row, least(b_.CreateAdd(row, number(rows)), end_)});
     };
     const auto whole_tile = [&](Value* row) { tile(row, panels.rows); };
@@ -392,6 +392,11 @@ class ProductEmitter : ProductWords {
     });
   }
 
+  /// Whether passes are so short that the hardware prefetcher, which begins anew in each panel and page, is late.
+  bool fetches_packed() const {
+    return product_.of_windows() || (op_.transpose_a && plan_.right == ProductPlan::Right::packed && plan_.k_block && product_.sizes.m.is_fixed());
+  }
+
   /// Prefetches a tile's share of what the next panel has packed, or the first one of the next pass.
   void fetch_next_packed(const Panels& panels, Value* column, Value* row, Value* k, Value* k_stop) {
     Value* next = b_.CreateAdd(column, number(panels.columns));
@@ -399,8 +404,8 @@ class ProductEmitter : ProductWords {
     Value* first = has_columns_ ? first_column() : number(0);
     Value* from_k = b_.CreateSelect(is_last, b_.CreateSelect(b_.CreateICmpSGE(k_stop, k_end_), k_begin_, k_stop), k);
     Value* from = packed_at(panels, b_.CreateSelect(is_last, first, next), from_k);
-    const std::int64_t lines = divide_up(plan_.k_block * panels.columns, 16);
-    share(row, panels.rows, {begin_, end_}, number(0), lines, number(lines),
+    Value* lines = b_.CreateUDiv(b_.CreateAdd(b_.CreateMul(b_.CreateSub(k_stop, k), number(panels.columns)), number(15)), number(16));
+    share(row, panels.rows, {begin_, end_}, number(0), divide_up(plan_.k_block * panels.columns, 16), lines,
           [&](Value* line) { fetch(b_.CreateGEP(b_.getFloatTy(), from, {b_.CreateMul(line, number(16))})); });
   }
 
