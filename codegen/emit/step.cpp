@@ -150,7 +150,7 @@ class StepEmitter {
   /// the memory of one.
   Value* cuts_steps(const Loop& loop) {
     Value *units = units_of(loop), *most = b_.CreateAdd(units, b_.CreateUDiv(units, number(8)));
-    Value* are_unequal = b_.CreateICmpSGT(b_.CreateMul(range_units(loop), threads()), most);
+    Value* are_unequal = b_.CreateICmpSGT(b_.CreateMul(range_units(loop), threads_of(loop)), most);
     Value* are_few = b_.CreateICmpSLE(units, number(loop.limits.most_joined()));
     return b_.CreateAnd(b_.CreateAnd(are_few, are_unequal), b_.CreateICmpSGT(threads(), number(1)));
   }
@@ -280,8 +280,21 @@ class StepEmitter {
     Value *units = units_of(loop), *most = b_.CreateMul(chunk, number(limits.joined));
     const auto within = [&](Value* size) { return smaller(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size, chunk), most); };
     if (!limits.spread) return within(b_.CreateMul(b_.CreateUDiv(divide_up(units, chunk), b_.CreateMul(threads(), number(4))), chunk));
-    Value *ranges = divide_up(divide_up(units, threads()), most), *granule = number(limits.granule);
-    return within(b_.CreateMul(divide_up(divide_up(units, b_.CreateMul(threads(), ranges)), granule), granule));
+    Value *own = threads_of(loop), *ranges = divide_up(divide_up(units, own), most), *granule = number(limits.granule);
+    return within(b_.CreateMul(divide_up(divide_up(units, b_.CreateMul(own, ranges)), granule), granule));
+  }
+
+  /// The threads over which a loop of few ranges is spread: all; or one, if the phase has as many such loops of the same work for each thread. The
+  /// more samples a range has, the less often what each step reads is read.
+  Value* threads_of(const Loop& loop) {
+    std::int64_t alike = 0;
+    for (const Phase& phase : context_.schedule.phases) {
+      const auto is_like = [&](const Loop& other) { return other.domain == loop.domain && other.limits == loop.limits; };
+      const bool has_loop = std::any_of(phase.loops.begin(), phase.loops.end(), [&](const Loop& each) { return &each == &loop; });
+      if (has_loop) alike = std::count_if(phase.loops.begin(), phase.loops.end(), is_like);
+    }
+    Value* are_whole = b_.CreateICmpEQ(b_.CreateURem(number(alike), threads()), number(0));
+    return b_.CreateSelect(are_whole, number(1), threads());
   }
 
   /// A kernel's pieces of samples: of each sample one chunk a thread, of about equal size. Where there are several stages, there is one sample, and

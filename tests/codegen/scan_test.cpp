@@ -32,8 +32,8 @@ TEST(ScanKernel, RefusesValuesOfTheWholeLoopInAStep) {
   EXPECT_USER_ERROR(compile(graph, {}), "scan: a step computes f32[T], which is the same for all samples; compute it before the scan");
 }
 
-/// h ← tanh(x + h U), of `units` units; or the sum of the last ones.
-ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps, bool is_summed = false) {
+/// h ← tanh(x + h U), of `units` units, of which the last ones are a result; or the sum of these. Several loops have weights of their own.
+ir::Graph graph_of_loops(const std::vector<std::int64_t>& lengths, std::int64_t units, bool is_summed = false) {
   const Dim n = Dim::batch();
   ir::Graph step("step");
   const Value h = step.add_input({"h", {DType::f32, {n, units}}, ir::InputSpec::Kind::hidden});
@@ -41,13 +41,17 @@ ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps, bool is_summed =
   const Value u = step.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::hidden});
   step.add_output(step.add(ir::Tanh{}, {x + matmul(h, u)}));
   ir::Graph graph("g");
-  const Value carry = graph.add_input({"h", {DType::f32, {n, units}}}), xs = graph.add_input({"x", {DType::f32, {n, steps, units}}}),
-              weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
-  const Value last = ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, steps, false}, {carry, xs, weight}), 0);
-  graph.add_output(is_summed ? sum(last, 0, 2) : last);
+  const Value carry = graph.add_input({"h", {DType::f32, {n, units}}});
+  for (const std::int64_t steps : lengths) {
+    const Value xs = graph.add_input({"x", {DType::f32, {n, steps, units}}}),
+                weight = graph.add_input({"u", {DType::f32, {units, units}}, ir::InputSpec::Kind::fixed});
+    const Value last = ir::scan_result(graph.add(ir::Scan{ir::Body(step), 1, 1, steps, false}, {carry, xs, weight}), 0);
+    graph.add_output(is_summed ? sum(last, 0, 2) : last);
+  }
   passes::optimize(graph);
   return graph;
 }
+ir::Graph graph_of_loop(std::int64_t units, std::int64_t steps, bool is_summed = false) { return graph_of_loops({steps}, units, is_summed); }
 
 Loop loop_of(std::int64_t units) {
   const Schedule schedule = make_schedule(graph_of_loop(units, 200), false);
@@ -84,6 +88,33 @@ TEST(ScanKernel, ThreadsShareStepsOfFewSamples) {
   EXPECT_EQ(calls_of_loop(graph, 200, 2), 4u) << "they are more than one range may have";
   EXPECT_EQ(calls_of_loop(graph, 17, 1), 1u);
   EXPECT_EQ(calls_of_loop(small, 1, 2), 1u) << "the weight stays in the cache";
+}
+
+/// The more samples a range has, the less often a weight is read.
+TEST(ScanKernel, ThreadsHaveWholeLoopsOfTheSameWork) {
+  const ir::Graph two = graph_of_loops({3, 3}, 520), unlike = graph_of_loops({3, 4}, 520), three = graph_of_loops({3, 3, 3}, 520);
+  EXPECT_EQ(calls_of_loop(two, 32, 2), 2u) << "each thread has a loop";
+  EXPECT_EQ(calls_of_loop(two, 200, 2), 2 * 4u) << "they are more than one range may have";
+  EXPECT_EQ(calls_of_loop(two, 32, 1), 2u);
+  EXPECT_EQ(calls_of_loop(unlike, 32, 2), 2 * 2u) << "one would wait for the other";
+  EXPECT_EQ(calls_of_loop(three, 32, 2), 3 * 2u);
+  EXPECT_EQ(calls_of_loop(three, 32, 3), 3u);
+}
+
+TEST(ScanKernel, WholeLoopsComputeTheSameBytes) {
+  const ir::Graph graph = graph_of_loops({3, 3}, 520);
+  const StepImage image = compile(graph, {}).image, checked_image = compile(graph, {.checked = true}).image;
+  for (const std::int64_t n : {1, 8, 32, 70}) {
+    test::RawStep plain(image, graph, n), checked(checked_image, graph, n);
+    EXPECT_EQ(plain.run(1), "");
+    const std::vector<float> expected = plain.values();
+    for (const int threads : {2, 3, 4}) {
+      EXPECT_EQ(plain.run(threads), "");
+      EXPECT_EQ(plain.values(), expected) << n << " samples, " << threads << " threads";
+      EXPECT_EQ(checked.run(threads), "") << n << " samples, " << threads << " threads";
+      EXPECT_EQ(checked.values(), expected) << n << " samples, " << threads << " threads";
+    }
+  }
 }
 
 /// h ← h where the mask has no step of the sample, else tanh(x + h U); stacked are averages of h, one a sample, whose vectors lie apart.
