@@ -287,12 +287,9 @@ class StepEmitter {
   /// The threads over which a loop of few ranges is spread: all; or one, if the phase has as many such loops of the same work for each thread. The
   /// more samples a range has, the less often what each step reads is read.
   Value* threads_of(const Loop& loop) {
-    std::int64_t alike = 0;
-    for (const Phase& phase : context_.schedule.phases) {
-      const auto is_like = [&](const Loop& other) { return other.domain == loop.domain && other.limits == loop.limits; };
-      const bool has_loop = std::any_of(phase.loops.begin(), phase.loops.end(), [&](const Loop& each) { return &each == &loop; });
-      if (has_loop) alike = std::count_if(phase.loops.begin(), phase.loops.end(), is_like);
-    }
+    const std::vector<Loop>& beside = context_.schedule.phases[context_.schedule.kernels[loop.kernels.front()].phase].loops;
+    const auto alike =
+        std::count_if(beside.begin(), beside.end(), [&](const Loop& other) { return other.domain == loop.domain && other.limits == loop.limits; });
     Value* are_whole = b_.CreateICmpEQ(b_.CreateURem(number(alike), threads()), number(0));
     return b_.CreateSelect(are_whole, number(1), threads());
   }

@@ -52,8 +52,9 @@ class WeightEmitter : ConvolutionWords {
   Value* first_pixel(const Windows& windows) {
     return add(mul(add(mul(windows.image, plan_.h.windows), windows.first_row), plan_.w.windows), windows.first);
   }
-  /// From one window to the next in the copy, and from the end of a row of so many to the next row.
+  /// From one window to the next in the copy.
   std::int64_t window_step() const { return plan_.w.step * plan_.channels; }
+  /// From the end of so many windows of a row to the next row.
   Value* row_jump(Value* windows) { return sub(number(plan_.h.step * plan_.copy_row()), mul(windows, window_step())); }
 
   Chains chains_of_weight() {
@@ -81,7 +82,7 @@ class WeightEmitter : ConvolutionWords {
     });
   }
 
-  /// Adds it to the rows of the slots from `row`, those of one run, and the columns of a group from `first` on: windows as columns, times the
+  /// Adds their part to the rows of the slots from `row`, those of one run, and the columns of a group from `first` on: windows as columns, times the
   /// gradients of their pixels.
   void weight_rows(const Windows& windows, Value* place, Value* from, Value* row, Value* first) {
     const std::int64_t ldb = symbolic_layout(type(gradient_).shape).stride.factor(), step = window_step();
