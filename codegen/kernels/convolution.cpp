@@ -68,7 +68,10 @@ void ConvolutionKernel::plan(Planner& planner, Kernel kernel) const {
     const Shape packed = packed_by_features(plan, features);
     planner.add_pack(kernel, packed, planner.domain_of(packed));
   }
-  if (!adjoint && kernel.shape[0] == Dim::batch()) planner.cut_single_sample(kernel, Cut::Along::rows, winograd ? winograd->strips : plan.parts());
+  if (kernel.shape[0] == Dim::batch()) {
+    const std::int64_t rows = winograd ? winograd->strips : adjoint ? plan.h.source : plan.parts();
+    planner.cut_single_sample(kernel, Cut::Along::rows, rows);
+  }
   planner.add(std::move(kernel));
 }
 

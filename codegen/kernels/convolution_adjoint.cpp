@@ -18,15 +18,19 @@ class AdjointEmitter : ConvolutionWords {
     const std::int64_t stride = symbolic_layout(type(e_.memory(Memory::packed)).shape).stride.factor();
     choose_tiles(plan_.w.windows, stride);
     for_each_image([&](Value* image) {
-      zero_from(copy_at(number(0)), plan_.copy_elements() - plan_.slack);  // vectors reach past the end of it
-      e_.loop(number(0), number(plan_.h.windows), 1, [&](Value* oh) {
+      zero_copy();
+      e_.loop(first_window(), last_window(), 1, [&](Value* oh) {
         Value* gradients = mul(add(mul(image, plan_.h.windows), oh), plan_.w.windows);
-        e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1,
-                [&](Value* part) { for_each_group(plan_.groups, [&](Value* group) { scatter_row(gradients, oh, part, group, stride); }); });
+        e_.loop(number(0), number(plan_.h.size * plan_.runs_a_row()), 1, [&](Value* part) {
+          Value* row = add(mul(oh, plan_.h.step), mul(div(part, plan_.runs_a_row()), plan_.h.dilation));
+          const auto scatter = [&] { for_each_group(plan_.groups, [&](Value* group) { scatter_row(gradients, row, part, group, stride); }); };
+          if (!cut_) return scatter();
+          e_.when(b_.CreateAnd(b_.CreateICmpSGE(row, copied(rows_.first)), b_.CreateICmpSLT(row, copied(rows_.last))), scatter);
+        });
       });
       copy_back(image);
-      Value* first = mul(image, plan_.h.source * plan_.w.source);
-      e_.store_results({first, add(first, number(plan_.h.source * plan_.w.source))});
+      const auto pixel = [&](Value* row) { return mul(add(mul(image, plan_.h.source), row), plan_.w.source); };
+      e_.store_results({pixel(rows_.first), pixel(rows_.last)});
     });
   }
 
@@ -49,8 +53,29 @@ class AdjointEmitter : ConvolutionWords {
   }
 
  private:
+  // ---- a piece of a single image: the rows that windows add to are those of the piece alone, in the same order as without pieces ----
+  /// The row of the copy in which row h of the image, or the one behind the last, lies.
+  Value* copied(Value* h) { return add(h, number(plan_.h.first)); }
+  /// The windows [first, last) along the height that may have a row among the piece's.
+  Value* first_window() {
+    if (!cut_) return number(0);
+    Value* behind = sub(copied(rows_.first), number(plan_.h.reach() - 1));  // the first row that reaches the piece
+    return div(add(most(behind, number(0)), number(plan_.h.step - 1)), plan_.h.step);
+  }
+  Value* last_window() {
+    const std::int64_t all = plan_.h.windows;
+    return cut_ ? least(div(add(copied(rows_.last), number(plan_.h.step - 1)), plan_.h.step), number(all)) : number(all);
+  }
+  void zero_copy() {
+    if (!cut_) return zero_from(copy_at(number(0)), plan_.copy_elements() - plan_.slack);  // vectors reach past the end of it
+    for_each_group(plan_.groups, [&](Value* group) {
+      e_.loop(copied(rows_.first), least(copied(rows_.last), number(plan_.h.copy)), 1,
+              [&](Value* row) { zero_from(copy_at(add(mul(group, plan_.plane_elements()), mul(row, plan_.copy_row()))), plan_.copy_row()); });
+    });
+  }
+
   /// Where row h of the image begins in the copy, in the plane of the first group.
-  Value* place_of(Value* h) { return copy_at(add(mul(add(h, number(plan_.h.first)), plan_.copy_row()), number(plan_.w.first * plan_.channels))); }
+  Value* place_of(Value* h) { return copy_at(add(mul(copied(h), plan_.copy_row()), number(plan_.w.first * plan_.channels))); }
 
   /// The copy as the image that is collected: zeros where no window was.
   void copy_back(Value* image) {
@@ -78,8 +103,8 @@ class AdjointEmitter : ConvolutionWords {
       e_.loop(number(0), number(covered), 1, [&](Value* w) { pixel(float_at(from, mul(w, plan_.channels)), add(row, w)); });
       e_.loop(number(covered), number(plan_.w.source), 1, [&](Value* w) { pixel(nullptr, add(row, w)); });
     };
-    e_.loop(number(0), number(rows), 1, [&](Value* h) { line(h, columns); });
-    e_.loop(number(rows), number(plan_.h.source), 1, [&](Value* h) { line(h, 0); });
+    e_.loop(rows_.first, least(rows_.last, number(rows)), 1, [&](Value* h) { line(h, columns); });
+    e_.loop(most(rows_.first, number(rows)), rows_.last, 1, [&](Value* h) { line(h, 0); });
   }
 
   /// Gradients of a group: from this row and column on.
@@ -87,11 +112,10 @@ class AdjointEmitter : ConvolutionWords {
     Value *row, *column;
   };
 
-  /// Adds the runs of part `part` of a group's kernel to the copy, for the windows of the gradients from row `first` on.
-  void scatter_row(Value* first, Value* oh, Value* part, Value* group, std::int64_t stride) {
+  /// Adds the runs of part `part` of a group's kernel to this row of the copy, for the windows of the gradients from row `first` on.
+  void scatter_row(Value* first, Value* row, Value* part, Value* group, std::int64_t stride) {
     const Gradients gradients{first, mul(group, conv_.features_a_group())};
-    Value *kh = div(part, plan_.runs_a_row()), *kw = rem(part, plan_.runs_a_row());
-    Value* line = mul(add(mul(oh, plan_.h.step), mul(kh, plan_.h.dilation)), plan_.copy_row());
+    Value *line = mul(row, plan_.copy_row()), *kw = rem(part, plan_.runs_a_row());
     Value* to = copy_at(add(mul(group, plan_.plane_elements()), add(line, mul(kw, plan_.w.dilation * plan_.channels))));
     Value* packed = float_at(e_.pointer(e_.memory(Memory::packed)), mul(add(mul(part, conv_.features), gradients.column), stride));
     if (plan_.windows_are_apart()) add_runs(gradients, to, packed, stride);
@@ -149,6 +173,10 @@ class AdjointEmitter : ConvolutionWords {
                                                         .accumulate = to.add});
     b_.CreateCall(tile, {to.begin, b, number(ldb), number(conv_.features_a_group()), number(to.add), a});
   }
+
+  const bool cut_ = e_.kernel().cut.along == Cut::Along::rows;
+  /// Of the image: all, or those of the piece.
+  const Range rows_ = cut_ ? Range{e_.piece_begin(), e_.piece_end()} : Range{number(0), number(plan_.h.source)};
 };
 
 }  // namespace

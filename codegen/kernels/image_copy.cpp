@@ -7,6 +7,7 @@ namespace sinter::codegen {
 using llvm::Value;
 
 Value* ImageWords::least(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
+Value* ImageWords::most(Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); }
 
 void ImageWords::zero_from(Value* to, std::int64_t count) {
   llvm::Type* vector = e_.memory_type(DType::f32, lanes);

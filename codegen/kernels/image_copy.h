@@ -18,6 +18,7 @@ class ImageWords {
   llvm::Value* div(llvm::Value* a, std::int64_t n) { return b_.CreateUDiv(a, number(n)); }
   llvm::Value* rem(llvm::Value* a, std::int64_t n) { return b_.CreateURem(a, number(n)); }
   llvm::Value* least(llvm::Value* a, llvm::Value* b);
+  llvm::Value* most(llvm::Value* a, llvm::Value* b);
   llvm::Value* float_at(llvm::Value* base, llvm::Value* offset) { return b_.CreateInBoundsGEP(b_.getFloatTy(), base, {offset}); }
   llvm::Value* float_at(llvm::Value* base, std::int64_t offset) { return float_at(base, number(offset)); }
   const Type& type(ValueId value) const { return e_.stored(value).type; }

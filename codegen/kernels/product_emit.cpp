@@ -108,7 +108,7 @@ class ProductEmitter : ProductWords {
     e_.loop(b_.CreateUDiv(rows.first, channels), b_.CreateUDiv(b_.CreateAdd(rows.last, number(product_.run - 1)), channels), 1, [&](Value* tap) {
       Value* first = b_.CreateMul(tap, channels);
       left_->set_tap(tap);
-      set_rows(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows.first, first), least(rows.last, b_.CreateAdd(first, channels)));
+      set_rows(most(rows.first, first), least(rows.last, b_.CreateAdd(first, channels)));
       emit_rows();
     });
   }
@@ -238,7 +238,7 @@ class ProductEmitter : ProductWords {
     Value *first = b_.CreateUDiv(rows.first, features), *last = b_.CreateUDiv(b_.CreateAdd(rows.last, number(product_.rotated - 1)), features);
     e_.loop(first, last, 1, [&](Value* place) {
       Value *begin = b_.CreateMul(place, features), *places = b_.CreateUDiv(k_all_, features);
-      Value *from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, rows.first, begin), *to = least(rows.last, b_.CreateAdd(begin, features));
+      Value *from = most(rows.first, begin), *to = least(rows.last, b_.CreateAdd(begin, features));
       right_first_ = b_.CreateMul(b_.CreateSub(b_.CreateSub(places, number(1)), place), e_.extent(product_.sizes.f));
       copy_transposed(panels, column, b_.CreateSub(from, begin), b_.CreateSub(to, begin), packed_at(panels, column, from));
     });
@@ -286,8 +286,7 @@ class ProductEmitter : ProductWords {
     for (const Panels& panels : plan_.panels) {
       const auto each = [&](Value* column) { body(panels, column); };
       Value *first = number(panels.column), *last = number(panels.column + panels.count * panels.columns);
-      if (has_columns_)
-        e_.loop(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, first_column()), least(last, last_column()), panels.columns, each);
+      if (has_columns_) e_.loop(most(first, first_column()), least(last, last_column()), panels.columns, each);
       else if (panels.count == 1) each(first);
       else e_.loop(first, last, panels.columns, each);
     }
@@ -350,10 +349,8 @@ class ProductEmitter : ProductWords {
       return;
     }
     if (!slot_row_ && !product_.of_windows()) {
-      Value* row = takes_shorter_tiles(product_, panels.rows) ? first_of_shorter_tiles(panels.rows) : end_;
-      e_.loop(begin_, row, panels.rows, whole_tile);
-      if (row != end_) e_.loop(row, end_, panels.rows - 1, [&](Value* from) { tile(from, panels.rows - 1); });
-      return;
+      if (takes_shorter_tiles(product_, panels.rows)) return tiles_of_any_rows(panels.rows, tile);
+      return e_.loop(begin_, end_, panels.rows, whole_tile);
     }
     // Behind the rows of a piece, the slot has those of the next; behind windows are those of another chunk.
     Value *rest = b_.CreateURem(b_.CreateSub(end_, begin_), number(panels.rows)), *row = b_.CreateSub(end_, rest);
@@ -362,11 +359,19 @@ class ProductEmitter : ProductWords {
       if (rows) e_.when(b_.CreateICmpEQ(rest, number(rows)), [&] { tile(row, static_cast<unsigned>(rows)); });
   }
 
-  /// The first row of tiles that are one row shorter than others (takes_shorter_tiles); the end, if there are not so many rows.
-  Value* first_of_shorter_tiles(unsigned rows) {
-    Value *size = number(rows), *count = b_.CreateSub(end_, begin_), *missing = b_.CreateURem(b_.CreateSub(size, b_.CreateURem(count, size)), size);
-    Value* shorter = b_.CreateMul(missing, number(rows - 1));
-    return b_.CreateSub(end_, b_.CreateSelect(b_.CreateICmpSLE(shorter, count), shorter, number(0)));
+  /// Tiles for any number of rows, of which as few as may be are computed in vain (takes_shorter_tiles).
+  void tiles_of_any_rows(unsigned rows, const std::function<void(Value*, unsigned)>& tile) {
+    const auto tiles_of = [&](Value* from, Value* to, unsigned each) { e_.loop(from, to, each, [&](Value* row) { tile(row, each); }); };
+    Value *size = number(rows), *count = b_.CreateSub(end_, begin_), *first = begin_;
+    Value* missing = b_.CreateURem(b_.CreateSub(size, b_.CreateURem(count, size)), size);
+    if (const unsigned few = few_rows(rows); few < rows - 1) {
+      Value* tiles = most(b_.CreateUDiv(b_.CreateAdd(count, missing), size), number(1));
+      first = b_.CreateSelect(b_.CreateICmpSLE(count, b_.CreateMul(tiles, number(few))), end_, begin_);
+      tiles_of(begin_, first, few);
+    }
+    Value* row = most(first, b_.CreateSub(end_, b_.CreateMul(missing, number(rows - 1))));
+    tiles_of(first, row, rows);
+    tiles_of(row, end_, rows - 1);
   }
 
   /// How many rows may be left behind whole tiles.

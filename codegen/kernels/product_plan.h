@@ -95,9 +95,11 @@ struct ProductUse {
 ProductPlan plan_product(const Product& product, ProductUse use, VectorUnit unit);
 /// The rows that a call of a product in a loop over time mostly has.
 inline constexpr std::int64_t step_rows = 8;
-/// Whether the last rows of a call are computed by tiles that are one row shorter than others, of `rows` rows, so that none reaches past the end: 16
-/// rows are four tiles of four, not three of five and one that computes four rows in vain. Of many rows the waste is small.
+/// Whether a call's tiles are as few and as even as its number of rows allows, of `rows` rows at the most, so that few rows are computed in vain: 16
+/// rows are tiles of 6, 5 and 5, and 8 are two of 4, where whole tiles of 6 would compute 18 and 12. Of many rows the waste is small.
 bool takes_shorter_tiles(const Product& product, std::int64_t rows);
+/// The rows of the tiles of a call that has so few that even ones have no more; those of other calls have `rows` and one less.
+constexpr unsigned few_rows(unsigned rows) { return rows / 2 + 1; }
 /// "[N,784]·[784,70]: 1 panel of 72 columns × 5 rows".
 std::string to_text(const ProductPlan& plan, const Product& product);
 

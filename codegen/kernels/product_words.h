@@ -15,6 +15,7 @@ class ProductWords {
 
   llvm::Value* number(std::int64_t n) const { return e_.number(n); }
   llvm::Value* least(llvm::Value* a, llvm::Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
+  llvm::Value* most(llvm::Value* a, llvm::Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); }
   /// A row of a matrix of several: `first` is that matrix's first row, null if there is one.
   llvm::Value* after(llvm::Value* first, llvm::Value* row) { return first ? b_.CreateAdd(first, row) : row; }
   llvm::Value* floats_at(llvm::Value* base, llvm::Value* row, std::int64_t stride, llvm::Value* offset) {

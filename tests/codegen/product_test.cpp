@@ -148,6 +148,26 @@ TEST(Product, BeyondTheCaches) {
   }
 }
 
+/// Few rows are divided into even tiles, shorter than those of many: the same bytes, and no row is left out.
+TEST(Product, OfAnyNumberOfRows) {
+  const Tensor numbers = random({70, 300}, 1), bytes = cast(random({70, 300}, 2, 0, 255), DType::u8);
+  for (const std::int64_t columns : {10, 30, 64, 70, 256}) {
+    const Tensor w = random({300, columns}, 3), v = random({90, columns}, 4);
+    auto step = compile([&](const Tensor& x, const Tensor& u) {
+      return std::vector{relu(matmul(x, w) + 0.5f), matmul(slice(x, 1, 0, 90), v), matmul(cast(u, DType::f32) * (1.0f / 255), w)};
+    });
+    const std::vector<Tensor> all = step(numbers, bytes);
+    for (std::int64_t n = 1; n < 70; n += n < 50 ? 1 : 7) {
+      const std::vector<Tensor> some = step(slice(numbers, 0, 0, n), slice(bytes, 0, 0, n));
+      for (std::size_t i = 0; i < all.size(); ++i)
+        ASSERT_EQ(some[i].to_vector<float>(), slice(all[i], 0, 0, n).to_vector<float>())
+            << columns << " columns, result " << i << " of " << n << " rows";
+    }
+    const VerifyReport report = step.verify(slice(numbers, 0, 0, 8), slice(bytes, 0, 0, 8));
+    EXPECT_TRUE(report.ok()) << report;
+  }
+}
+
 TEST(Product, OfFourThousandCubed) {
   const std::int64_t n = 4096;
   const Matrix a(n, n, 1), b(n, n, 2);

@@ -92,6 +92,32 @@ TEST(SingleSample, ConvolutionsWithFewMultiplicationsByRowsOfTiles) {
   EXPECT_THAT(text, HasSubstr("a single sample in 5 pieces"));
 }
 
+/// Each piece adds what windows above and below it reach into it, too: with windows that overlap or lie apart, rows that no window meets, and groups.
+TEST(SingleSample, TransposedConvolutionsByRows) {
+  NEEDS_CODEGEN();
+  seed(7);
+  struct Layer {
+    std::int64_t channels, features, height, width;
+    nn::ConvolutionOptions options;
+  };
+  const Layer layers[] = {
+      {6, 20, 3, 3, {.strides = {2}, .padding = Padding::same()}},
+      {48, 5, 2, 2, {.strides = {2}}},
+      {7, 33, 2, 3, {.strides = {3, 2}}},
+      {5, 96, 3, 2, {.dilations = {2, 1}}},
+      {9, 12, 5, 4, {.strides = {2, 3}, .padding = Padding::around({1, 2})}},
+      {20, 40, 3, 3, {.strides = {2}, .groups = 2}},
+      {4, 1, 3, 3, {.strides = {1, 2}}},
+  };
+  for (const Layer& layer : layers) {
+    nn::Conv2DTranspose model(layer.channels, layer.features, {layer.height, layer.width}, nn::Activation::relu, layer.options);
+    const Tensor images = random({3, 11, 9, layer.channels}, 1);
+    const std::string text = expect_shared([&](const Tensor& x) { return std::vector{model(x)}; }, images);
+    EXPECT_THAT(text, HasSubstr("runs of"));  // computed as products
+    EXPECT_THAT(text, HasSubstr(str("a single sample in ", model(images).shape()[1], " pieces")));
+  }
+}
+
 TEST(Packing, WeightsArePackedOnceAndAgainWhenTheyChange) {
   NEEDS_CODEGEN();
   seed(6);
