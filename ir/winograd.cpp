@@ -1,5 +1,7 @@
 #include "ir/winograd.h"
 
+#include <algorithm>
+
 namespace sinter::ir {
 
 namespace {
@@ -43,9 +45,11 @@ constexpr std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) /
 constexpr std::int64_t most_tiles_a_row = 72, most_kernel_numbers = 4 * 1024 * 1024;
 /// The least channels and features that use the lanes well.
 constexpr std::int64_t least_channels = 8;
-/// What each number of a kernel of so many costs, in multiply-adds for each image of a batch of some: where all of them do not stay in the
-/// second-level cache, it is transformed, stored, and read for every few images.
-constexpr double use_of_kernel(double numbers) { return numbers > 256 * 1024 ? 12 : 0; }
+/// What each number of a kernel of so many costs, in multiply-adds for each image of a batch of some: it is read from the third-level cache, where
+/// the kernels of other layers have taken its place in the second; and if it has no place there, transformed and stored for every few images, too.
+constexpr double use_of_kernel(double numbers) { return numbers > 256 * 1024 ? 12 : 6; }
+/// The rows of a register tile of products, of which one image may have fewer.
+constexpr std::int64_t least_tiles = 6;
 /// The most operations, as a share of the direct convolution's.
 constexpr double paying = 0.8;
 
@@ -82,7 +86,8 @@ const Winograd* winograd_of(const Convolution& c, bool adjoint) {
     const std::int64_t numbers = form.size() * form.size(), tiles_a_row = up(adjoint ? w.in : w.out, form.results),
                        tiles = up(adjoint ? h.in : h.out, form.results) * tiles_a_row;
     if (tiles_a_row > most_tiles_a_row || numbers * c.channels * c.features > most_kernel_numbers) continue;
-    const double products = static_cast<double>(tiles * numbers), cost = cost_of(products, numbers) + products * transform * (channels + features);
+    const double cost = cost_of(static_cast<double>(std::max(tiles, least_tiles) * numbers), numbers) +
+                        static_cast<double>(tiles * numbers) * transform * (channels + features);
     if (cost < least) least = cost, best = &form;
   }
   return best;

@@ -57,7 +57,7 @@ Value image_layer(Builder& b) {
 
 /// A convolution with so many channels and features that few multiplications pay, or one of its gradients.
 Value convolution_of_many_channels(Builder& b) {
-  constexpr std::int64_t many[] = {16, 8, 17, 12, 7}, extents[] = {8, 4, 8, 6, 5, 9, 7};
+  constexpr std::int64_t many[] = {16, 12, 17, 9, 7}, extents[] = {16, 12, 11, 19, 12, 9, 7};
   const std::int64_t size = b.choose.one_in(3) ? 5 : 3, channels = b.choose.among(many), features = b.choose.among(many);
   const bool same = exactly(b);
   const auto pad = [&] { return same ? size / 2 : b.number(0, 3); };

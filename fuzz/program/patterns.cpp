@@ -187,6 +187,8 @@ constexpr Pattern kernel_patterns[] = {
        return s.has_anchor<ir::Conv2DTranspose>() && s.kernel.is<Kernel::Group>() && s.is_in_tiles() &&
               codegen::plan_convolution(s.graph, s.kernel.anchor).windows_are_apart();
      }},
+    {"gradient of an image, one sample cut into rows",
+     [](const Site& s) { return s.has_anchor<ir::Conv2DTranspose>() && s.is_in_tiles() && s.kernel.cut.pieces > 1; }},
     {"windows that lie apart copied without what is between",
      [](const Site& s) {
        if (!s.is_in_tiles() || s.has_anchor<ir::Conv2DTranspose>() || codegen::reads_images_in_place(s.graph, s.kernel.anchor)) return false;

@@ -53,6 +53,20 @@ TEST(Convolution, FewMultiplications) {
   for (const auto& [form, times] : forms) EXPECT_GT(times, 3) << "F(" << form.first << ", " << form.second << ")";
 }
 
+/// Of few tiles the transformed kernel, four times as many numbers, takes longer to read than they save.
+TEST(Convolution, OfFewPixelsIsDirect) {
+  const auto is_direct = [](std::int64_t size, std::int64_t channels, std::int64_t features) {
+    const ir::Conv2D op{.pads = {1, 1, 1, 1}};
+    return !ir::winograd_of(ir::convolution_of(op, Shape{Dim::batch(), size, size, channels}, Shape{3, 3, channels, features}), false);
+  };
+  EXPECT_TRUE(is_direct(4, 48, 12)) << "a layer of a DenseNet";
+  EXPECT_TRUE(is_direct(8, 48, 12));
+  EXPECT_FALSE(is_direct(16, 48, 12));
+  EXPECT_TRUE(is_direct(4, 64, 64));
+  EXPECT_FALSE(is_direct(8, 64, 64));
+  EXPECT_TRUE(is_direct(4, 512, 512)) << "the last layers of a ResNet-18";
+}
+
 TEST(Convolution, LargeKernels) {
   NEEDS_CODEGEN();
   RandomStream random(15, 1);
