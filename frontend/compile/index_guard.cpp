@@ -47,8 +47,8 @@ std::string fault_message(const ir::Graph& graph, ir::NodeId id, const std::opti
     return "scan: an index that a step computes is out of range; check what the step makes of its carries";
   }
   const auto [operand, size] = *index_of(graph, id);
-  const ir::Node& index = graph.node(source_of(graph, node.inputs[operand]));
-  const auto* input = std::get_if<ir::Input>(&index.op);
+  const ir::Node& source = graph.node(source_of(graph, node.inputs[operand]));
+  const auto* input = std::get_if<ir::Input>(&(std::holds_alternative<ir::Slice>(source.op) ? graph.node(source.inputs[0]) : source).op);
   return str(ir::name(node.op), ": ", bad ? ir::outside_message(bad->value, bad->size, bad->place) : str("an index is outside [0, ", size, ") in "),
              input ? str("input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'") : "the indices",
              "; check the labels or indices of this batch");
@@ -76,33 +76,42 @@ bool all_below(const T* data, std::int64_t rows, std::int64_t cols, std::int64_t
   return true;
 }
 
-/// Whether all elements of these samples are.
-bool all_below(const Tensor& indices, std::int64_t first, std::int64_t count, std::int64_t size) {
-  if (count == 0) return true;
+std::int64_t samples_of(const Tensor& tensor) { return tensor.rank() ? tensor.dim(0).factor() : 1; }
+std::int64_t columns_of(const Tensor& tensor) { return tensor.rank() < 2 ? 1 : tensor.shape().back().factor(); }
+
+/// Part of a tensor of indices: these samples, and of each row [first_column, last_column). Of a tensor of rank 0 or 1 a sample is an element.
+struct Part {
+  std::int64_t first, count, first_column, last_column;
+};
+
+/// Whether all of its elements are.
+bool all_below(const Tensor& indices, const Part& part, std::int64_t size) {
+  if (part.count == 0) return true;
   const Layout at = indices.view().layout();
-  const bool flat = indices.rank() < 2;  // a sample is an element
+  const bool flat = indices.rank() < 2;
   const std::int64_t rows_of_sample = flat ? 1 : at.rows / indices.dim(0).factor();
   return with_element_type(indices.dtype(), [&]<class T>(T) {
     const T* data = indices.view().as<T>();
-    if (flat) return all_below(data + first, 1, count, count, size);
-    return all_below(data + first * rows_of_sample * at.stride, count * rows_of_sample, at.cols, at.stride, size);
+    if (flat) return all_below(data + part.first, 1, part.count, part.count, size);
+    return all_below(data + part.first * rows_of_sample * at.stride + part.first_column, part.count * rows_of_sample,
+                     part.last_column - part.first_column, at.stride, size);
   });
 }
 
-/// The first of these samples' elements that is not.
-std::optional<BadIndex> first_bad(const Tensor& indices, std::int64_t first, std::int64_t count, std::int64_t size) {
+/// The first of its elements that is not.
+std::optional<BadIndex> first_bad(const Tensor& indices, const Part& part, std::int64_t size) {
   const Layout at = indices.view().layout();
-  const std::int64_t each = indices.rank() ? indices.elements() / indices.dim(0).factor() : 1;
+  const std::int64_t each = indices.rank() ? indices.elements() / indices.dim(0).factor() : 1, columns = columns_of(indices);
   return with_element_type(indices.dtype(), [&]<class T>(T) -> std::optional<BadIndex> {
     const T* data = indices.view().as<T>();
-    for (std::int64_t i = first * each; i < (first + count) * each; ++i)
+    for (std::int64_t i = part.first * each; i < (part.first + part.count) * each; ++i) {
+      if (i % columns < part.first_column || i % columns >= part.last_column) continue;
       if (const T value = data[i / at.cols * at.stride + i % at.cols]; !all_below(&value, 1, 1, 1, size))
         return BadIndex{static_cast<std::int64_t>(value), size, ir::place_of(indices.shape(), i)};
+    }
     return std::nullopt;
   });
 }
-
-std::int64_t samples_of(const Tensor& tensor) { return tensor.rank() ? tensor.dim(0).factor() : 1; }
 
 }  // namespace
 
@@ -117,6 +126,13 @@ IndexGuard::IndexGuard(const ir::Graph& graph) {
     Indices indices{.node = id, .size = found->second};
     if (std::holds_alternative<ir::Input>(source.op)) {
       indices.values = input_of(source);
+    } else if (const auto* slice = std::get_if<ir::Slice>(&source.op)) {
+      const Shape& all = graph.node(source.inputs[0]).type.shape;
+      const bool has_columns = all.rank() > 1 && static_cast<std::size_t>(slice->axis) + 1 == all.rank();
+      if (has_columns && slice->start.is_fixed() && slice->size.is_fixed()) {
+        indices.values = input_of(graph.node(source.inputs[0]));
+        indices.columns = Columns{slice->start.factor(), slice->start.factor() + slice->size.factor()};
+      }
     } else if (std::holds_alternative<ir::GatherRows>(source.op)) {
       indices.rows = input_of(graph.node(source.inputs[1]));
       if (indices.rows) indices.values = input_of(graph.node(source.inputs[0]));
@@ -141,8 +157,10 @@ void IndexGuard::check(const ir::Graph& graph, const InputOf& input, Sizes sizes
     const std::int64_t size = indices.table ? samples_of(input(*indices.table)) : indices.size.extent(sizes);
     if (indices.count) return indices.count->extent(sizes) <= size ? std::nullopt : std::optional(BadIndex{size, size, {size}});
     const Tensor& values = input(*indices.values);
+    const Columns columns = indices.columns.value_or(Columns{0, columns_of(values)});
     const auto in_samples = [&](std::int64_t first, std::int64_t samples) {
-      return all_below(values, first, samples, size) ? std::nullopt : first_bad(values, first, samples, size);
+      const Part part{first, samples, columns.first, columns.last};
+      return all_below(values, part, size) ? std::nullopt : first_bad(values, part, size);
     };
     if (!indices.rows) return in_samples(0, count(*indices.values));
     const Tensor& rows = input(*indices.rows);  // those are indices of another node, which comes first

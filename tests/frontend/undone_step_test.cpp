@@ -1,4 +1,5 @@
 // A step that throws leaves every state as it was, and eager steps keep the rules of compiled ones.
+#include "frontend/compile/index_guard.h"
 #include "tests/frontend/mistakes.h"
 
 namespace sinter::test::undone_step_test {
@@ -79,6 +80,29 @@ TEST(UndoneStep, AnyIndexOutOfRangeLeavesAllStates) {
       EXPECT_THAT(error_of([&] { step(cast(bad, DType::i32)); }), HasSubstr("outside [0, 3)")) << i;
       EXPECT_EQ(count.read().item(), 1) << i;
     }
+}
+
+/// Columns of words, each of another table: they are checked before the step, which needs no copy of what it assigns.
+TEST(UndoneStep, ColumnsOfAnInputAreCheckedBefore) {
+  NEEDS_CODEGEN();
+  const Parameter first("first", random({5, 2}, 1)), second("second", random({70, 2}, 2));
+  auto step = compile([&](const Tensor& words) {
+    const Tensor loss =
+        sum(gather_rows(first, reshape(slice(words, 1, 0, 1), {Dim::batch()}))) + sum(gather_rows(second, cast(slice(words, 1, 1, 3), DType::u32)));
+    optim::SGD(optim::SGDOptions{.learning_rate = 0.5}).update({first, second}, grad(loss, {first, second}));
+    return loss;
+  });
+  const auto words = [](std::int32_t a, std::int32_t b, std::int32_t c) {
+    return Tensor(std::vector<std::int32_t>{4, 69, 68, 900, 0, 60, 60, 900, a, b, c, -1}, {3, 4});
+  };
+  step(words(3, 5, 6));
+  EXPECT_TRUE(IndexGuard(step.graph()).is_complete());
+  const auto before = values_of({first, second});
+  EXPECT_THAT(error_of([&] { step(words(5, 5, 6)); }), HasSubstr("gather_rows: index 5 is outside [0, 5), at [2, 0] of input 'x0'"));
+  EXPECT_THAT(error_of([&] { step(words(3, -2, 6)); }), HasSubstr("gather_rows: index -2 is outside [0, 70), at [2, 1] of input 'x0'"));
+  EXPECT_THAT(error_of([&] { step(words(3, 5, 70)); }), HasSubstr("gather_rows: index 70 is outside [0, 70), at [2, 2] of input 'x0'"));
+  EXPECT_THAT(error_of([&] { step.run(words(3, 5, 70), {.steps = 3, .batch = 1}); }), HasSubstr("index 70 is outside [0, 70), at [2, 2]"));
+  EXPECT_EQ(values_of({first, second}), before);
 }
 
 TEST(UndoneStep, RunningNumbersAreChecked) {
