@@ -93,6 +93,14 @@ void define(EmitContext& context, const Tile& tile) {
   std::vector<Value*> row;
   for (std::size_t j = 0; j < vectors; ++j)
     row.push_back(build.CreateAlignedLoad(vector(j), at(b, static_cast<std::int64_t>(j) * tile.widths.front()), llvm::Align(4)));
+  // One row streams over b, whose rows lie apart: the hardware prefetcher begins anew in each.
+  constexpr std::int64_t rows_ahead = 16;
+  if (tile.rows == 1 && tile.walk == Tile::Walk::rows) {
+    Value* ahead = build.CreateGEP(type, b, {build.CreateMul(function->getArg(2), build.getInt64(rows_ahead))});
+    for (std::size_t j = 0; j < vectors; ++j)
+      build.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer},
+                            {at(ahead, static_cast<std::int64_t>(j) * tile.widths.front()), build.getInt32(0), build.getInt32(2), build.getInt32(1)});
+  }
   Value* column = a;
   if (tile.walk == Tile::Walk::list)
     column =
