@@ -98,8 +98,9 @@ void define(EmitContext& context, const Tile& tile) {
   if (tile.rows == 1 && tile.walk == Tile::Walk::rows) {
     Value* ahead = build.CreateGEP(type, b, {build.CreateMul(function->getArg(2), build.getInt64(rows_ahead))});
     for (std::size_t j = 0; j < vectors; ++j)
-      build.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer},
-                            {at(ahead, static_cast<std::int64_t>(j) * tile.widths.front()), build.getInt32(0), build.getInt32(2), build.getInt32(1)});
+      build.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {pointer},
+          {build.CreateConstGEP1_64(type, ahead, j * tile.widths.front()), build.getInt32(0), build.getInt32(2), build.getInt32(1)});
   }
   Value* column = a;
   if (tile.walk == Tile::Walk::list)
