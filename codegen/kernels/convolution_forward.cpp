@@ -86,10 +86,7 @@ class ForwardEmitter : ConvolutionWords {
   std::pair<Value*, Value*> rows_of_window(Value* oh) {
     const auto& h = plan_.h;
     if (h.dilation > 1 || plan_.runs_a_row() > 1) return {number(0), number(h.size)};
-    const auto bounded = [&](Value* x, std::int64_t low, std::int64_t high) {
-      x = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, number(low));
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, number(high));
-    };
+    const auto bounded = [&](Value* x, std::int64_t low, std::int64_t high) { return least(most(x, number(low)), number(high)); };
     Value* start = mul(oh, h.stride);
     return {bounded(sub(number(h.first), start), 0, h.size - 1), bounded(sub(number(h.first + h.source), start), 1, h.size)};
   }

@@ -47,8 +47,9 @@ std::string fault_message(const ir::Graph& graph, ir::NodeId id, const std::opti
     return "scan: an index that a step computes is out of range; check what the step makes of its carries";
   }
   const auto [operand, size] = *index_of(graph, id);
-  const ir::Node& source = graph.node(source_of(graph, node.inputs[operand]));
-  const auto* input = std::get_if<ir::Input>(&(std::holds_alternative<ir::Slice>(source.op) ? graph.node(source.inputs[0]) : source).op);
+  const ir::Node &source = graph.node(source_of(graph, node.inputs[operand])),
+                 &whole = std::holds_alternative<ir::Slice>(source.op) ? graph.node(source.inputs[0]) : source;
+  const auto* input = std::get_if<ir::Input>(&whole.op);
   return str(ir::name(node.op), ": ", bad ? ir::outside_message(bad->value, bad->size, bad->place) : str("an index is outside [0, ", size, ") in "),
              input ? str("input '", graph.inputs()[static_cast<std::size_t>(input->index)].name, "'") : "the indices",
              "; check the labels or indices of this batch");
